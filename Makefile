@@ -1,0 +1,40 @@
+# whichdo: `make demo` and `make test` work on a fresh machine with python3, make and git.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test setup bench soak clean
+
+demo: $(VENV)/.demo-ready
+	@$(BIN)/whichdo inspect examples/infection/problem.toml
+
+test: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q
+
+setup: $(VENV)/.ready
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+# The crash, fuzz and statistics tests at the counts that are promised; last result in docs/soak.md.
+soak: setup
+	WHICHDO_SOAK=1 $(BIN)/pytest -q -m soak
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The demo needs the package alone; everything else needs all extras and the development tools.
+$(VENV)/.demo-ready: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.ready: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	@touch $@ $(VENV)/.demo-ready
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,115 @@
+"""Which do()?  Causal bandits: the best single intervention from a causal graph, logs and few experiments.
+
+    >>> import whichdo as wd
+    >>> problem = wd.Problem("X -> M; M -> Y; X <-> Y", reward="Y")
+    >>> problem.verdicts["X"].reason
+    'through its c-component {X, Y}, given M'
+
+Names are loaded on first use, so that ``import whichdo`` and the command line are quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from whichdo._version import __version__
+
+if TYPE_CHECKING:
+    from whichdo.errors import (
+        GraphError,
+        GraphSyntaxError,
+        InputError,
+        NetworkError,
+        NotIdentifiable,
+        ProblemError,
+        TooLarge,
+        UsageError,
+        WhichdoError,
+    )
+    from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Detail, Tally, observe, pull, spread
+    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.formats import read_graph, write_graph
+    from whichdo.graph.formats.objects import graph_from
+    from whichdo.graph.gallery import gallery
+    from whichdo.graph.identify import Route, Verdict, confounding_path
+    from whichdo.graph.projection import project
+    from whichdo.problem import Arm, Goal, Problem, do
+    from whichdo.problem_file import read_problem, write_problem
+    from whichdo.report.svg import draw_svg
+    from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+    from whichdo.world.sampler import World
+
+__all__ = [
+    "REWARDS",
+    "ROWS",
+    "TABLES",
+    "Arm",
+    "Batch",
+    "CausalGraph",
+    "CausalNetwork",
+    "Detail",
+    "Goal",
+    "GraphError",
+    "GraphSyntaxError",
+    "InputError",
+    "Mechanism",
+    "NetworkError",
+    "NotIdentifiable",
+    "Problem",
+    "ProblemError",
+    "Route",
+    "Tally",
+    "TooLarge",
+    "UsageError",
+    "Verdict",
+    "WhichdoError",
+    "World",
+    "__version__",
+    "bernoulli",
+    "confounding_path",
+    "do",
+    "draw_svg",
+    "gallery",
+    "graph_from",
+    "observe",
+    "project",
+    "pull",
+    "read_graph",
+    "read_problem",
+    "spread",
+    "write_graph",
+    "write_problem",
+]
+
+_ROOMS = {
+    "whichdo.errors": (
+        "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "NotIdentifiable", "ProblemError", "TooLarge",
+        "UsageError", "WhichdoError",
+    ),
+    "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),
+    "whichdo.graph.admg": ("CausalGraph",),
+    "whichdo.graph.formats": ("read_graph", "write_graph"),
+    "whichdo.graph.formats.objects": ("graph_from",),
+    "whichdo.graph.gallery": ("gallery",),
+    "whichdo.graph.identify": ("Route", "Verdict", "confounding_path"),
+    "whichdo.graph.projection": ("project",),
+    "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
+    "whichdo.problem_file": ("read_problem", "write_problem"),
+    "whichdo.report.svg": ("draw_svg",),
+    "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),
+    "whichdo.world.sampler": ("World",),
+}  # fmt: skip
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"whichdo has no name {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,179 @@
+"""Imports point down, and some things are not done anywhere."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parents[1] / "src" / "whichdo"
+
+LAYERS = {
+    "_version": 0,
+    "errors": 0,
+    "graph": 0,
+    "kernels": 0,
+    "counting": 1,
+    "evidence": 1,
+    "problem": 1,
+    "problem_file": 1,
+    "estimate": 2,
+    "policies": 3,
+    "session": 4,
+    "world": 4,
+    "simulate": 5,
+    "campaign": 6,
+    "experiments": 6,
+    "report": 7,
+    "cli": 8,
+    "__init__": 9,
+}
+SIBLINGS = {("session", "world"), ("world", "session")}
+
+#: What may be taken from generators' modules: generators of one's own, never the global one.
+OWN_GENERATORS = {
+    "random": {"Random", "SystemRandom"},
+    "numpy.random": {
+        "PCG64", "PCG64DXSM", "SFC64", "BitGenerator", "Generator", "Philox", "SeedSequence", "default_rng",
+    },
+}  # fmt: skip
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module of the package by its dotted name below ``whichdo``."""
+    return {
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
+
+
+def imported(module: str, tree: ast.Module) -> Iterator[str]:
+    """Dotted names of what a module imports, anywhere in it; ``from a import b`` gives ``a.b``."""
+    package = ["whichdo", *module.split(".")[:-1]]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def upward(module: str, tree: ast.Module) -> list[str]:
+    """Imports of a module that do not point down."""
+    own = module.split(".", maxsplit=1)[0]
+    wrong = []
+    for name in imported(module, tree):
+        parts = name.split(".")
+        if parts[0] != "whichdo":
+            continue
+        other = parts[1] if len(parts) > 1 and parts[1] in LAYERS else "__init__"
+        if LAYERS[other] > LAYERS[own] or (own, other) in SIBLINGS:
+            wrong.append(f"{module} (layer {LAYERS[own]}) imports {name} (layer {LAYERS[other]})")
+    return wrong
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {module.split(".")[0] for module in modules()} - set(LAYERS) == set()
+
+
+def test_imports_point_down() -> None:
+    assert [wrong for module, tree in modules().items() for wrong in upward(module, tree)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("policies.srm", "from whichdo.world.network import CausalNetwork"),
+        ("policies.srm", "def f():\n    import whichdo.world"),
+        ("policies.srm", "from whichdo import Problem"),
+        ("policies.srm", "import whichdo"),
+        ("policies.srm", "from ..world import network"),
+        ("policies.srm", "from whichdo import world"),
+        ("session", "from whichdo.world import sampler"),
+        ("world.sampler", "if TYPE_CHECKING:\n    from whichdo.session import Session"),
+        ("graph.admg", "from whichdo.problem import Problem"),
+        ("graph.formats.text", "from ...problem import Problem"),
+        ("report.text", "from whichdo.cli.output import console"),
+    ],
+)
+def test_an_upward_import_is_seen(module: str, code: str) -> None:
+    assert upward(module, ast.parse(code))
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("policies.srm", "from whichdo.problem import Problem"),
+        ("policies.srm", "from . import base"),
+        ("problem_file", "from whichdo.problem import Problem"),
+        ("graph.admg", "from whichdo.errors import GraphError\nimport numpy"),
+        ("cli.app", "from whichdo._version import __version__"),
+        ("__init__", "from whichdo.cli import main"),
+    ],
+)
+def test_a_downward_import_is_fine(module: str, code: str) -> None:
+    assert upward(module, ast.parse(code)) == []
+
+
+def test_no_module_is_called_utils() -> None:
+    names = {part for module in modules() for part in module.split(".")}
+    assert not names & {"util", "utils", "helpers", "misc", "common"}
+
+
+def test_nothing_is_pickled_and_no_yaml_or_xml_is_read() -> None:
+    for module, tree in modules().items():
+        roots = {name.split(".")[0] for name in imported(module, tree)}
+        assert not roots & {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "yaml", "xml"}, (
+            module
+        )
+
+
+def global_randomness(module: str, tree: ast.Module) -> list[str]:
+    """Uses of a global random generator."""
+    found = []
+    for name in imported(module, tree):
+        base, _, last = name.rpartition(".")
+        if base in OWN_GENERATORS and last not in OWN_GENERATORS[base]:
+            found.append(name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            base = ast.unparse(node.value).replace("np.random", "numpy.random")
+            if base in OWN_GENERATORS and node.attr not in OWN_GENERATORS[base]:
+                found.append(f"{base}.{node.attr}")
+    return found
+
+
+def test_no_global_random_generator_is_used() -> None:
+    assert [use for module, tree in modules().items() for use in global_randomness(module, tree)] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import numpy as np\nnp.random.seed(1)",
+        "import numpy as np\nnp.random.rand()",
+        "import random\nrandom.random()",
+        "from random import choice",
+        "from numpy.random import seed",
+    ],
+)
+def test_global_randomness_is_seen(code: str) -> None:
+    assert global_randomness("policies.srm", ast.parse(code))
+
+
+def test_own_generators_are_fine() -> None:
+    code = "import random\nimport numpy as np\nrandom.Random(1)\nnp.random.default_rng(1)\nx: np.random.Generator"
+    assert global_randomness("policies.srm", ast.parse(code)) == []
+
+
+def test_policies_use_no_clock_and_no_files() -> None:
+    for module, tree in modules().items():
+        if module.split(".")[0] == "policies":
+            roots = {name.split(".")[0] for name in imported(module, tree)}
+            assert not roots & {"time", "datetime", "os", "pathlib", "io", "socket", "threading"}, module
