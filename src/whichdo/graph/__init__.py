@@ -1,0 +1,1 @@
+"""Causal graphs: structure, projection, identification, formats."""

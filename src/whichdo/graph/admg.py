@@ -1,0 +1,285 @@
+"""Causal graphs with hidden confounders.
+
+A causal graph here is an *acyclic directed mixed graph* (ADMG).  Its nodes are what can be observed.  A directed
+edge ``X -> Y`` says that X may act on Y directly; a bidirected edge ``X <-> Y`` says that some hidden cause may act
+on both.  Hidden variables themselves are no nodes: a graph that is read with some is projected onto the observed ones
+(`whichdo.graph.projection`), and only their names are remembered.
+
+The class holds the structure and answers for neighbours, ancestors and c-components.  Everything cleverer
+(projection, identification, separation) is a function in a sibling module.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from whichdo.errors import GraphError, nearest, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["CausalGraph"]
+
+Adjacency = tuple[tuple[int, ...], ...]
+
+
+class CausalGraph:
+    """An immutable ADMG; equal graphs have equal nodes (in order), edges and roles.
+
+    ``nodes`` are in topological order, ties by first mention.  ``hidden`` are the names of variables that were
+    projected out, ``exposures`` and ``outcomes`` the roles a file gave to nodes; `whichdo.Problem` reads them.
+    ``notes`` say in words what reading the graph changed; they do not count for equality.
+
+    >>> graph = CausalGraph(directed=[("X", "M"), ("M", "Y")], bidirected=[("X", "Y")])
+    >>> graph == CausalGraph.parse("X -> M; M -> Y; X <-> Y")
+    True
+    >>> graph.c_component("X")
+    ('X', 'Y')
+    """
+
+    nodes: tuple[str, ...]
+    hidden: frozenset[str]
+    exposures: frozenset[str]
+    outcomes: frozenset[str]
+    notes: tuple[str, ...]
+
+    #: The edges by position in ``nodes``, each row ascending: what the algorithms work on.
+    parent_ids: Adjacency
+    sibling_ids: Adjacency
+
+    def __new__(
+        cls,
+        nodes: Iterable[str] = (),
+        directed: Iterable[tuple[str, str]] = (),
+        bidirected: Iterable[tuple[str, str] | frozenset[str]] = (),
+        *,
+        hidden: Iterable[str] = (),
+        exposures: Iterable[str] = (),
+        outcomes: Iterable[str] = (),
+    ) -> CausalGraph:
+        """Check the parts and make the graph; see the class."""
+        from whichdo.graph.draft import Draft  # a draft ends as a graph, so one of the two imports late
+
+        draft = Draft()
+        for name in nodes:
+            draft.node(name)
+        for name in hidden:
+            draft.node(name, hidden=True)
+        for tail, head in directed:
+            draft.arrow(tail, head)
+        for pair in bidirected:
+            first, second = tuple(pair) if len(pair) == 2 else tuple(pair) * 2
+            draft.confounded(first, second)
+        for name in exposures:
+            draft.node(name, exposure=True)
+        for name in outcomes:
+            draft.node(name, outcome=True)
+        return draft.finish()
+
+    @classmethod
+    def assemble(
+        cls,
+        nodes: Sequence[str],
+        parent_ids: Sequence[Sequence[int]],
+        sibling_ids: Sequence[Sequence[int]],
+        hidden: Iterable[str] = (),
+        exposures: Iterable[str] = (),
+        outcomes: Iterable[str] = (),
+        notes: Iterable[str] = (),
+    ) -> CausalGraph:
+        """A graph from parts known to be right: nodes in topological order, rows of positions ascending.
+
+        Nothing is checked.  For algorithms that make a graph from a graph; users call the class itself.
+        """
+        graph = object.__new__(cls)
+        fill = graph.__dict__
+        fill["nodes"] = tuple(nodes)
+        fill["parent_ids"] = tuple(map(tuple, parent_ids))
+        fill["sibling_ids"] = tuple(map(tuple, sibling_ids))
+        fill["hidden"] = frozenset(hidden)
+        fill["exposures"] = frozenset(exposures)
+        fill["outcomes"] = frozenset(outcomes)
+        fill["notes"] = tuple(notes)
+        return graph
+
+    @classmethod
+    def parse(cls, text: str) -> CausalGraph:
+        """Read a graph from text: the short form (``X -> M; M -> Y; X <-> Y``) or any format `read_graph` knows.
+
+        In the short form a bare name declares a node, ``A -> B -> C`` is a chain, ``{A B} -> C`` a group, and
+        ``U [latent]`` marks a hidden variable.  Quote a name with blanks: ``"face mask" -> Y``.
+        """
+        from whichdo.graph.formats import parse_graph
+
+        return parse_graph(text)
+
+    # ---------------------------------------------------------------------------------------------- edges and nodes
+
+    @cached_property
+    def child_ids(self) -> Adjacency:
+        """The children of each node by position, ascending."""
+        rows: list[list[int]] = [[] for _ in self.nodes]
+        for head, parents in enumerate(self.parent_ids):
+            for tail in parents:
+                rows[tail].append(head)
+        return tuple(map(tuple, rows))
+
+    @cached_property
+    def directed(self) -> frozenset[tuple[str, str]]:
+        """All ``X -> Y`` as pairs ``(X, Y)``."""
+        names = self.nodes
+        return frozenset((names[tail], names[head]) for head, row in enumerate(self.parent_ids) for tail in row)
+
+    @cached_property
+    def bidirected(self) -> frozenset[frozenset[str]]:
+        """All ``X <-> Y`` as sets ``{X, Y}``."""
+        names = self.nodes
+        return frozenset(
+            frozenset((names[first], names[second]))
+            for first, row in enumerate(self.sibling_ids)
+            for second in row
+            if first < second
+        )
+
+    def index(self, name: str) -> int:
+        """The position of a node; a name that is none is an error with the nearest names."""
+        position = self._position(name)
+        if position is None:
+            raise GraphError(self._unknown(name))
+        return position
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """Nodes with an edge into ``name``, in topological order; so for all methods that answer with nodes."""
+        return self._names(self.parent_ids[self.index(name)])
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """Nodes that ``name`` has an edge into."""
+        return self._names(self.child_ids[self.index(name)])
+
+    def siblings(self, name: str) -> tuple[str, ...]:
+        """Nodes that share a hidden cause with ``name`` (a bidirected edge)."""
+        return self._names(self.sibling_ids[self.index(name)])
+
+    def ancestors(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The given nodes and all from which a directed path leads to one of them."""
+        return self._names(self._reach(names, self.parent_ids))
+
+    def descendants(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The given nodes and all to which a directed path leads from one of them."""
+        return self._names(self._reach(names, self.child_ids))
+
+    # ------------------------------------------------------------------------------------------------- c-components
+
+    @cached_property
+    def component_ids(self) -> tuple[int, ...]:
+        """For each node the number of its c-component; components are numbered by their first node."""
+        labels = [-1] * len(self.nodes)
+        count = 0
+        for start in range(len(self.nodes)):
+            if labels[start] >= 0:
+                continue
+            labels[start] = count
+            stack = [start]
+            while stack:
+                for other in self.sibling_ids[stack.pop()]:
+                    if labels[other] < 0:
+                        labels[other] = count
+                        stack.append(other)
+            count += 1
+        return tuple(labels)
+
+    @cached_property
+    def c_components(self) -> tuple[tuple[str, ...], ...]:
+        """The partition of the nodes by paths of bidirected edges, ordered by first node."""
+        groups: list[list[str]] = []
+        for name, label in zip(self.nodes, self.component_ids, strict=True):
+            if label == len(groups):
+                groups.append([])
+            groups[label].append(name)
+        return tuple(map(tuple, groups))
+
+    def c_component(self, name: str) -> tuple[str, ...]:
+        """The nodes that paths of bidirected edges join to ``name``, itself included."""
+        return self.c_components[self.component_ids[self.index(name)]]
+
+    # ---------------------------------------------------------------------------------------------------- subgraphs
+
+    def subgraph(self, names: Iterable[str]) -> CausalGraph:
+        """The graph induced on some nodes: their edges among themselves.  (To *hide* nodes use `whichdo.project`.)"""
+        keep = sorted({self.index(name) for name in names})
+        place = {old: new for new, old in enumerate(keep)}
+        kept = frozenset(self.nodes[old] for old in keep)
+        return CausalGraph.assemble(
+            self._names(keep),
+            [[place[other] for other in self.parent_ids[old] if other in place] for old in keep],
+            [[place[other] for other in self.sibling_ids[old] if other in place] for old in keep],
+            hidden=self.hidden,
+            exposures=self.exposures & kept,
+            outcomes=self.outcomes & kept,
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return self._position(name) is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CausalGraph) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        from whichdo.graph.formats.text import write_text
+
+        if len(self.nodes) > 20:
+            return f"<CausalGraph of {len(self.nodes)} nodes, {len(self.directed)} ->, {len(self.bidirected)} <->>"
+        return f"CausalGraph.parse({write_text(self)!r})"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a CausalGraph cannot be changed; make a new one (tried to set {name})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a CausalGraph cannot be changed; make a new one (tried to delete {name})")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (
+            CausalGraph.assemble,
+            (self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes, self.notes),
+        )
+
+    # ------------------------------------------------------------------------------------------------------ private
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.nodes)}
+
+    def _position(self, name: object) -> int | None:
+        if not isinstance(name, str):
+            return None
+        position = self._positions.get(name)
+        if position is None and not name.isascii():
+            position = self._positions.get(unicodedata.normalize("NFC", name))  # as names are kept
+        return position
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        return (self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes)
+
+    def _names(self, positions: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.nodes[position] for position in positions)
+
+    def _reach(self, names: Iterable[str], steps: Adjacency) -> list[int]:
+        seen = {self.index(name) for name in names}
+        stack = list(seen)
+        while stack:
+            for other in steps[stack.pop()]:
+                if other not in seen:
+                    seen.add(other)
+                    stack.append(other)
+        return sorted(seen)
+
+    def _unknown(self, name: str) -> str:
+        if name in self.hidden:
+            return f"{quoted(name)} is hidden: it was projected out of the graph and cannot be observed."
+        return f"The graph has no node {quoted(name)}.{nearest(name, self.nodes)}"

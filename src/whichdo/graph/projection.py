@@ -1,0 +1,107 @@
+"""Latent projection: the graph that is left among the nodes one keeps.
+
+Hiding nodes keeps every causal statement about the others.  ``a -> b`` stays, or appears, where a directed path from
+a to b runs through hidden nodes only; ``a <-> b`` where some hidden source reaches both that way.  A source is a hidden
+node (an observed one that was marginalised counts) or the hidden cause behind a bidirected edge.  Paths stop at the
+first node that is kept.
+
+This is Algorithm 4 of the paper with its third step read as "pair of *observable* variables" and with marginalised
+nodes among the sources; read literally it loses confounding (`tests/graph/test_projection.py` shows both mistakes).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whichdo.errors import TooLarge
+from whichdo.graph.admg import CausalGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["project"]
+
+MAX_PAIRS = 2_000_000
+
+
+def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
+    """The latent projection of ``graph`` on the nodes in ``keep``; the order of the nodes is kept too.
+
+    ``notes`` of the result tell which hidden nodes were more than a common cause of two others.
+    """
+    kept = sorted({graph.index(name) for name in keep})
+    if len(kept) == len(graph.nodes):
+        return graph
+    place = {old: new for new, old in enumerate(kept)}
+    down = _reach_down(graph, place)
+    siblings = _reach_over(graph, place, down)
+    _check_size(graph, [down[old] for old in kept], "makes {:,} arrows between")
+    _check_size(graph, siblings, "confounds {:,} pairs of", each=2)
+    parents: list[list[int]] = [[] for _ in kept]
+    for new, old in enumerate(kept):
+        for head in _bits(down[old]):
+            parents[head].append(new)
+    names = frozenset(graph.nodes[old] for old in kept)
+    return CausalGraph.assemble(
+        [graph.nodes[old] for old in kept],
+        parents,
+        [list(_bits(row)) for row in siblings],
+        hidden=graph.hidden | (frozenset(graph.nodes) - names),
+        exposures=graph.exposures & names,
+        outcomes=graph.outcomes & names,
+        notes=(*graph.notes, *_notes(graph, place)),
+    )
+
+
+def _reach_down(graph: CausalGraph, place: dict[int, int]) -> list[int]:
+    """For each node, as bits over the kept ones: where directed paths through hidden nodes first arrive."""
+    down = [0] * len(graph.nodes)
+    for old in reversed(range(len(graph.nodes))):
+        for child in graph.child_ids[old]:
+            down[old] |= 1 << place[child] if child in place else down[child]
+    return down
+
+
+def _reach_over(graph: CausalGraph, place: dict[int, int], down: Sequence[int]) -> list[int]:
+    """For each kept node, as bits: the others that some hidden source reaches too.
+
+    Going down the order, ``over`` of a node holds what is reached from the hidden causes above it.  A hidden node
+    hands it on to its children, together with what it reaches itself, so every edge is used once.
+    """
+    over = [0] * len(graph.nodes)
+    for old, row in enumerate(graph.sibling_ids):
+        for other in row:
+            over[old] |= 1 << place[other] if other in place else down[other]
+        for parent in graph.parent_ids[old]:
+            if parent not in place:
+                over[old] |= over[parent] | down[parent]
+    return [over[old] & ~(1 << new) for old, new in place.items()]
+
+
+def _check_size(graph: CausalGraph, rows: Sequence[int], words: str, each: int = 1) -> None:
+    count = sum(row.bit_count() for row in rows) // each
+    if count > MAX_PAIRS:
+        raise TooLarge(
+            f"Hiding {len(graph.nodes) - len(rows):,} nodes {words.format(count)} the others; "
+            f"at most {MAX_PAIRS:,} are kept. Keep the hidden nodes with the most children observed."
+        )
+
+
+def _bits(row: int) -> Iterator[int]:
+    while row:
+        low = row & -row
+        yield low.bit_length() - 1
+        row ^= low
+
+
+def _notes(graph: CausalGraph, place: dict[int, int]) -> Iterator[str]:
+    for old, name in enumerate(graph.nodes):
+        if old in place:
+            continue
+        reasons = []
+        if graph.parent_ids[old] or graph.sibling_ids[old]:
+            reasons.append("has causes of its own")
+        if len(graph.child_ids[old]) > 2:
+            reasons.append(f"has {len(graph.child_ids[old])} children")
+        if reasons:
+            yield f"Hidden node {name} {' and '.join(reasons)}: it was projected out."
