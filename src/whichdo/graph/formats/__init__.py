@@ -1,0 +1,174 @@
+"""Graphs from text and files, and back: short text, dagitty, DOT, GML, JSON and the structure of BIF.
+
+Which format a text is in is decided by how it begins; a file's suffix only settles what its content leaves open.  Each
+format is a module of its own with ``read_...(text)`` and ``write_...(graph)``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whichdo.errors import GraphSyntaxError, TooLarge, UsageError, nearest
+from whichdo.graph.formats.dot import read_dot, write_dot
+from whichdo.graph.formats.files import MAX_BYTES, read_file, write_file
+from whichdo.graph.formats.gml import read_gml, write_gml
+from whichdo.graph.formats.native import read_json, write_json
+from whichdo.graph.formats.scan import show
+from whichdo.graph.formats.text import read_text, write_dagitty, write_text
+from whichdo.graph.formats.text_tokens import BLOCK
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from whichdo.graph.admg import CausalGraph
+
+__all__ = ["FORMATS", "format_graph", "parse_graph", "read_graph", "write_graph"]
+
+FORMATS = ("text", "dagitty", "dot", "gml", "json", "bif")
+SUFFIXES = {
+    ".txt": "text",
+    ".dag": "dagitty",
+    ".dagitty": "dagitty",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".gml": "gml",
+    ".json": "json",
+    ".bif": "bif",
+}
+
+PREAMBLE = re.compile(r"(?:\s++|\#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+#: How each format begins, tried in this order behind blanks and comments.
+BEGINNINGS = (
+    ("dagitty", BLOCK),
+    ("dot", re.compile(r'(?:strict\s++)?(?:di)?graph(?:\s*+"(?:[^"\\]|\\.)*+"|\s++[\w.-]++)?+\s*+\{', re.IGNORECASE)),
+    (
+        "gml",
+        re.compile(r'graph\s*+\[(?!\s*+(?:latent|unobserved|hidden|exposure|outcome)\b)|(?:Creator|Version)\s*+["\d]'),
+    ),
+    (
+        "bif",
+        re.compile(
+            r'network(?:\s*+"[^"]*+"|\s++[^\s{};<>-][^\s{};]*+)?+\s*+\{|variable\s*+[^\s{};<>-][^\s{};]*+\s*+\{'
+        ),
+    ),
+    ("json", re.compile(r'\{\s*+(?:"(?:[^"\\]|\\.)*+"\s*+:|\}\s*+\Z)|\[')),
+    ("xml", re.compile(r"<(?!-)")),
+)
+
+
+def parse_graph(text: str) -> CausalGraph:
+    """Read a graph from text in any of the formats."""
+    if not isinstance(text, str):
+        raise UsageError(f"parse_graph reads text, not {type(text).__name__}. For a file use read_graph(path).")
+    return _parse(text, "The text", None)
+
+
+def read_graph(path: str | os.PathLike[str]) -> CausalGraph:
+    """Read a graph from a file in any of the formats, plain or gzip.
+
+    An error of syntax begins with the file's name, line and column.
+    """
+    file = _as_path(path)
+    name = file.with_suffix("").name if file.suffix.lower() == ".gz" else file.name
+    try:
+        return _parse(read_file(file), file.name, SUFFIXES.get(Path(name).suffix.lower()))
+    except GraphSyntaxError as error:
+        raise error.within(file.name) from None
+
+
+def write_graph(graph: CausalGraph, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
+    """Write a graph to a file, as a whole or not at all; the suffix chooses the format unless one is given.
+
+    ``.txt`` is the short text, ``.dag`` and ``.dagitty`` are dagitty's, ``.dot`` and ``.gv`` Graphviz's; ``.gml``,
+    ``.json`` and ``.bif`` speak for themselves.  With ``.gz`` behind it the file is packed.
+    """
+    file = _as_path(path)
+    if format is None:
+        inner = file.with_suffix("") if file.suffix.lower() == ".gz" else file
+        format = SUFFIXES.get(inner.suffix.lower())  # noqa: A001
+        if format is None:
+            raise UsageError(
+                f"{show(file.name)} does not tell its format: end it in one of {', '.join(SUFFIXES)}, or give `format`."
+            )
+    text = format_graph(graph, format)
+    write_file(file, text if text.endswith("\n") else text + "\n")
+
+
+def format_graph(graph: CausalGraph, format: str) -> str:  # noqa: A002
+    """The graph as text in one of `FORMATS`."""
+    writers: dict[str, Callable[[CausalGraph], str]] = {
+        "text": write_text,
+        "dagitty": write_dagitty,
+        "dot": write_dot,
+        "gml": write_gml,
+        "json": write_json,
+        "bif": _write_bif,
+    }
+    if format not in writers:
+        raise UsageError(
+            f"There is no format {show(format)}.{nearest(str(format), FORMATS)} Known are {', '.join(FORMATS)}."
+        )
+    return writers[format](graph)
+
+
+def _as_path(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise UsageError(f"A path is text or a Path, not {type(path).__name__}.") from None
+
+
+def _parse(text: str, source: str, suffix_format: str | None) -> CausalGraph:
+    if len(text) > MAX_BYTES:
+        raise TooLarge(f"{source} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    start = PREAMBLE.match(text)
+    begin = start.end() if start is not None else 0
+    graph = None
+    if begin < len(text):
+        graph = _read(text, _beginning(text, begin) or suffix_format or "text")
+    if graph is None or not (graph.nodes or graph.hidden):
+        raise GraphSyntaxError(f'{source} is empty: expected a graph such as "X -> Y".')
+    return graph
+
+
+def _beginning(text: str, begin: int) -> str | None:
+    """The format that a text begins like, if it does so like one."""
+    for name, pattern in BEGINNINGS:
+        if pattern.match(text, begin):
+            return name
+    return None
+
+
+def _read(text: str, name: str) -> CausalGraph:
+    readers: dict[str, Callable[[str], CausalGraph]] = {
+        "text": read_text,
+        "dagitty": read_text,
+        "dot": read_dot,
+        "gml": read_gml,
+        "json": read_json,
+        "bif": _read_bif,
+        "xml": _refuse_xml,
+    }
+    return readers[name](text)
+
+
+def _read_bif(text: str) -> CausalGraph:
+    from whichdo.graph.formats.bif import read_bif_graph
+
+    return read_bif_graph(text)
+
+
+def _write_bif(graph: CausalGraph) -> str:
+    from whichdo.graph.formats.bif import write_bif_graph
+
+    return write_bif_graph(graph)
+
+
+def _refuse_xml(text: str) -> CausalGraph:
+    kinds = [kind for kind in ("GraphML", "BIF", "html", "svg") if f"<{kind.lower()}" in text[:5_000].lower()]
+    what = f" ({kinds[0]})" if kinds else ""
+    raise GraphSyntaxError(f"this is XML{what}, which is not read. Export the graph as DOT, GML, BIF or dagitty text.")
