@@ -1,0 +1,377 @@
+"""What a learner may know: the graph, what is good, and which single interventions are on offer.
+
+An *arm* is one thing that can be done: ``do()``, which is to look and leave everything as it is, or ``do(X=x)``, which
+is to set one node to one value.  A *problem* lists the arms and says which node is the reward.  It holds no
+probabilities; those belong to the world.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from whichdo.errors import ProblemError, TooLarge, UsageError, nearest, quoted
+from whichdo.graph.admg import CausalGraph
+from whichdo.graph.identify import Route, Verdict, listed, verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["BINARY", "MAX_VALUES", "Arm", "Goal", "Problem", "Value", "do", "plain_value"]
+
+Value = int | float | str
+BINARY: tuple[Value, ...] = (0, 1)
+MAX_VALUES = 256
+MAX_VALUE_NAME = 128
+
+
+class Goal(StrEnum):
+    """Whether a large reward is good or bad."""
+
+    MAXIMIZE = "maximize"
+    MINIMIZE = "minimize"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One thing that can be done; written ``do()`` or ``do(X=1)``.  Make arms with `do`."""
+
+    node: str | None = None
+    value: Value | None = None
+
+    @property
+    def is_look(self) -> bool:
+        """True for ``do()``: leave everything as it is and look."""
+        return self.node is None
+
+    def __str__(self) -> str:
+        return "do()" if self.node is None else f"do({self.node}={self.value})"
+
+
+def do(setting: Mapping[str, Value] | None = None, /, **values: Value) -> Arm:
+    """The arm that sets one node, ``do(X=1)``, or none, ``do()``; a name with blanks goes into a mapping.
+
+    >>> str(do(X=1)), str(do()), str(do({"face mask": 1}))
+    ('do(X=1)', 'do()', 'do(face mask=1)')
+    """
+    chosen = {**(setting or {}), **values}
+    if len(chosen) > 1:
+        raise UsageError(f"An arm sets one node at most; {listed(sorted(chosen))} were given.")
+    for node, value in chosen.items():
+        return Arm(unicodedata.normalize("NFC", node), plain_value(value, node))  # as a graph keeps its names
+    return Arm()
+
+
+class Problem:
+    """A causal bandit problem: all that a policy is told before it starts.
+
+    ``graph``: a `CausalGraph`, or text for `CausalGraph.parse`.
+    ``reward``: the node to improve; by default the one node the graph's file marks as outcome.
+    ``intervene``: the nodes that can be set, or a mapping from node to the values it can be set to; by default the
+    graph's exposures, or else every node but the reward.
+    ``goal``: "maximize", or "minimize" when the reward is a harm.
+    ``domains``: the values of each node that is not binary 0/1, in order.
+    ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
+    ``costs``: what a pull of an arm costs, 1 unless given.
+
+    >>> problem = Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
+    >>> [str(arm) for arm in problem.arms]
+    ['do()', 'do(X=0)', 'do(X=1)']
+    """
+
+    graph: CausalGraph
+    reward: str
+    goal: Goal
+    domains: Mapping[str, tuple[Value, ...]]
+    """The values of every node."""
+    intervene: Mapping[str, tuple[Value, ...]]
+    """The values each intervenable node can be set to."""
+    rewards: Mapping[Value, float]
+    """What each value of the reward is worth, on its own scale (before ``goal``)."""
+    arms: tuple[Arm, ...]
+    """``do()`` first, then the arms of each intervenable node in order."""
+    costs: Mapping[Arm, float]
+    """What a pull of each arm costs."""
+
+    def __init__(
+        self,
+        graph: CausalGraph | str,
+        reward: str | None = None,
+        intervene: Iterable[str] | Mapping[str, Iterable[Value]] | None = None,
+        *,
+        goal: str = "maximize",
+        domains: Mapping[str, Iterable[Value]] | None = None,
+        rewards: Mapping[Value, float] | None = None,
+        costs: Mapping[Arm, float] | None = None,
+    ) -> None:
+        graph = CausalGraph.parse(graph) if isinstance(graph, str) else graph
+        self.__dict__["graph"] = graph
+        self.__dict__["reward"] = _reward(graph, reward)
+        self.__dict__["goal"] = _goal(goal)
+        self.__dict__["domains"] = MappingProxyType(_domains(graph, domains or {}))
+        self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
+        self.__dict__["rewards"] = MappingProxyType(_rewards(self.reward, self.domains[self.reward], rewards))
+        self.__dict__["arms"] = self._arms()
+        self.__dict__["costs"] = MappingProxyType(self._costs(costs or {}))
+
+    @cached_property
+    def utility(self) -> Mapping[Value, float]:
+        """Each value of the reward as a number in [0, 1] of which more is better: what policies maximise."""
+        sign = self.goal is Goal.MINIMIZE
+        return MappingProxyType({level: 1 - worth if sign else worth for level, worth in self.rewards.items()})
+
+    def arm(self, text: str) -> Arm:
+        """The arm written ``do(X=1)``; what is no arm of this problem is an error that lists the nearest."""
+        try:
+            return self._by_text[text.replace(" ", "")]
+        except KeyError:
+            hint = nearest(text, map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
+            raise ProblemError(f"{quoted(text)} is no arm of this problem.{hint}") from None
+
+    def index(self, arm: Arm) -> int:
+        """The position of an arm in ``arms``."""
+        try:
+            return self._positions[arm]
+        except KeyError:
+            hint = nearest(str(arm), map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
+            raise ProblemError(f"{arm} is no arm of this problem.{hint}") from None
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """For each intervenable node, whether looking can settle its arms and why."""
+        return MappingProxyType(verdicts(self.graph, self.reward, self.intervene))
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a careful reader would point out: what reading changed, arms that change nothing or must be tried."""
+        found = list(self.graph.notes)
+        useless = [node for node, verdict in self.verdicts.items() if verdict.route is Route.SAME]
+        if useless:
+            found.append(
+                f"{listed(useless)} {'does' if len(useless) == 1 else 'do'} not act on {self.reward}: "
+                f"these arms equal do(). They stay listed and share do()'s evidence."
+            )
+        for verdict in self.verdicts.values():
+            if verdict.route is Route.TRY and len(found) < 20:
+                found.append(f"{verdict.reason[0].upper()}{verdict.reason[1:]}. Its arms will be tried instead.")
+        return tuple(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Problem: {self.goal} {self.reward}, {len(self.arms)} arms on {len(self.intervene)} "
+            f"of {len(self.graph.nodes)} nodes>"
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Problem cannot be changed; make a new one (tried to set {name})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Problem cannot be changed; make a new one (tried to delete {name})")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restore, (self.graph, self.reward, self._plain))
+
+    @cached_property
+    def _plain(self) -> dict[str, object]:
+        """The constructor's other arguments, as given or by default."""
+        return {
+            "intervene": dict(self.intervene),
+            "goal": str(self.goal),
+            "domains": dict(self.domains),
+            "rewards": dict(self.rewards),
+            "costs": dict(self.costs),
+        }
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        named = (self.domains, self.intervene, self.rewards, self.costs)
+        return (self.graph, self.reward, self.goal, *(tuple(part.items()) for part in named))
+
+    @cached_property
+    def _positions(self) -> dict[Arm, int]:
+        return {arm: position for position, arm in enumerate(self.arms)}
+
+    @cached_property
+    def _by_text(self) -> dict[str, Arm]:
+        return {str(arm).replace(" ", ""): arm for arm in self.arms}
+
+    def _intervene(self, given: Iterable[str] | Mapping[str, Iterable[Value]] | None) -> dict[str, tuple[Value, ...]]:
+        if given is None:
+            chosen = self.graph.exposures or set(self.graph.nodes) - {self.reward}
+            given = [name for name in self.graph.nodes if name in chosen]
+        if isinstance(given, (set, frozenset)):  # a set's own order changes from process to process
+            given = sorted(given, key=lambda name: self.graph.index(name) if name in self.graph else -1)
+        names = [given] if isinstance(given, str) else list(given)
+        known = [_known(self.graph, name, "The intervenable node") for name in names]
+        _check_distinct(known, "intervene")
+        settings = dict(zip(known, given.values(), strict=True)) if isinstance(given, Mapping) else None
+        found = {}
+        for name in known:
+            if name == self.reward:
+                raise ProblemError(
+                    f"The reward {quoted(name)} is listed as intervenable. Setting the reward is no answer; "
+                    f"remove it from `intervene`."
+                )
+            domain = self.domains[name]
+            found[name] = _values(name, settings[name], domain) if settings is not None else domain
+        if not found:
+            raise ProblemError(
+                f"There is nothing to intervene on: {quoted(self.reward)} is the reward and `intervene` is empty."
+            )
+        return found
+
+    def _arms(self) -> tuple[Arm, ...]:
+        arms = (Arm(), *(Arm(node, value) for node, values in self.intervene.items() for value in values))
+        texts: dict[str, Arm] = {}
+        for arm in arms:
+            twin = texts.setdefault(str(arm).replace(" ", ""), arm)
+            if twin is not arm:
+                raise ProblemError(f"Two arms read alike, {arm} and {twin}. Rename a node or a value.")
+        return arms
+
+    def _costs(self, given: Mapping[Arm, float]) -> dict[Arm, float]:
+        costs = dict.fromkeys(self.arms, 1.0)
+        for named, cost in given.items():
+            arm = self.arm(named) if isinstance(named, str) else named
+            if arm not in costs:
+                hint = nearest(str(arm), map(str, self.arms))
+                raise ProblemError(f"`costs` names {arm}, which is no arm of this problem.{hint}")
+            costs[arm] = _number(cost, f"The cost of {arm}")
+            if costs[arm] <= 0:
+                raise ProblemError(f"The cost of {arm} is {cost}; a cost must be above 0.")
+        return costs
+
+
+def _restore(graph: CausalGraph, reward: str, rest: dict[str, object]) -> Problem:
+    return Problem(graph, reward, **rest)  # type: ignore[arg-type]
+
+
+def plain_value(value: object, where: str) -> Value:
+    """A node's value as a plain int, float or str: True is 1, 1.0 is 1, numpy scalars and enums are unwrapped.
+
+    Numbers that are equal become the same, so that equal arms are written alike.
+    """
+    item = getattr(value, "item", None)
+    if callable(item) and not isinstance(value, (int, float, str)):
+        value = item()
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ProblemError(f"{value} is no value of {quoted(where)}: it must be finite.")
+        return int(value) if value.is_integer() else float(value)
+    raise ProblemError(f"{value!r} is no value of {quoted(where)}: a value is a number or a text.")
+
+
+def _reward(graph: CausalGraph, reward: str | None) -> str:
+    if reward is not None:
+        return _known(graph, reward, "The reward")
+    if len(graph.outcomes) == 1:
+        return next(iter(graph.outcomes))
+    marked = f"it marks {listed(sorted(graph.outcomes))}" if graph.outcomes else "it marks no outcome"
+    raise ProblemError(f"Which node is the reward? The graph does not say ({marked}); give `reward`.")
+
+
+def _known(graph: CausalGraph, name: str, what: str) -> str:
+    """The name as the graph has it, or an error."""
+    if name in graph:
+        return graph.nodes[graph.index(name)]
+    if unicodedata.normalize("NFC", str(name)) in graph.hidden:
+        raise ProblemError(f"{what} {quoted(name)} is hidden: it is never observed. Choose an observed node.")
+    raise ProblemError(f"{what} {quoted(name)} is not in the graph.{nearest(str(name), graph.nodes)}")
+
+
+def _goal(goal: str) -> Goal:
+    try:
+        return Goal(goal)
+    except ValueError:
+        raise ProblemError(f"The goal is {quoted(goal)}; it must be maximize or minimize.") from None
+
+
+def _check_distinct(names: Sequence[str], what: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ProblemError(f"`{what}` lists {listed(twice)} more than once.")
+
+
+def _domains(graph: CausalGraph, given: Mapping[str, Iterable[Value]]) -> dict[str, tuple[Value, ...]]:
+    domains = dict.fromkeys(graph.nodes, BINARY)
+    for name, values in given.items():
+        name = _known(graph, name, "`domains` names a node that cannot have one:")
+        if isinstance(values, str):
+            raise ProblemError(f"The domain of {quoted(name)} is one text, {quoted(values)}; give a list of values.")
+        if isinstance(values, (set, frozenset)):
+            raise ProblemError(f"The domain of {quoted(name)} is a set, which has no order; give a list of values.")
+        domain = tuple(plain_value(value, name) for value in values)
+        _check_domain(name, domain)
+        domains[name] = domain
+    return domains
+
+
+def _check_domain(name: str, domain: Sequence[Value]) -> None:
+    if not domain:
+        raise ProblemError(f"The domain of {quoted(name)} is empty; list its values.")
+    if len(domain) > MAX_VALUES:
+        raise TooLarge(f"{quoted(name)} has {len(domain):,} values; {MAX_VALUES} are allowed. Group some.")
+    for value in map(str, domain):
+        if not value.strip() or not value.isprintable() or len(value) > MAX_VALUE_NAME:
+            raise ProblemError(f"{quoted(value)} cannot be a value of {quoted(name)}: empty, unprintable or too long.")
+    if len(set(map(str, domain))) < len(domain):
+        raise ProblemError(f"The domain of {quoted(name)} lists a value twice: {listed(map(str, domain))}.")
+
+
+def _values(name: str, given: Iterable[Value], domain: tuple[Value, ...]) -> tuple[Value, ...]:
+    if isinstance(given, (str, int, float)):
+        given = [given]
+    wanted = [plain_value(value, name) for value in given]
+    for value in wanted:
+        if value not in domain:
+            raise ProblemError(f"{quoted(name)} cannot be set to {quoted(value)}. Allowed: {listed(map(str, domain))}.")
+    if not wanted:
+        raise ProblemError(f"`intervene` lists {quoted(name)} with no value to set it to.")
+    return tuple(value for value in domain if value in wanted)
+
+
+def _rewards(name: str, domain: tuple[Value, ...], given: Mapping[Value, float] | None) -> dict[Value, float]:
+    if given is None:
+        texts = [level for level in domain if isinstance(level, str)]
+        if texts:
+            raise ProblemError(
+                f"The reward {quoted(name)} takes the value {quoted(texts[0])}: say in `rewards` what each of its "
+                f"values is worth, from 0 to 1."
+            )
+        given = {level: float(level) for level in domain}
+    if set(given) != set(domain):
+        raise ProblemError(
+            f"`rewards` must give a worth to each value of {quoted(name)} and to nothing else. "
+            f"Values: {listed(map(str, domain))}; found: {listed(map(quoted, given))}."
+        )
+    worth = {level: _number(given[level], f"The worth of {name}={level}") for level in domain}
+    for level, value in worth.items():
+        if not 0 <= value <= 1:
+            raise ProblemError(f"The reward {name}={level} is worth {value:g}; declare rewards in 0..1 (`rewards`).")
+    return worth
+
+
+def _number(value: object, what: str) -> float:
+    try:
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
+            return float(value)
+    except OverflowError:
+        raise ProblemError(f"{what} is a number of {len(str(value)):,} digits, which is too large.") from None
+    raise ProblemError(f"{what} is {value!r}; it must be a finite number.")

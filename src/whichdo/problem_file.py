@@ -1,0 +1,213 @@
+"""Problems as files: ``problem.toml`` for people, canonical JSON for logs and hashes.
+
+::
+
+    graph = "X -> M; M -> Y; X <-> Y"     # or graph_file = "infection.dot", beside this file
+    reward = "Y"
+    intervene = ["X", "M"]                # or a table: [intervene] X = [1]
+    goal = "maximize"
+
+    [domains]                             # only for nodes that are not 0/1
+    M = ["low", "mid", "high"]
+
+    [rewards]                             # only for a reward whose values are not numbers in [0, 1]
+    [costs]
+    "do(X=1)" = 5
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whichdo.errors import InputError, ProblemError, nearest, quoted
+from whichdo.graph.formats import parse_graph, read_graph
+from whichdo.graph.formats.files import read_file, write_file
+from whichdo.graph.formats.native import read_json, write_json
+from whichdo.graph.formats.text import write_text
+from whichdo.problem import BINARY, Arm, Problem, Value, plain_value
+
+if TYPE_CHECKING:
+    import os
+
+    from whichdo.graph.admg import CausalGraph
+
+__all__ = ["problem_from_json", "problem_to_json", "read_problem", "write_problem"]
+
+KEYS = ("graph", "graph_file", "reward", "intervene", "goal", "domains", "rewards", "costs")
+#: Keys of very many parts, a.b.c.d..., for which Python's TOML reader takes quadratic time; a problem's have two.
+DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+
+
+def read_problem(path: str | os.PathLike[str]) -> Problem:
+    """Read a problem file.  A ``graph_file`` is looked up beside it."""
+    path = Path(path)
+    text = read_file(path)
+    if DEEP_KEY.search(text):
+        raise ProblemError(f"{path.name} is nested too deeply to be a problem file.")
+    try:
+        content = tomllib.loads(text)
+    except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python converts
+        raise ProblemError(f"{path.name} is no TOML: {error}.") from None
+    except RecursionError:
+        raise ProblemError(f"{path.name} is nested too deeply to be a problem file.") from None
+    return _problem(content, path)
+
+
+def write_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
+    """Write a problem file that `read_problem` reads back as an equal problem."""
+    write_file(Path(path), problem_to_toml(problem))
+
+
+def problem_to_toml(problem: Problem) -> str:
+    """The text of a problem file."""
+    lines = [f"graph = {_toml_text(_statements(problem.graph))}"]
+    lines.append(f"reward = {_toml_text(problem.reward)}")
+    lines.append(f"goal = {_toml_text(problem.goal)}")
+    whole = all(values == problem.domains[name] for name, values in problem.intervene.items())
+    if whole:
+        lines.append(f"intervene = [{', '.join(map(_toml_text, problem.intervene))}]")
+    else:
+        lines += ["", "[intervene]", *(f"{_toml_text(n)} = {_toml_list(v)}" for n, v in problem.intervene.items())]
+    domains = {name: values for name, values in problem.domains.items() if values != BINARY}
+    if domains:
+        lines += ["", "[domains]", *(f"{_toml_text(name)} = {_toml_list(values)}" for name, values in domains.items())]
+    if any(isinstance(level, str) or level != worth for level, worth in problem.rewards.items()):
+        lines += ["", "[rewards]", *(f"{_toml_text(str(k))} = {v!r}" for k, v in problem.rewards.items())]
+    costs = {arm: cost for arm, cost in problem.costs.items() if cost != 1}
+    if costs:
+        lines += ["", "[costs]", *(f"{_toml_text(str(arm))} = {cost!r}" for arm, cost in costs.items())]
+    return "\n".join(lines) + "\n"
+
+
+def problem_to_json(problem: Problem) -> str:
+    """The problem as canonical JSON: the same problem gives the same bytes."""
+    content = {
+        "graph": json.loads(write_json(problem.graph)),
+        "reward": problem.reward,
+        "goal": str(problem.goal),
+        "intervene": [[name, list(values)] for name, values in problem.intervene.items()],
+        "domains": {name: list(values) for name, values in problem.domains.items() if values != BINARY},
+        "rewards": [[level, worth] for level, worth in problem.rewards.items()],
+        "costs": {str(arm): cost for arm, cost in problem.costs.items() if cost != 1},
+    }
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def problem_from_json(text: str) -> Problem:
+    """Read back what `problem_to_json` wrote."""
+    try:
+        content = json.loads(text)
+        graph = read_json(json.dumps(content["graph"]))
+        plain = Problem(graph, content["reward"], dict(content["intervene"]), domains=content["domains"],
+                        rewards=dict(map(tuple, content["rewards"])), goal=content["goal"])  # fmt: skip
+        costs = {plain.arm(arm): cost for arm, cost in content["costs"].items()}
+        return _with_costs(plain, costs)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ProblemError(f"This JSON is no problem of whichdo: {type(error).__name__} {error}.") from None
+
+
+def _problem(content: dict[str, Any], path: Path) -> Problem:
+    for key in content:
+        if key not in KEYS:
+            raise ProblemError(f"{path.name} has the unknown key {quoted(key)}.{nearest(key, KEYS)}")
+    try:
+        return _build(content, path)
+    except (ProblemError, ValueError) as error:  # a ValueError: a number too long to be shown
+        raise ProblemError(f"{path.name}: {error}") from None
+
+
+def _build(content: dict[str, Any], path: Path) -> Problem:
+    graph = _graph(content, path)
+    for key, kind, words in (
+        ("reward", str, "a node's name"),
+        ("goal", str, "maximize or minimize"),
+        ("domains", dict, "a table of lists"),
+        ("rewards", dict, "a table of numbers"),
+        ("costs", dict, "a table of numbers"),
+        ("intervene", (list, dict), "a list of nodes or a table of lists"),
+    ):
+        if key in content and not isinstance(content[key], kind):
+            raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be {words}.")
+    intervene = content.get("intervene")
+    for name in intervene or ():
+        if not isinstance(name, str):
+            raise ProblemError(f"`intervene` lists {_shown(name)}; it must list nodes by name.")
+    if isinstance(intervene, dict):
+        _lists(intervene, "intervene")
+    problem = Problem(
+        graph,
+        content.get("reward"),
+        intervene,
+        goal=content.get("goal", "maximize"),
+        domains=_lists(content.get("domains", {}), "domains"),
+        rewards=_levels(content, graph),
+    )
+    costs = {problem.arm(text): cost for text, cost in content.get("costs", {}).items()}
+    return _with_costs(problem, costs)
+
+
+def _with_costs(problem: Problem, costs: dict[Arm, float]) -> Problem:
+    if not costs:
+        return problem
+    return Problem(
+        problem.graph,
+        problem.reward,
+        problem.intervene,
+        goal=problem.goal,
+        domains=problem.domains,
+        rewards=problem.rewards,
+        costs=costs,
+    )
+
+
+def _graph(content: dict[str, Any], path: Path) -> CausalGraph:
+    if ("graph" in content) == ("graph_file" in content):
+        raise ProblemError("give either `graph` (text) or `graph_file` (a path beside this file), one of them.")
+    key = "graph" if "graph" in content else "graph_file"
+    if not isinstance(content[key], str):
+        raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be text.")
+    if key == "graph_file":
+        return read_graph(path.parent / content[key])
+    try:
+        return parse_graph(content[key])
+    except InputError as error:
+        raise type(error)(f"{path.name}, in `graph`: {error}") from None
+
+
+def _lists(table: dict[str, Any], key: str) -> dict[str, list[Value]]:
+    for name, values in table.items():
+        if not isinstance(values, list):
+            raise ProblemError(f"`{key}` gives {quoted(name)} the value {_shown(values)}; it must be a list of values.")
+    return table
+
+
+def _levels(content: dict[str, Any], graph: CausalGraph) -> dict[Value, float] | None:
+    """The table ``[rewards]``, whose keys TOML makes texts, with the values the reward's domain declares."""
+    table = content.get("rewards")
+    if table is None:
+        return None
+    reward = content.get("reward") or next(iter(graph.outcomes), "")
+    domain = content.get("domains", {}).get(reward, BINARY)
+    named = {str(value): value for value in (plain_value(value, reward) for value in domain)}
+    return {named.get(text, text): worth for text, worth in table.items()}
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _statements(graph: CausalGraph) -> str:
+    return write_text(graph)
+
+
+def _toml_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _toml_list(values: tuple[Value, ...]) -> str:
+    return "[" + ", ".join(_toml_text(value) if isinstance(value, str) else repr(value) for value in values) + "]"
