@@ -1,0 +1,74 @@
+"""``whichdo inspect``: what a graph or a problem says, and what looking can settle in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whichdo.cli.output import Format, FormatOption, console, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from whichdo.report.inspection import Inspection, NodeReport
+
+__all__ = ["inspect"]
+
+ROWS = 50
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A problem (.toml) or a graph in any format.", show_default=False)],
+    *,
+    reward: Annotated[str | None, typer.Option(help="The node to improve, where the file does not say.")] = None,
+    node: Annotated[list[str] | None, typer.Option(help="Report on this node only; may be repeated.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the graph into this SVG file.")] = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Show what was read, the c-components, and for every arm whether looking can settle it and why."""
+    from whichdo.report.inspection import inspect_file
+
+    found = inspect_file(file, reward=reward, nodes=node)
+    if svg is not None:
+        found.draw(svg)
+    if format is Format.JSON:
+        print_json(found.as_json())
+    else:
+        _print(found, svg)
+
+
+def _print(found: Inspection, svg: Path | None) -> None:
+    from whichdo.report.text import draw_text
+
+    out = console()
+    out.print(found.headline, style="bold")
+    if len(found.graph.nodes) <= ROWS:
+        out.print()
+        out.print(draw_text(found.graph), soft_wrap=True)
+    out.print()
+    for line in found.facts:
+        out.print(line)
+    out.print()
+    _print_nodes(out, found.reports(ROWS))
+    if found.left_out(ROWS):
+        out.print(f"... and {found.left_out(ROWS):,} more nodes (--node NAME shows one, -f json all).")
+    for line in found.warnings:
+        out.print(f"! {line}", style="yellow")
+    if svg is not None:
+        out.print(f"Drawn into {svg}.")
+
+
+def _print_nodes(out: Console, reports: list[NodeReport]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("node", "set to", "by looking", "how, or why not"):
+        table.add_column(title, overflow="fold")
+    for report in reports:
+        row = [report.node, ", ".join(report.values), report.word, report.reason]
+        table.add_row(*(Text(cell) for cell in row), style="" if report.settled else "yellow")
+    out.print(table)

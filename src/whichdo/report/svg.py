@@ -1,0 +1,314 @@
+"""A causal graph as one SVG file that needs nothing else: no style sheet, no script, no font, no network.
+
+Boxes are nodes, solid arrows directed edges, dashed arcs with two heads hidden common causes.  What `marks` say
+about a node shows twice, in its colour (from the palette of Okabe and Ito, which the colour-blind can tell apart)
+and in its border, which survives a grey print.
+"""
+
+from __future__ import annotations
+
+from math import hypot
+from typing import TYPE_CHECKING, NamedTuple
+
+from whichdo.errors import TooLarge, UsageError, nearest, quoted
+from whichdo.report.curves import Block, Curve, Plane, arc, arrow, ports, sample, swap
+from whichdo.report.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
+from whichdo.report.layout import Box, Layout, layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whichdo.graph.admg import CausalGraph
+    from whichdo.report.layout import Pair, Point
+
+__all__ = ["MAX_EDGES", "MAX_NODES", "draw_svg"]
+
+MAX_NODES = 300
+MAX_EDGES = 3_000
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', sans-serif"
+INK, DASHED_INK = "#333333", "#D55E00"
+MARGIN = 24.0
+HEAD_LENGTH, HEAD_WIDTH = 9.0, 7.0
+#: The arcs that are weighed up in all; where there are many arcs each has fewer to choose from.
+ARC_TRIES = 4_000
+SWATCH, LEGEND_ROW = 28.0, 24.0
+
+
+class Kind(NamedTuple):
+    """How a kind of node looks, and the words for it in the legend."""
+
+    fill: str
+    border: str
+    thickness: float
+    dashes: str
+    words: str
+
+
+KINDS: dict[str, Kind] = {
+    "adjustment": Kind("#CBE6F8", "#0072B2", 1.6, "", "settled by adjustment"),
+    "component": Kind("#C3E8DC", "#007A59", 1.8, "7 3", "settled through its c-component"),
+    "same": Kind("#EDEDED", "#777777", 1.8, "1.5 3", "same as doing nothing"),
+    "try": Kind("#FBDFA0", "#9A6A00", 3.2, "", "must be tried"),
+    "plain": Kind("#FFFFFF", "#555555", 1.2, "", ""),
+}
+
+
+def draw_svg(
+    graph: CausalGraph,
+    *,
+    reward: str | None = None,
+    marks: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> str:
+    """The graph as the text of an SVG 1.1 file, the same text for the same graph.
+
+    ``marks`` maps a node to "adjustment", "component", "same", "try" or "plain"; a legend explains those that occur.
+    Every node is a ``<g class="node" data-name=...>``, every edge a ``<g class="edge directed">`` or
+    ``<g class="edge hidden">`` with ``data-from`` and ``data-to``.
+    """
+    marks = dict(marks or {})
+    _check(graph, reward, marks)
+    plan = layout(graph)
+    directed, hidden = _routes(plan)
+    parts = [_edge(pair, curve, hidden=False) for pair, curve in directed.items()]
+    parts += [_edge(pair, curve, hidden=True) for pair, curve in hidden.items()]
+    parts += [
+        _node(name, plan.boxes[name], KINDS[marks.get(name, "plain")], reward=name == reward) for name in graph.nodes
+    ]
+    left, top, right, bottom = _bounds(plan, [*directed.values(), *hidden.values()])
+    kinds = [kind for kind in KINDS if kind in marks.values() and kind != "plain"]
+    legend, legend_width, legend_height = _legend(kinds, room=right - left, reward=bool(reward), hidden=bool(hidden))
+    head = 34.0 if title else 0.0
+    width = max(right - left, legend_width, text_width(title, 17) if title else 0.0) + 2 * MARGIN
+    height = bottom - top + head + legend_height + 2 * MARGIN
+    body = [
+        f'<g transform="translate({_n((width - right - left) / 2)} {_n(MARGIN + head - top)})">',
+        *parts,
+        "</g>",
+    ]
+    if title:
+        body.append(_text(width / 2, MARGIN + 16, title, 'font-size="17" font-weight="600" text-anchor="middle"'))
+    if legend:
+        place = f"{_n((width - legend_width) / 2)} {_n(height - MARGIN - legend_height)}"
+        body += [f'<g class="legend" font-size="12.5" transform="translate({place})">', *legend, "</g>"]
+    return _document(body, width, height, title or "Causal graph", _description(graph, reward))
+
+
+def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str]) -> None:
+    edges = sum(map(len, graph.parent_ids)) + sum(map(len, graph.sibling_ids)) // 2
+    if len(graph.nodes) > MAX_NODES or edges > MAX_EDGES:
+        raise TooLarge(
+            f"The graph has {len(graph.nodes):,} nodes and {edges:,} edges; a drawing of more than {MAX_NODES:,} nodes "
+            f"or {MAX_EDGES:,} edges cannot be read. Draw a part of it with graph.subgraph([...])."
+        )
+    for name in (*marks, *([] if reward is None else [reward])):
+        graph.index(name)
+    for name, kind in marks.items():
+        if kind not in KINDS:
+            raise UsageError(
+                f"The mark {quoted(kind)} of {quoted(name)} is none of {', '.join(KINDS)}.{nearest(kind, KINDS)}"
+            )
+
+
+def _description(graph: CausalGraph, reward: str | None) -> str:
+    words = [
+        _count(len(graph.nodes), "node"),
+        _count(len(graph.directed), "directed edge"),
+        _count(len(graph.bidirected), "hidden common cause"),
+    ]
+    return ", ".join(words) + (f"; the reward is {reward}." if reward is not None else ".")
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+# ------------------------------------------------------------------------------------------------------------ edges
+
+
+def _routes(plan: Layout) -> tuple[dict[Pair, Curve], dict[Pair, Curve]]:
+    """The curve of every edge in x and y: the directed ones first, then arcs that keep out of their way."""
+    turn = swap if plan.flow == "down" else list
+    blocks = {name: _block(box, plan) for name, box in plan.boxes.items()}
+    plane = Plane(list(blocks.values()))
+    shifts = _port_shifts(plan, blocks)
+    directed = {}
+    for pair, points in plan.directed.items():
+        curve = arrow(plane, blocks[pair[0]], blocks[pair[1]], turn(points), shifts[pair])
+        plane.draw(curve)
+        directed[pair] = turn(curve)
+    hidden = {}
+    tries = max(16, ARC_TRIES // max(1, len(plan.hidden)))
+    for pair, points in plan.hidden.items():
+        curve = arc(plane, blocks[pair[0]], blocks[pair[1]], turn(points), tries)
+        plane.draw(curve)
+        hidden[pair] = turn(curve)
+    return directed, hidden
+
+
+def _port_shifts(plan: Layout, blocks: Mapping[str, Block]) -> dict[Pair, tuple[float, float]]:
+    """For every directed edge its offsets from the middle of its tail's end and of its head's beginning."""
+    across = 1 if plan.flow == "right" else 0
+    offsets: list[dict[Pair, float]] = [{}, {}]
+    for end in (0, 1):
+        leads: dict[str, dict[Pair, float]] = {}
+        for pair, points in plan.directed.items():
+            lead = points[-end][across] if points else blocks[pair[1 - end]].across
+            leads.setdefault(pair[end], {})[pair] = lead
+        for name, towards in leads.items():
+            offsets[end].update(zip(towards, ports(blocks[name], list(towards.values())), strict=True))
+    return {pair: (offsets[0][pair], offsets[1][pair]) for pair in plan.directed}
+
+
+def _block(box: Box, plan: Layout) -> Block:
+    if plan.flow == "right":
+        return Block(box.x, box.y, box.width, box.height, box.band)
+    return Block(box.y, box.x, box.height, box.width, box.band)
+
+
+def _edge(pair: Pair, curve: Curve, *, hidden: bool) -> str:
+    ink = DASHED_INK if hidden else INK
+    curve = list(curve)
+    heads = [_head(curve[-2], curve[-1])]
+    curve[-1] = _before(curve[-2], curve[-1])
+    if hidden:
+        heads.append(_head(curve[1], curve[0]))
+        curve[0] = _before(curve[1], curve[0])
+    line = f"M{_p(curve[0])}" + "".join(
+        f" C{_p(a)} {_p(b)} {_p(c)}" for a, b, c in zip(curve[1::3], curve[2::3], curve[3::3], strict=True)
+    )
+    style = 'stroke-width="1.7" stroke-dasharray="6 4"' if hidden else 'stroke-width="1.5"'
+    shapes = "".join(f'<path class="head" d="{head}" fill="{ink}"/>' for head in heads)
+    return (
+        f'<g class="edge {"hidden" if hidden else "directed"}" data-from="{safe(pair[0])}" data-to="{safe(pair[1])}">'
+        f'<path class="line" d="{line}" fill="none" stroke="{ink}" {style}/>{shapes}</g>'
+    )
+
+
+def _head(control: Point, tip: Point) -> str:
+    """An arrow head; its first point is the tip."""
+    x, y = _unit(control, tip)
+    base = (tip[0] - HEAD_LENGTH * x, tip[1] - HEAD_LENGTH * y)
+    one = (base[0] - HEAD_WIDTH / 2 * y, base[1] + HEAD_WIDTH / 2 * x)
+    two = (base[0] + HEAD_WIDTH / 2 * y, base[1] - HEAD_WIDTH / 2 * x)
+    return f"M{_p(tip)} L{_p(one)} L{_p(two)} Z"
+
+
+def _before(control: Point, tip: Point) -> Point:
+    """Where the line stops, so that it does not show beyond the tip of its head."""
+    x, y = _unit(control, tip)
+    return tip[0] - (HEAD_LENGTH - 1) * x, tip[1] - (HEAD_LENGTH - 1) * y
+
+
+def _unit(start: Point, end: Point) -> Point:
+    x, y = end[0] - start[0], end[1] - start[1]
+    length = hypot(x, y) or 1.0
+    return x / length, y / length
+
+
+# ------------------------------------------------------------------------------------------------------------ nodes
+
+
+def _node(name: str, box: Box, kind: Kind, *, reward: bool) -> str:
+    lines = wrap(name)
+    shapes = [_rectangle((box.left, box.top), box.width, box.height, 8, kind)]
+    weight = ""
+    if reward:
+        shapes.append(_ring((box.left + 4, box.top + 4), box.width - 8, box.height - 8, 5))
+        weight = 'font-weight="700"'
+    # The baseline of capital letters centred on a line lies about a third of the size below its middle.
+    first = box.y - (len(lines) - 1) * LINE_HEIGHT / 2 + 0.35 * FONT_SIZE
+    shapes += [
+        _text(box.x, first + number * LINE_HEIGHT, line, f'text-anchor="middle" {weight}'.strip())
+        for number, line in enumerate(lines)
+    ]
+    role = ' data-role="reward"' if reward else ""
+    tooltip = f"<title>{safe(name)}</title>" if lines[-1].endswith("…") else ""
+    return f'<g class="node" data-name="{safe(name)}"{role}>{tooltip}{"".join(shapes)}</g>'
+
+
+def _rectangle(corner: Point, width: float, height: float, radius: float, kind: Kind) -> str:
+    dashes = f' stroke-dasharray="{kind.dashes}"' if kind.dashes else ""
+    return (
+        f'<rect x="{_n(corner[0])}" y="{_n(corner[1])}" width="{_n(width)}" height="{_n(height)}" rx="{_n(radius)}" '
+        f'fill="{kind.fill}" stroke="{kind.border}" stroke-width="{_n(kind.thickness)}"{dashes}/>'
+    )
+
+
+def _ring(corner: Point, width: float, height: float, radius: float) -> str:
+    return (
+        f'<rect class="ring" x="{_n(corner[0])}" y="{_n(corner[1])}" width="{_n(width)}" height="{_n(height)}" '
+        f'rx="{_n(radius)}" fill="none" stroke="#000000" stroke-width="1.6"/>'
+    )
+
+
+def _text(x: float, y: float, words: str, style: str) -> str:
+    return f'<text x="{_n(x)}" y="{_n(y)}" {style}>{safe(words)}</text>'
+
+
+# ----------------------------------------------------------------------------------------------------------- legend
+
+
+def _legend(kinds: Sequence[str], *, room: float, reward: bool, hidden: bool) -> tuple[list[str], float, float]:
+    """The entries that are needed, in rows, with the width and height they take (space above included)."""
+    entries = [(_rectangle((0, -8), SWATCH, 16, 4, KINDS[kind]), KINDS[kind].words) for kind in kinds]
+    if hidden:
+        curve = [(0.0, 0.0), (9.0, 0.0), (SWATCH + 6, 0.0), (SWATCH + 16, 0.0)]
+        entries.append((_swatch_line(curve), "hidden common cause"))
+    if reward:
+        frame = _rectangle((0, -9), SWATCH, 18, 4, KINDS["plain"])
+        entries.append((frame + _ring((3.5, -5.5), SWATCH - 7, 11, 2), "reward"))
+    shapes: list[str] = []
+    x, y, widest = 0.0, 28.0, 0.0
+    for swatch, words in entries:
+        indent = SWATCH + (24 if words == "hidden common cause" else 8)
+        extent = indent + text_width(words, 12.5)
+        if x and x + extent > max(room, 420.0):
+            x, y = 0.0, y + LEGEND_ROW
+        shapes.append(f'<g transform="translate({_n(x)} {_n(y)})">{swatch}{_text(indent, 4.3, words, "")}</g>')
+        widest = max(widest, x + extent)
+        x += extent + 18
+    return shapes, widest, y + 10 if entries else 0.0
+
+
+def _swatch_line(curve: Curve) -> str:
+    line = f"M{_p(curve[0])} L{_p(curve[-1])}"
+    heads = _head(curve[2], curve[3]) + " " + _head(curve[1], curve[0])
+    return (
+        f'<path d="{line}" fill="none" stroke="{DASHED_INK}" stroke-width="1.7" stroke-dasharray="6 4"/>'
+        f'<path d="{heads}" fill="{DASHED_INK}"/>'
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- document
+
+
+def _bounds(plan: Layout, curves: Iterable[Curve]) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of all that is drawn: an arc may run outside the boxes."""
+    points = [(0.0, 0.0), (plan.width, plan.height)]
+    for curve in curves:
+        points += sample(curve)
+    across, down = zip(*points, strict=True)
+    return min(across), min(down), max(across), max(down)
+
+
+def _document(body: Iterable[str], width: float, height: float, title: str, description: str) -> str:
+    wide, high = _n(width), _n(height)
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" role="img" width="{wide}" height="{high}" '
+        f'viewBox="0 0 {wide} {high}" font-family="{safe(FONT)}" font-size="{_n(FONT_SIZE)}" fill="#111111">'
+    )
+    words = f"<title>{safe(title)}</title>\n<desc>{safe(description)}</desc>"
+    background = f'<rect class="background" width="{wide}" height="{high}" rx="10" fill="#FFFFFF"/>'
+    return "\n".join([opening, words, background, *body, "</svg>\n"])
+
+
+def _n(number: float) -> str:
+    """A coordinate with a tenth of a pixel, without needless zeros or a negative zero."""
+    text = f"{number:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def _p(point: Point) -> str:
+    return f"{_n(point[0])},{_n(point[1])}"
