@@ -1,0 +1,65 @@
+"""Rarity and hardness: how much of a problem looking alone can serve.
+
+The *rarity* q of an intervenable node is the probability of its rarest cell: the least likely joint value of the node
+and of everything that must be counted together with it.  The *hardness* m of the paper's Section 3 turns all the q into
+one number: looking serves all nodes but the m rarest, and those must be tried.  The code is the same for the true q of
+a network and for q counted in samples.
+"""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.graph.components import with_parents
+from whichdo.graph.identify import Route, verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from whichdo.problem import Problem
+
+__all__ = ["c_sizes", "hardness", "rarity_scopes"]
+
+
+def rarity_scopes(problem: Problem) -> list[tuple[str, ...] | None]:
+    """For each intervenable node the nodes whose joint cells decide its q; None where looking settles nothing.
+
+    The node with Pa^c, the paper's reading: the graph is cut to the reward's ancestors only for a node that fails
+    Assumption 3.  In a graph without any hidden confounder only parents on back-door paths count (the footnote).  A
+    node that such a cut shows to be no cause of the reward has an empty scope: nothing about it is rare.
+    """
+    judged = verdicts(problem.graph, problem.reward, problem.intervene, restrict=False)
+    confounded = bool(problem.graph.bidirected)
+    scopes: list[tuple[str, ...] | None] = []
+    for name, verdict in judged.items():
+        if verdict.route is Route.TRY:
+            scopes.append(None)
+        elif verdict.route is Route.SAME:
+            scopes.append(())
+        else:
+            given = with_parents(verdict.within, verdict.component) if confounded else (name, *verdict.given)
+            scopes.append(tuple(sorted(given, key=problem.graph.index)))
+    return scopes
+
+
+def c_sizes(problem: Problem) -> NDArray[np.int64]:
+    """k: the size of each intervenable node's c-component in the graph that `rarity_scopes` counts it in."""
+    judged = verdicts(problem.graph, problem.reward, problem.intervene, restrict=False)
+    return np.array([len(verdict.component) for verdict in judged.values()], dtype=np.int64)
+
+
+def hardness(q: ArrayLike, k: ArrayLike) -> int:
+    """Smallest m >= 2 such that at most m nodes are rarer than 1/m.
+
+    The paper's m(C), Section 3: the least integer tau with at most tau nodes i of q_i ** k_i < 1 / tau.  ``q`` in
+    [0, 1], ``k`` the c-component sizes.  Never more than the number of nodes (at least 2).
+    """
+    rare = np.asarray(q, dtype=np.float64) ** np.asarray(k, dtype=np.float64)
+    weights: Sequence[float] = sorted((inf if share <= 0 else 1 / share for share in rare.tolist()), reverse=True)
+    best = min(max(position, weight) for position, weight in enumerate([*weights, 0.0]))
+    return max(2, ceil(best - 1e-9 * best))

@@ -1,0 +1,170 @@
+"""What a policy asks for and what it gets back: batches and tallies.
+
+Between two decisions a policy wants a number of pulls and reads back a statistic.  A `Batch` says which arms to pull,
+how often, and how much detail is enough; a `Tally` is the answer.  Three details, each holding the one before:
+
+REWARDS   how often each reward level came, per arm;
+TABLES    joint counts of the columns in each *scope*, per arm;
+ROWS      the rows themselves, in the order of pulling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.errors import UsageError
+from whichdo.problem import Arm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whichdo.counting.scopes import Scope
+    from whichdo.problem import Problem
+
+__all__ = ["REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Rows", "Sparse", "Tally", "observe", "pull", "spread"]
+
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+CodeArray = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+class Detail(IntEnum):
+    """How much of what happened is asked back."""
+
+    REWARDS = 0
+    TABLES = 1
+    ROWS = 2
+
+
+REWARDS, TABLES, ROWS = Detail.REWARDS, Detail.TABLES, Detail.ROWS
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pull ``arms[i]`` ``counts[i]`` times; ``scopes`` None means all that the problem's arms need."""
+
+    arms: tuple[Arm, ...]
+    counts: tuple[int, ...]
+    detail: Detail = REWARDS
+    scopes: tuple[Scope, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.arms) != len(self.counts):
+            raise UsageError(
+                f"A batch needs a count for each arm; it has {len(self.arms)} arms, {len(self.counts)} counts."
+            )
+        if any(count < 0 for count in self.counts):
+            raise UsageError(f"A batch cannot pull an arm {min(self.counts)} times.")
+        if len(set(self.arms)) < len(self.arms):
+            raise UsageError("A batch lists an arm twice; add the counts.")
+
+    @property
+    def pulls(self) -> int:
+        """The number of pulls in all."""
+        return sum(self.counts)
+
+
+def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | None = None) -> Batch:
+    """Look ``count`` times."""
+    return Batch((Arm(),), (int(count),), detail, None if scopes is None else tuple(scopes))
+
+
+def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS) -> Batch:
+    """Pull one arm ``count`` times."""
+    return Batch((arm,), (int(count),), detail)
+
+
+def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batch:
+    """Pull all arms equally often, ``count`` times together; the first arms get what does not divide."""
+    chosen = tuple(arms)
+    if not chosen:
+        raise UsageError("There is no arm to spread pulls over.")
+    each, more = divmod(int(count), len(chosen))
+    return Batch(chosen, tuple(each + (position < more) for position in range(len(chosen))), detail)
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Counts of the cells that occurred, for a scope with more cells than can be laid out."""
+
+    cells: CodeArray
+    """One row of codes for each cell that occurred, in lexical order."""
+    counts: IntArray
+
+    def __add__(self, other: Sparse) -> Sparse:
+        cells, inverse = np.unique(np.concatenate([self.cells, other.cells]), axis=0, return_inverse=True)
+        counts = np.zeros(len(cells), np.int64)
+        np.add.at(counts, inverse.ravel(), np.concatenate([self.counts, other.counts]))
+        return Sparse(cells, counts)
+
+
+Table = IntArray | Sparse
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in the order of pulling: ``arms[i]`` is an arm's position, ``codes[i]`` a code for each observed node."""
+
+    arms: IntArray
+    codes: CodeArray
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What came back; tallies of the same problem add up.
+
+    ``counts`` has a row for each arm of the problem and a column for each reward level.
+    """
+
+    problem: Problem
+    counts: IntArray
+    tables: Mapping[Arm, Mapping[Scope, Table]] = field(default_factory=dict)
+    rows: Rows | None = None
+
+    @classmethod
+    def empty(cls, problem: Problem) -> Tally:
+        """Nothing seen yet."""
+        return cls(problem, np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64))
+
+    @cached_property
+    def pulls(self) -> IntArray:
+        """How often each arm was pulled, in the problem's order."""
+        pulls: IntArray = self.counts.sum(axis=1)
+        return pulls
+
+    @cached_property
+    def levels(self) -> dict[Arm, IntArray]:
+        """For each arm that was pulled, how often each reward level came."""
+        return {arm: self.counts[j] for j, arm in enumerate(self.problem.arms) if self.pulls[j]}
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean utility of each arm, more is better; NaN for an arm never pulled."""
+        utility = np.array(list(self.problem.utility.values()))
+        total = self.counts @ utility
+        means: FloatArray = np.divide(total, self.pulls, out=np.full(len(total), np.nan), where=self.pulls > 0)
+        return means
+
+    def __add__(self, other: Tally) -> Tally:
+        if self.problem != other.problem:
+            raise UsageError("Tallies of different problems do not add up.")
+        tables = {arm: dict(scopes) for arm, scopes in self.tables.items()}
+        for arm, scopes in other.tables.items():
+            mine = tables.setdefault(arm, {})
+            for scope, table in scopes.items():
+                mine[scope] = mine[scope] + table if scope in mine else table  # type: ignore[operator]
+        return Tally(self.problem, self.counts + other.counts, tables, _joined(self.rows, other.rows))
+
+
+def _joined(first: Rows | None, second: Rows | None) -> Rows | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return Rows(np.concatenate([first.arms, second.arms]), np.concatenate([first.codes, second.codes]))

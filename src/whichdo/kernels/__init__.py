@@ -1,0 +1,24 @@
+"""The compiled functions that several rooms share: arrays in, arrays out.
+
+Importing this loads numba, so other modules do it late.
+"""
+
+from whichdo.kernels.binary import rows_binary, tables_binary
+from whichdo.kernels.codes import rows_codes, tables_codes
+from whichdo.kernels.compiling import compiled, popcount
+from whichdo.kernels.plans import BLOCK, BinaryPlan, CodePlan, Scopes
+from whichdo.kernels.random import seed_streams
+
+__all__ = [
+    "BLOCK",
+    "BinaryPlan",
+    "CodePlan",
+    "Scopes",
+    "compiled",
+    "popcount",
+    "rows_binary",
+    "rows_codes",
+    "seed_streams",
+    "tables_binary",
+    "tables_codes",
+]

@@ -1,0 +1,277 @@
+"""Networks of 0/1 nodes: bit-sliced samples and their tables.
+
+One 64-bit word holds 64 samples of one node.  A node is drawn for all 64 at once by comparing random words with the
+bits of its threshold, most significant first; a sample is decided at the first bit that differs, so about half of the
+undecided ones are settled by each random word.  The threshold of a sample depends on its inputs: for each setting of
+the inputs there is a mask of the samples that have it, and the threshold bit of all samples together is the OR of the
+masks of the settings whose bit is set.
+
+Tables are counted by AND and popcount: how often all columns of a subset are 1, for every subset; Moebius inversion
+turns these into cells once, at the end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.kernels.compiling import compiled, popcount, trailing_zeros
+from whichdo.kernels.plans import BLOCK
+from whichdo.kernels.random import fill, next_word
+
+if TYPE_CHECKING:
+    from whichdo.kernels.compiling import I64Array, U8Array, U64Array
+    from whichdo.kernels.plans import BinaryPlan, Scopes
+
+__all__ = ["rows_binary", "tables_binary"]
+
+LEVELS = 9  # threshold bits compared for a whole block; the 1 sample in 512 that is left is finished by itself
+WIDEST = 6  # inputs up to which a node is drawn under masks; more would need over 64 masks
+LARGEST = 8  # columns up to which a scope is counted by AND and popcount
+
+
+@compiled
+def _masks(inputs: I64Array, words: U64Array, width: int, masks: U64Array) -> None:
+    """For each setting of the inputs, in C order, the samples that have it; without inputs, all samples."""
+    masks[0, :width] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for depth in range(inputs.size):
+        column = words[inputs[depth]]
+        for row in range((1 << depth) - 1, -1, -1):
+            above, zero, one = masks[row], masks[2 * row], masks[2 * row + 1]
+            for w in range(width):
+                one[w] = above[w] & column[w]
+            for w in range(width):
+                zero[w] = above[w] ^ one[w]
+
+
+@compiled
+def _threshold_bits(thresholds: U64Array, level: int, masks: U64Array, bits: U64Array, width: int) -> tuple[bool, bool]:
+    """Each sample's threshold bit at one level, or its complement, whichever takes fewer masks.
+
+    Returns whether ``bits`` is the complement, and whether all bits are the same, so that it was not filled.
+    """
+    shift = np.uint64(63 - level)
+    ones = np.int64(0)
+    for row in range(thresholds.size):
+        ones += np.int64((thresholds[row] >> shift) & np.uint64(1))
+    inverted = 2 * ones > thresholds.size
+    empty = True
+    for row in range(thresholds.size):
+        if bool((thresholds[row] >> shift) & np.uint64(1)) == inverted:
+            continue
+        mask = masks[row]
+        if empty:
+            for w in range(width):
+                bits[w] = mask[w]
+            empty = False
+        else:
+            for w in range(width):
+                bits[w] |= mask[w]
+    return bool(inverted), empty
+
+
+@compiled
+def _levels(state: U64Array, thresholds: U64Array, depth: int, masks: U64Array, scratch: U64Array, width: int) -> None:
+    """Compare ``depth`` bits: ``scratch[0]`` becomes the samples below their threshold, ``scratch[1]`` the ties."""
+    out, tied, random, bits = scratch[0], scratch[1], scratch[2], scratch[3]
+    out[:width] = np.uint64(0)
+    tied[:width] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for level in range(depth):
+        fill(state, random, width)
+        inverted, uniform = _threshold_bits(thresholds, level, masks, bits, width)
+        # A sample is below where the threshold's bit is 1 and the random one 0; it ties where they agree.
+        if uniform and inverted:
+            for w in range(width):
+                out[w] |= tied[w] & ~random[w]
+                tied[w] &= random[w]
+        elif uniform:
+            for w in range(width):
+                tied[w] &= ~random[w]
+        elif inverted:
+            for w in range(width):
+                out[w] |= tied[w] & ~(bits[w] | random[w])
+                tied[w] &= bits[w] ^ random[w]
+        else:
+            for w in range(width):
+                out[w] |= tied[w] & bits[w] & ~random[w]
+                tied[w] &= ~(bits[w] ^ random[w])
+
+
+@compiled
+def _finish(state: U64Array, thresholds: U64Array, depth: int, masks: U64Array, scratch: U64Array, width: int) -> None:
+    """Decide the samples that still tie after ``depth`` bits, each by one fresh word."""
+    out, tied = scratch[0], scratch[1]
+    for w in range(width):
+        left = tied[w]
+        while left != np.uint64(0):
+            lane = trailing_zeros(left)
+            left &= left - np.uint64(1)
+            row = 0
+            while not (masks[row, w] >> lane) & np.uint64(1):
+                row += 1
+            if next_word(state) < thresholds[row] << np.uint64(depth):
+                out[w] |= np.uint64(1) << lane
+
+
+@compiled
+def _draw_wide(state: U64Array, plan: BinaryPlan, step: int, words: U64Array, width: int) -> None:
+    """Sample by sample, for a node with too many inputs for masks."""
+    out = words[plan.targets[step]]
+    for w in range(width):
+        word = np.uint64(0)
+        for lane in range(64):
+            row = np.int64(0)
+            for j in range(plan.input_start[step], plan.input_start[step + 1]):
+                row = 2 * row + np.int64((words[plan.inputs[j], w] >> np.uint64(lane)) & np.uint64(1))
+            row += plan.row_start[step]
+            if next_word(state) < plan.thresholds[row] or plan.sure[row]:
+                word |= np.uint64(1) << np.uint64(lane)
+        out[w] = word
+
+
+@compiled
+def _draw_block(
+    state: U64Array, plan: BinaryPlan, words: U64Array, width: int, masks: U64Array, scratch: U64Array
+) -> None:
+    """Draw every target for one block."""
+    for step in range(plan.targets.size):
+        out = words[plan.targets[step]]
+        if plan.forced[step] >= 0:
+            out[:width] = np.uint64(0xFFFFFFFFFFFFFFFF) if plan.forced[step] else np.uint64(0)
+            continue
+        inputs = plan.inputs[plan.input_start[step] : plan.input_start[step + 1]]
+        if inputs.size > WIDEST:
+            _draw_wide(state, plan, step, words, width)
+            continue
+        first, end = plan.row_start[step], plan.row_start[step + 1]
+        depth = min(plan.depths[step], LEVELS)
+        _masks(inputs, words, width, masks)
+        _levels(state, plan.thresholds[first:end], depth, masks, scratch, width)
+        if plan.depths[step] > depth:
+            _finish(state, plan.thresholds[first:end], depth, masks, scratch, width)
+        for row in range(first, end):
+            if plan.sure[row]:
+                for w in range(width):
+                    scratch[0, w] |= masks[row - first, w]
+        out[:width] = scratch[0, :width]
+
+
+@compiled
+def _clear_tail(words: U64Array, width: int, samples: int) -> None:
+    """Set the samples past the last one to 0, so that no AND counts them."""
+    full = samples // 64
+    rest = samples % 64
+    if rest:
+        words[:, full] &= (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
+        full += 1
+    words[:, full:width] = np.uint64(0)
+
+
+# ------------------------------------------------------------------------------------------------ binary: counting
+
+
+@compiled
+def _count_block(words: U64Array, width: int, samples: int, scopes: Scopes, cells: I64Array, both: U64Array) -> None:
+    """Add to ``cells[S]``, for every set S of a scope's columns, the samples in which all of S are 1."""
+    ones = np.full(words.shape[0], np.int64(-1))
+    for scope in range(scopes.start.size - 1):
+        mine = scopes.columns[scopes.start[scope] : scopes.start[scope + 1]]
+        target = cells[scopes.cell_start[scope] : scopes.cell_start[scope + 1]]
+        if mine.size > LARGEST:
+            _count_wide(words, samples, mine, target)
+            continue
+        target[0] += samples
+        for subset in range(1, 1 << mine.size):
+            rest = subset & (subset - 1)
+            node = mine[mine.size - 1 - np.int64(trailing_zeros(np.uint64(subset)))]
+            column = words[node]
+            if rest == 0:
+                if ones[node] < 0:
+                    ones[node] = _count_ones(column, width)
+                target[subset] += ones[node]
+                continue
+            known = both[rest]
+            if rest & (rest - 1) == 0:
+                known = words[mine[mine.size - 1 - np.int64(trailing_zeros(np.uint64(rest)))]]
+            found = np.uint64(0)
+            for w in range(width):
+                found += popcount(known[w] & column[w])
+            if not subset & 1:  # larger subsets build on this one
+                common = both[subset]
+                for w in range(width):
+                    common[w] = known[w] & column[w]
+            target[subset] += np.int64(found)
+
+
+@compiled
+def _count_ones(column: U64Array, width: int) -> int:
+    found = np.uint64(0)
+    for w in range(width):
+        found += popcount(column[w])
+    return np.int64(found)  # type: ignore[return-value]
+
+
+@compiled
+def _count_wide(words: U64Array, samples: int, columns: I64Array, target: I64Array) -> None:
+    """Cell by cell, for a scope of many columns."""
+    for i in range(samples):
+        w, lane = i >> 6, np.uint64(i & 63)
+        cell = np.int64(0)
+        for j in range(columns.size):
+            cell = 2 * cell + np.int64((words[columns[j], w] >> lane) & np.uint64(1))
+        target[cell] += 1
+
+
+@compiled
+def _cells_from_subsets(scopes: Scopes, cells: I64Array) -> None:
+    """Turn counts of "all of S are 1" into counts of cells, by Moebius inversion in place."""
+    for scope in range(scopes.start.size - 1):
+        size = scopes.start[scope + 1] - scopes.start[scope]
+        if size > LARGEST:
+            continue
+        target = cells[scopes.cell_start[scope] : scopes.cell_start[scope + 1]]
+        for bit in range(size):
+            for cell in range(target.size):
+                if not (cell >> bit) & 1:
+                    target[cell] -= target[cell | (1 << bit)]
+
+
+@compiled
+def tables_binary(state: U64Array, samples: int, plan: BinaryPlan, scopes: Scopes) -> I64Array:
+    """Draw samples and count the tables of all scopes; the memory does not grow with the samples."""
+    words = np.empty((plan.nodes, BLOCK // 64), np.uint64)
+    masks = np.empty((1 << WIDEST, BLOCK // 64), np.uint64)
+    both = np.empty((1 << LARGEST, BLOCK // 64), np.uint64)
+    scratch = np.empty((4, BLOCK // 64), np.uint64)
+    cells = np.zeros(scopes.cell_start[-1], np.int64)
+    done = 0
+    while done < samples:
+        now = min(BLOCK, samples - done)
+        width = (now + 63) // 64
+        _draw_block(state, plan, words, width, masks, scratch)
+        if now < 64 * width:
+            _clear_tail(words, width, now)
+        _count_block(words, width, now, scopes, cells, both)
+        done += now
+    _cells_from_subsets(scopes, cells)
+    return cells
+
+
+@compiled
+def rows_binary(state: U64Array, samples: int, plan: BinaryPlan, wanted: I64Array) -> U8Array:
+    """Draw samples and return the columns ``wanted``, one byte a value: shape (columns, samples)."""
+    words = np.empty((plan.nodes, BLOCK // 64), np.uint64)
+    masks = np.empty((1 << WIDEST, BLOCK // 64), np.uint64)
+    scratch = np.empty((4, BLOCK // 64), np.uint64)
+    out = np.empty((wanted.size, samples), np.uint8)
+    done = 0
+    while done < samples:
+        _draw_block(state, plan, words, BLOCK // 64, masks, scratch)
+        now = min(BLOCK, samples - done)
+        for j in range(wanted.size):
+            column = words[wanted[j]]
+            for i in range(now):
+                out[j, done + i] = np.uint8((column[i >> 6] >> np.uint64(i & 63)) & np.uint64(1))
+        done += now
+    return out

@@ -1,0 +1,58 @@
+"""The flat arrays that the kernels work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from whichdo.kernels.compiling import I64Array, U8Array, U64Array
+
+__all__ = ["BLOCK", "BinaryPlan", "CodePlan", "Scopes"]
+
+BLOCK = 4096  # samples drawn at a time: 64 words a node, so that the buffers of a 100-node network stay in L2
+
+
+class BinaryPlan(NamedTuple):
+    """How to draw a network of 0/1 nodes.  Step s draws ``targets[s]``; ``*_start[s] : *_start[s + 1]`` are its parts.
+
+    ``thresholds`` are probabilities of 1 as 64-bit integers, a row for each setting of the inputs in C order; ``sure``
+    marks rows of probability one, which no threshold can hold; ``depths`` is the number of bits any threshold uses;
+    ``forced`` is the value a step is held at, or -1.
+    """
+
+    nodes: int
+    targets: I64Array
+    forced: I64Array
+    input_start: I64Array
+    inputs: I64Array
+    row_start: I64Array
+    thresholds: U64Array
+    sure: U8Array
+    depths: I64Array
+
+
+class CodePlan(NamedTuple):
+    """How to draw a network of any domains, as codes 0, 1, 2, ...
+
+    ``bounds`` are the cumulative probabilities of each row as 63-bit integers, ``widths`` of them a row (one fewer than
+    values), 2^63 being one; ``strides`` turn the codes of the inputs into the number of a row.
+    """
+
+    nodes: int
+    targets: I64Array
+    forced: I64Array
+    input_start: I64Array
+    inputs: I64Array
+    strides: I64Array
+    widths: I64Array
+    bound_start: I64Array
+    bounds: U64Array
+
+
+class Scopes(NamedTuple):
+    """Which columns to count together: ``start[s] : start[s + 1]`` are those of scope s, with their strides."""
+
+    start: I64Array
+    columns: I64Array
+    strides: I64Array
+    cell_start: I64Array

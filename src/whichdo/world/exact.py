@@ -1,0 +1,259 @@
+"""Exact truth by elimination: the law of the reward under every arm, joint laws, rarity.
+
+The means of *all* arms come from one junction tree.  Multiply the mechanisms of the nodes that the reward depends on
+and the indicator of one reward level, and sum everything out: that is the probability of the level.  Leave the
+mechanism of X out and do not sum over X: that is the probability of the level under do(X=x), for every x.  After one
+pass of messages up the tree and one down, leaving out a single mechanism is a product inside one clique, so all arms
+cost little more than one.
+
+Costs are known before anything is allocated: the sum of the clique sizes, as a Python integer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.errors import TooLarge, quoted
+from whichdo.estimate.rarity import rarity_scopes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whichdo.problem import Problem
+    from whichdo.world.network import CausalNetwork
+
+__all__ = ["joint_law", "reward_laws", "true_rarity"]
+
+MAX_CELLS = 1 << 26
+RARE_CELLS = 1 << 22
+HOPELESS = 64  # neighbours; a clique of so many nodes of two values is far beyond MAX_CELLS
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def reward_laws(network: CausalNetwork, problem: Problem) -> Array:
+    """The probability of each reward level under each arm: shape (arms, levels)."""
+    network.check(problem)
+    reward, levels = problem.reward, len(problem.domains[problem.reward])
+    tree = JunctionTree(network, _sources(network, [reward], {}), [(reward,)])
+    laws = np.zeros((len(problem.arms), levels))
+    for level in range(1, levels):
+        seen = Factor((reward,), (np.arange(levels) == level).astype(np.float64))
+        total, by_node = tree.left_out(seen, problem.intervene)
+        for position, arm in enumerate(problem.arms):
+            if arm.node is not None and arm.value is not None and arm.node in by_node:
+                laws[position, level] = by_node[arm.node][problem.domains[arm.node].index(arm.value)]
+            else:
+                laws[position, level] = total
+    laws[:, 0] = np.maximum(0.0, 1.0 - laws.sum(axis=1))
+    return laws
+
+
+def joint_law(network: CausalNetwork, scope: Sequence[str], forced: Mapping[str, int]) -> Array:
+    """The joint probabilities of ``scope`` with some nodes forced; an axis for each node of the scope, in its order."""
+    tree = JunctionTree(network, _sources(network, scope, forced), [tuple(scope)], forced)
+    return tree.marginal(tuple(scope))
+
+
+def true_rarity(network: CausalNetwork, problem: Problem) -> Array:
+    """The true q of each intervenable node; 0 where looking settles nothing.
+
+    A scope of more than `RARE_CELLS` cells has a cell rarer than one in as many: its q is given as 0.
+    """
+    network.check(problem)
+    found = []
+    for scope in rarity_scopes(problem):
+        if scope is None or prod(network.sizes[name] for name in scope) > RARE_CELLS:
+            found.append(0.0)
+        else:
+            found.append(float(joint_law(network, scope, {}).min()))
+    return np.array(found)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A table over some nodes, an axis each."""
+
+    nodes: tuple[str, ...]
+    table: Array
+
+
+@dataclass
+class Clique:
+    """What stands together when one node is summed out: the node, then its neighbours by when their turn comes."""
+
+    nodes: tuple[str, ...]
+    parent: int = -1
+    children: list[int] = field(default_factory=list)
+    factors: list[int] = field(default_factory=list)
+
+
+class JunctionTree:
+    """Cliques of an elimination order, one a node, with the messages between them."""
+
+    def __init__(
+        self,
+        network: CausalNetwork,
+        nodes: Sequence[str],
+        together: Sequence[tuple[str, ...]],
+        forced: Mapping[str, int] | None = None,
+    ) -> None:
+        self._sizes = network.sizes
+        self._factors = [_mechanism(network, name, forced or {}) for name in nodes]
+        self._cliques = _cliques([*(factor.nodes for factor in self._factors), *together], network.sizes)
+        self._place = {clique.nodes[0]: position for position, clique in enumerate(self._cliques)}
+        self._number = {name: number for number, name in enumerate(nodes)}
+        for number, factor in enumerate(self._factors):
+            self._cliques[self._home(factor.nodes)].factors.append(number)
+
+    def left_out(self, seen: Factor, wanted: Iterable[str]) -> tuple[float, dict[str, Array]]:
+        """The sum of all factors times ``seen``; and for each wanted node the same with its own mechanism left out."""
+        up, down = self._messages(seen)
+        found = {}
+        for name in wanted:
+            number = self._number.get(name)
+            if number is None:
+                continue
+            here = self._home(self._factors[number].nodes)
+            found[name] = self._sum(here, self._parts(here, up, down, seen, without=number), (name,))
+        root = len(self._cliques) - 1
+        return float(self._sum(root, self._parts(root, up, down, seen), ())), found
+
+    def marginal(self, scope: tuple[str, ...]) -> Array:
+        """The joint table of nodes that were asked to stay together."""
+        if not scope:
+            return np.array(1.0)
+        nothing = Factor((), np.array(1.0))
+        up, down = self._messages(nothing)
+        here = self._home(scope)
+        return self._sum(here, self._parts(here, up, down, nothing), scope)
+
+    def _home(self, nodes: Iterable[str]) -> int:
+        """The clique that holds these nodes: the one of the node whose turn comes first."""
+        return min((self._place[name] for name in nodes), default=len(self._cliques) - 1)
+
+    def _messages(self, seen: Factor) -> tuple[dict[int, Factor], dict[int, Factor]]:
+        """What each clique tells its parent, and what each parent tells the clique."""
+        up: dict[int, Factor] = {}
+        down: dict[int, Factor] = {}
+        for here, clique in enumerate(self._cliques):
+            if clique.parent >= 0:
+                between = clique.nodes[1:]
+                up[here] = Factor(between, self._sum(here, self._parts(here, up, down, seen), between))
+        for here in reversed(range(len(self._cliques))):
+            for child in self._cliques[here].children:
+                between = self._cliques[child].nodes[1:]
+                others = self._parts(here, up, down, seen, beside=child)
+                down[child] = Factor(between, self._sum(here, others, between))
+        return up, down
+
+    def _parts(
+        self,
+        here: int,
+        up: Mapping[int, Factor],
+        down: Mapping[int, Factor],
+        seen: Factor,
+        *,
+        without: int = -1,
+        beside: int = -1,
+    ) -> list[Factor]:
+        """What meets in a clique: its factors (one may be left out) and the messages (from all but one child)."""
+        clique = self._cliques[here]
+        parts = [self._factors[number] for number in clique.factors if number != without]
+        parts += [up[child] for child in clique.children if child != beside and child in up]
+        if here in down:
+            parts.append(down[here])
+        if self._home(seen.nodes) == here:
+            parts.append(seen)
+        return parts
+
+    def _sum(self, here: int, parts: Sequence[Factor], keep: tuple[str, ...]) -> Array:
+        """The product of the parts over the clique's nodes, summed over all but ``keep``."""
+        nodes = self._cliques[here].nodes
+        axis = {name: position for position, name in enumerate(nodes)}
+        product = reduce(np.multiply, (_spread(part, axis) for part in parts), np.ones((1,) * len(nodes)))
+        product = np.broadcast_to(product, [self._sizes[name] for name in nodes])
+        summed = product.sum(axis=tuple(axis[name] for name in nodes if name not in keep))
+        left = [name for name in nodes if name in keep]
+        return np.array(np.transpose(summed, [left.index(name) for name in keep]), order="C")
+
+
+def _spread(part: Factor, axis: Mapping[str, int]) -> Array:
+    """A factor's table with its axes in the clique's order and length 1 for nodes it does not speak of."""
+    order = sorted(range(len(part.nodes)), key=lambda j: axis[part.nodes[j]])
+    shape = [1] * len(axis)
+    for j in order:
+        shape[axis[part.nodes[j]]] = part.table.shape[j]
+    return np.transpose(part.table, order).reshape(shape)
+
+
+def _mechanism(network: CausalNetwork, name: str, forced: Mapping[str, int]) -> Factor:
+    mechanism = network.mechanisms[name]
+    if name in forced:
+        return Factor((name,), (np.arange(mechanism.size) == forced[name]).astype(np.float64))
+    return Factor((*mechanism.inputs, name), mechanism.table)
+
+
+def _sources(network: CausalNetwork, names: Iterable[str], forced: Mapping[str, int]) -> list[str]:
+    """The nodes that ``names`` depend on through the inputs of mechanisms, in topological order."""
+    found = set(names)
+    stack = list(found)
+    while stack:
+        name = stack.pop()
+        for parent in () if name in forced else network.mechanisms[name].inputs:
+            if parent not in found:
+                found.add(parent)
+                stack.append(parent)
+    return [name for name in network.full.nodes if name in found]
+
+
+def _cliques(groups: Iterable[tuple[str, ...]], sizes: Mapping[str, int]) -> list[Clique]:
+    """Cliques by eliminating, at each turn, the node whose neighbours lack the fewest edges (min-fill)."""
+    near: dict[str, set[str]] = {}
+    for group in groups:
+        for name in group:
+            near.setdefault(name, set()).update(group)
+    for name, others in near.items():
+        others.discard(name)
+    cliques: list[Clique] = []
+    turn: dict[str, int] = {}
+    cells = 0
+    fill = {name: _missing(near, name) for name in near}
+    while near:
+        name = min(fill, key=lambda each: (fill[each], len(near[each])))
+        around = near.pop(name)
+        joins = fill.pop(name)
+        cells += prod(sizes[other] for other in (name, *around))
+        if cells > MAX_CELLS:
+            raise TooLarge(
+                f"An exact sum over {quoted(name)} and {len(around)} nodes tied to it takes more than {cells:,} cells; "
+                f"{MAX_CELLS:,} are allowed. Sample instead, or simplify the network around {quoted(name)}."
+            )
+        turn[name] = len(cliques)
+        cliques.append(Clique((name, *around)))
+        for other in around:
+            near[other].discard(name)
+            near[other] |= around - {other}
+        # New edges change the count of everyone near; without any, only the neighbours lost something.
+        touched = {far for other in around for far in (other, *near[other])} if joins else around
+        for other in touched:
+            fill[other] = _missing(near, other)
+    for position, clique in enumerate(cliques):
+        clique.nodes = (clique.nodes[0], *sorted(clique.nodes[1:], key=turn.__getitem__))
+        if len(clique.nodes) > 1:
+            clique.parent = turn[clique.nodes[1]]
+            cliques[clique.parent].children.append(position)
+    return cliques
+
+
+def _missing(near: Mapping[str, set[str]], name: str) -> int:
+    """How many (ordered) pairs of neighbours are no neighbours of each other; not counted where all is lost anyway."""
+    around = near[name]
+    if len(around) > HOPELESS:
+        return HOPELESS**3 + len(around)
+    return sum(len(around - near[other]) - 1 for other in around)

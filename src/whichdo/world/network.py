@@ -1,0 +1,314 @@
+"""Causal networks: a graph with a mechanism for every node, hidden ones included.
+
+A *mechanism* says how likely each value of a node is, given the values of its inputs.  Its inputs may be fewer than the
+node's parents: in the paper's Experiment 1 the reward has 100 parents and depends on one.  A learner who sees only the
+graph cannot know that, so the graph keeps all parents while the table, and every cost here, grows with the inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.errors import NetworkError, TooLarge, nearest, quoted
+from whichdo.graph.admg import CausalGraph
+from whichdo.graph.draft import checked_name
+from whichdo.graph.projection import project
+from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, plain_value
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
+
+ROW_ERROR = 1e-9
+MAX_TABLE = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """The law of a node given its inputs.
+
+    ``table`` has an axis for each input, in order, and a last axis over the node's own values; all axes of the inputs
+    may be flattened into one, in C order (the last input varies fastest).  ``parents`` is the full parent set where
+    the graph has more edges into the node than the table has inputs.
+    """
+
+    inputs: tuple[str, ...]
+    table: NDArray[np.float64]
+    parents: tuple[str, ...]
+
+    def __init__(self, inputs: Iterable[str], table: ArrayLike, *, parents: Iterable[str] | None = None) -> None:
+        inputs = _names(inputs, "inputs")
+        array = _floats(table)
+        if array.ndim == 0:
+            raise NetworkError("A mechanism's table needs a probability for each value; one number was given.")
+        everything = inputs if parents is None else _names(parents, "parents")
+        missing = [name for name in inputs if name not in everything]
+        if missing:
+            raise NetworkError(f"The input {quoted(missing[0])} is not among the parents {list(everything)}.")
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "table", array)
+        object.__setattr__(self, "parents", everything)
+
+    @property
+    def size(self) -> int:
+        """The number of values of the node."""
+        return int(self.table.shape[-1])
+
+
+def bernoulli(inputs: Iterable[str], probability: ArrayLike, *, parents: Iterable[str] | None = None) -> Mechanism:
+    """A 0/1 node that is 1 with the given probability for each setting of its inputs.
+
+    >>> bernoulli(("U",), [0.2, 0.8]).table.tolist()      # P(X=1 | U=0), P(X=1 | U=1)
+    [[0.8, 0.2], [0.2, 0.8]]
+    """
+    one = _floats(probability)
+    return Mechanism(inputs, np.stack([1 - one, one], axis=-1), parents=parents)
+
+
+class CausalNetwork:
+    """A causal network over finite domains; ``hidden`` nodes act but are never observed.
+
+    ``mechanisms`` maps each node to its `Mechanism`; ``domains`` names the values of nodes that are not 0, 1, 2, ...
+    """
+
+    mechanisms: Mapping[str, Mechanism]
+    hidden: frozenset[str]
+    domains: Mapping[str, tuple[Value, ...]]
+    """The values of every node, hidden ones included, in topological order."""
+    full: CausalGraph
+    """The graph with hidden nodes as ordinary ones."""
+    graph: CausalGraph
+    """The graph a learner sees: hidden nodes projected out."""
+
+    def __init__(
+        self,
+        mechanisms: Mapping[str, Mechanism],
+        hidden: Iterable[str] = (),
+        *,
+        domains: Mapping[str, Iterable[Value]] | None = None,
+    ) -> None:
+        given = {checked_name(name): mechanism for name, mechanism in mechanisms.items()}
+        for name, mechanism in given.items():
+            if not isinstance(mechanism, Mechanism):
+                raise NetworkError(
+                    f"{quoted(name)} has {mechanism!r} for a mechanism; use bernoulli(...) or Mechanism(...)."
+                )
+            for parent in mechanism.parents:
+                if parent not in given:
+                    raise NetworkError(
+                        f"{quoted(name)} has the parent {quoted(parent)}, which has no mechanism."
+                        f"{nearest(parent, given)}"
+                    )
+        full = CausalGraph(given, [(parent, name) for name, mechanism in given.items() for parent in mechanism.parents])
+        concealed = frozenset(map(checked_name, [hidden] if isinstance(hidden, str) else hidden))
+        for name in sorted(concealed - set(full.nodes)):
+            raise NetworkError(f"The hidden node {quoted(name)} has no mechanism.{nearest(name, full.nodes)}")
+        fill = self.__dict__
+        fill["full"] = full
+        fill["hidden"] = concealed
+        fill["graph"] = project(full, [name for name in full.nodes if name not in concealed])
+        fill["domains"] = MappingProxyType(_domains(full, given, domains or {}))
+        fill["mechanisms"] = MappingProxyType({name: _checked(name, given[name], self.domains) for name in full.nodes})
+
+    # ------------------------------------------------------------------------------------------------------- truth
+
+    def problem(
+        self, reward: str, intervene: Iterable[str] | Mapping[str, Iterable[Value]] | None = None, **more: Any
+    ) -> Problem:
+        """The problem a learner faces here: the projected graph with this network's domains."""
+        domains = {name: values for name, values in self.domains.items() if name in self.graph and values != BINARY}
+        return Problem(self.graph, reward, intervene, domains=domains, **more)
+
+    def means(self, problem: Problem) -> NDArray[np.float64]:
+        """The true mean reward of each arm, exact, on the reward's own scale."""
+        from whichdo.world.exact import reward_laws
+
+        worth = np.array(list(problem.rewards.values()))
+        means: NDArray[np.float64] = reward_laws(self, problem) @ worth
+        return means
+
+    def rarity(self, problem: Problem) -> NDArray[np.float64]:
+        """The true q of each intervenable node: the probability of the rarest cell that looking must have seen."""
+        from whichdo.world.exact import true_rarity
+
+        return true_rarity(self, problem)
+
+    def hardness(self, problem: Problem) -> int:
+        """The true m(C) of the paper: how many nodes must be tried because looking sees them too rarely."""
+        from whichdo.estimate.rarity import c_sizes, hardness
+
+        return hardness(self.rarity(problem), c_sizes(problem))
+
+    def law(self, scope: Sequence[str], do: Mapping[str, Value] | None = None) -> NDArray[np.float64]:
+        """The exact joint probabilities of some nodes, an axis each, under do(...) or as things are."""
+        from whichdo.world.exact import joint_law
+
+        return joint_law(self, scope, self.codes_of(do or {}))
+
+    # ----------------------------------------------------------------------------------------------------- samples
+
+    def sample(
+        self,
+        n: int,
+        do: Mapping[str, Value] | None = None,
+        seed: int | np.random.SeedSequence = 0,
+        *,
+        codes: bool = False,
+    ) -> dict[str, NDArray[Any]]:
+        """Draw ``n`` rows of the observed nodes: uint8 for 0/1 nodes, the declared values for others.
+
+        The same seed gives the same rows; a larger ``n`` gives the same rows first.  ``codes`` leaves every column as
+        uint8, the position of each value in its domain, which is several times quicker than writing texts.
+        """
+        from whichdo.world.sampler import sample_rows
+
+        rows = sample_rows(self, n, self.codes_of(do or {}), seed)
+        return {name: rows[j] if codes else self.decoded(name, rows[j]) for j, name in enumerate(self.graph.nodes)}
+
+    def decoded(self, name: str, codes: NDArray[np.uint8]) -> NDArray[Any]:
+        """Codes 0, 1, 2, ... as the declared values of a node."""
+        values = self.domains[name]
+        if values == tuple(range(len(values))):
+            return codes
+        mixed = len({isinstance(value, str) for value in values}) > 1  # numpy would turn the numbers into texts
+        found: NDArray[Any] = np.array(values, dtype=object if mixed else None).take(codes, mode="clip")
+        return found
+
+    def codes_of(self, setting: Mapping[str, Value]) -> dict[str, int]:
+        """A setting of nodes by value as one by code; unknown nodes and values are errors."""
+        found = {}
+        for name, value in setting.items():
+            self.full.index(name)
+            domain = self.domains[name]
+            plain = plain_value(value, name)
+            if plain not in domain:
+                allowed = ", ".join(map(str, domain[:12]))
+                raise NetworkError(f"{quoted(name)} has no value {quoted(value)}. Allowed: {allowed}.")
+            found[name] = domain.index(plain)
+        return found
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that speaks of other nodes or values than this network."""
+        for name in problem.graph.nodes:
+            if name not in self.graph:
+                raise NetworkError(f"The network has no observed node {quoted(name)}.{nearest(name, self.graph.nodes)}")
+            if problem.domains[name] != self.domains[name]:
+                raise NetworkError(
+                    f"{quoted(name)} takes {list(self.domains[name])} in the network and {list(problem.domains[name])} "
+                    f"in the problem. Give both the same `domains`."
+                )
+
+    # --------------------------------------------------------------------------------------------------------- BIF
+
+    @classmethod
+    def read_bif(cls, path: str | os.PathLike[str], hidden: Iterable[str] = ()) -> CausalNetwork:
+        """Read a network in BIF (plain or gzipped); variables marked latent, and ``hidden`` ones, are hidden."""
+        from whichdo.world.bif import read_bif
+
+        return read_bif(path, hidden)
+
+    def write_bif(self, path: str | os.PathLike[str]) -> None:
+        """Write the network in BIF, hidden nodes marked ``property latent yes``."""
+        from whichdo.world.bif import write_bif
+
+        write_bif(self, path)
+
+    def __repr__(self) -> str:
+        return f"<CausalNetwork of {len(self.graph.nodes)} observed and {len(self.hidden)} hidden nodes>"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a CausalNetwork cannot be changed; make a new one (tried to set {name})")
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """The number of values of each node."""
+        return MappingProxyType({name: len(values) for name, values in self.domains.items()})
+
+    @cached_property
+    def essentials(self) -> Mapping[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
+        """Each mechanism's inputs and table without the inputs that its table does not change with."""
+        return MappingProxyType({name: _essential(mechanism) for name, mechanism in self.mechanisms.items()})
+
+
+def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
+    listed = tuple(map(checked_name, (names,) if isinstance(names, str) else names))
+    if len(set(listed)) < len(listed):
+        raise NetworkError(f"A mechanism lists one of its {what} twice: {list(listed)}.")
+    return listed
+
+
+def _floats(table: ArrayLike) -> NDArray[np.float64]:
+    try:
+        array = np.array(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise NetworkError(f"A mechanism's table must be a rectangular array of numbers: {error}.") from None
+    if not np.isfinite(array).all() or (array < 0).any() or (array > 1 + ROW_ERROR).any():
+        raise NetworkError("A mechanism's table holds something that is no probability: it must lie in 0..1.")
+    array.flags.writeable = False
+    return array
+
+
+def _domains(
+    full: CausalGraph, mechanisms: Mapping[str, Mechanism], given: Mapping[str, Iterable[Value]]
+) -> dict[str, tuple[Value, ...]]:
+    for name in given:
+        if name not in mechanisms:
+            raise NetworkError(f"`domains` names {quoted(name)}, which has no mechanism.{nearest(name, mechanisms)}")
+    domains: dict[str, tuple[Value, ...]] = {}
+    for name in full.nodes:
+        size = mechanisms[name].size
+        if size > MAX_VALUES:
+            raise TooLarge(f"{quoted(name)} has {size:,} values; {MAX_VALUES} are allowed.")
+        values = tuple(plain_value(value, name) for value in given.get(name, range(size)))
+        if len(values) != size or len(set(map(str, values))) != size:
+            raise NetworkError(
+                f"{quoted(name)} has {size} values in its table; `domains` must name as many, all different."
+            )
+        domains[name] = values
+    return domains
+
+
+def _checked(name: str, mechanism: Mechanism, domains: Mapping[str, tuple[Value, ...]]) -> Mechanism:
+    """The mechanism with one axis an input and rows that sum to one exactly."""
+    shape = (*(len(domains[parent]) for parent in mechanism.inputs), mechanism.size)
+    if prod(shape) > MAX_TABLE:
+        raise TooLarge(f"The table of {quoted(name)} would have {prod(shape):,} cells; {MAX_TABLE:,} are allowed.")
+    flat = (prod(shape[:-1]), mechanism.size)
+    if mechanism.table.shape not in (shape, flat) and not (mechanism.table.shape == shape[-1:] and flat[0] == 1):
+        raise NetworkError(
+            f"The table of {quoted(name)} has shape {mechanism.table.shape}; its inputs {list(mechanism.inputs)} "
+            f"ask for {shape} (an axis each, then its own values) or {flat}."
+        )
+    table = mechanism.table.reshape(shape)
+    sums = table.sum(axis=-1)
+    worst = np.unravel_index(np.abs(sums - 1).argmax(), sums.shape) if sums.ndim else ()
+    if abs(sums[worst] - 1) > ROW_ERROR:
+        row = ", ".join(
+            f"{parent}={domains[parent][code]}" for parent, code in zip(mechanism.inputs, worst, strict=True)
+        )
+        raise NetworkError(
+            f"The probabilities of {quoted(name)}{f' given {row}' if row else ''} sum to {sums[worst]:.12g}, not 1."
+        )
+    # Rounding alone is left as it is, so that writing a network and reading it back changes nothing.
+    exact = np.abs(sums - 1) <= mechanism.size * np.finfo(np.float64).eps
+    return Mechanism(mechanism.inputs, table / np.where(exact, 1.0, sums)[..., None], parents=mechanism.parents)
+
+
+def _essential(mechanism: Mechanism) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    inputs, table = list(mechanism.inputs), mechanism.table
+    for axis in reversed(range(len(inputs))):
+        first = np.take(table, [0], axis=axis)
+        if (table == first).all():
+            table = np.squeeze(first, axis=axis)
+            del inputs[axis]
+    return tuple(inputs), table

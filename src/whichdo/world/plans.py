@@ -1,0 +1,112 @@
+"""A network laid out as flat arrays, as the sampling kernels want it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.kernels import BinaryPlan, CodePlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whichdo.world.network import CausalNetwork
+
+__all__ = ["plan"]
+
+Int64 = np.ndarray[Any, np.dtype[np.int64]]
+UInt64 = np.ndarray[Any, np.dtype[np.uint64]]
+UInt8 = np.ndarray[Any, np.dtype[np.uint8]]
+Float = np.ndarray[Any, np.dtype[np.float64]]
+WORD = 2.0**64
+
+
+def plan(network: CausalNetwork, wanted: Iterable[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
+    """The steps that draw ``wanted`` with some nodes forced: only nodes and inputs that these depend on."""
+    tables = network.essentials
+    needed = set(wanted)
+    for name in reversed(network.full.nodes):
+        if name in needed and name not in forced:
+            needed.update(tables[name][0])
+    steps = [name for name in network.full.nodes if name in needed]
+    if all(network.sizes[name] == 2 for name in steps):
+        return _binary(network, steps, tables, forced)
+    return _codes(network, steps, tables, forced)
+
+
+def _starts(lengths: Iterable[int]) -> Int64:
+    return np.concatenate([[0], np.cumsum(list(lengths), dtype=np.int64)]).astype(np.int64)
+
+
+def _joined(parts: Sequence[Any], kind: type) -> Any:
+    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
+
+
+def _words(probability: Float) -> UInt64:
+    """Probabilities below one as 64-bit integers, rounded down."""
+    below = np.minimum(probability, np.nextafter(1.0, 0.0))
+    return np.floor(below * WORD).astype(np.uint64)
+
+
+def _binary(
+    network: CausalNetwork,
+    steps: Sequence[str],
+    tables: Mapping[str, tuple[tuple[str, ...], Float]],
+    forced: Mapping[str, int],
+) -> BinaryPlan:
+    position = {name: number for number, name in enumerate(network.full.nodes)}
+    free = {name: tables[name] if name not in forced else ((), np.array([1.0, 0.0])) for name in steps}
+    ones = {name: table[..., 1].ravel() for name, (_, table) in free.items()}
+    thresholds = {name: np.where(one < 1.0, _words(one), np.uint64(0)).astype(np.uint64) for name, one in ones.items()}
+    return BinaryPlan(
+        nodes=len(position),
+        targets=np.array([position[name] for name in steps], dtype=np.int64),
+        forced=np.array([forced.get(name, -1) for name in steps], dtype=np.int64),
+        input_start=_starts(len(inputs) for inputs, _ in free.values()),
+        inputs=_joined([[position[parent] for parent in inputs] for inputs, _ in free.values()], np.int64),
+        row_start=_starts(len(one) for one in ones.values()),
+        thresholds=_joined(list(thresholds.values()), np.uint64),
+        sure=_joined([one >= 1.0 for one in ones.values()], np.uint8),
+        depths=np.array([max(map(_depth, words.tolist())) for words in thresholds.values()], dtype=np.int64),
+    )
+
+
+def _depth(word: int) -> int:
+    """How many bits, from the most significant, a threshold uses."""
+    return 64 - ((word & -word).bit_length() - 1) if word else 0
+
+
+def _codes(
+    network: CausalNetwork,
+    steps: Sequence[str],
+    tables: Mapping[str, tuple[tuple[str, ...], Float]],
+    forced: Mapping[str, int],
+) -> CodePlan:
+    position = {name: number for number, name in enumerate(network.full.nodes)}
+    free = {name: tables[name] if name not in forced else ((), np.array([1.0, 0.0])) for name in steps}
+    rows = {name: table.reshape(-1, table.shape[-1]) for name, (_, table) in free.items()}
+    strides = [
+        [int(np.prod([network.sizes[other] for other in inputs[j + 1 :]])) for j in range(len(inputs))]
+        for inputs, _ in free.values()
+    ]
+    return CodePlan(
+        nodes=len(position),
+        targets=np.array([position[name] for name in steps], dtype=np.int64),
+        forced=np.array([forced.get(name, -1) for name in steps], dtype=np.int64),
+        input_start=_starts(len(inputs) for inputs, _ in free.values()),
+        inputs=_joined([[position[parent] for parent in inputs] for inputs, _ in free.values()], np.int64),
+        strides=_joined(strides, np.int64),
+        widths=np.array([table.shape[1] - 1 for table in rows.values()], dtype=np.int64),
+        bound_start=_starts(table.shape[0] * (table.shape[1] - 1) for table in rows.values()),
+        bounds=_joined([_bounds(table) for table in rows.values()], np.uint64),
+    )
+
+
+def _bounds(table: Float) -> UInt64:
+    """Cumulative probabilities as 63-bit integers; one from the last possible value on, whatever rounding says."""
+    total = np.minimum(np.cumsum(table, axis=1), np.nextafter(1.0, 0.0))
+    last = table.shape[1] - 1 - (table[:, ::-1] > 0).argmax(axis=1)
+    total[np.arange(table.shape[1]) >= last[:, None]] = 1.0
+    bounds: UInt64 = np.floor(total[:, :-1] * 2.0**63).astype(np.uint64).ravel()
+    return bounds

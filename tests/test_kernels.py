@@ -1,0 +1,135 @@
+"""Each kernel against a plain twin on random input, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from whichdo import kernels
+from whichdo.kernels import binary
+from whichdo.kernels.compiling import trailing_zeros
+from whichdo.kernels.random import STREAMS, fill, next_word
+
+MASK = (1 << 64) - 1
+U64 = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+class Sfc64:
+    """sfc64 in plain integers."""
+
+    def __init__(self, a: int, b: int, c: int) -> None:
+        self.a, self.b, self.c, self.counter = a, b, c, 1
+
+    def next(self) -> int:
+        word = (self.a + self.b + self.counter) & MASK
+        self.counter += 1
+        self.a = self.b ^ self.b >> 11
+        self.b = self.c + (self.c << 3) & MASK
+        self.c = ((self.c << 24 | self.c >> 40) + word) & MASK
+        return word
+
+
+def generators(seed: int) -> tuple[U64, list[Sfc64]]:
+    """The kernels' state and plain twins of all its generators, warmed up alike."""
+    sequence = np.random.SeedSequence(seed)
+    words = sequence.generate_state(3 * (STREAMS + 1), np.uint64).reshape(3, STREAMS + 1)
+    twins = [Sfc64(*map(int, words[:, k])) for k in range(STREAMS + 1)]
+    for twin in twins:
+        for _ in range(12):
+            twin.next()
+    return kernels.seed_streams(sequence), twins
+
+
+def test_random_words_are_sfc64() -> None:
+    """Narrow fills advance the shared counter too; the twins skip it alike."""
+    state, twins = generators(1)
+    out = np.empty(STREAMS, np.uint64)
+    for width in (64, 5, 64, 1):
+        fill(state, out, width)
+        assert out[:width].tolist() == [twin.next() for twin in twins[:width]]
+        for twin in twins[width:STREAMS]:
+            twin.counter += 1
+    assert int(next_word(state)) == twins[-1].next()
+
+
+def test_numpy_agrees_on_sfc64() -> None:
+    """Numpy seeds its generator by the same three words and throws twelve outputs away."""
+    generator = np.random.SFC64(0)
+    a, b, c, counter = (int(word) for word in generator.state["state"]["state"])
+    twin = Sfc64(a, b, c)
+    twin.counter = counter
+    assert [twin.next() for _ in range(20)] == generator.random_raw(20).tolist()
+
+
+@pytest.mark.parametrize("inputs", [0, 1, 2, 3, 6])
+@pytest.mark.parametrize("depth", [1, 5, 9])
+def test_levels_and_finish_compare_each_sample_with_its_own_threshold(inputs: int, depth: int) -> None:
+    """The first ``depth`` bits come from shared words, the rest, where those tie, from one word of the sample's own."""
+    rng = np.random.default_rng(inputs * 10 + depth)
+    rows, width = 1 << inputs, 8
+    thresholds = rng.integers(0, 1 << 64, rows, dtype=np.uint64)
+    words = rng.integers(0, 1 << 64, (inputs, width), dtype=np.uint64)
+    masks = np.empty((64, width), np.uint64)
+    binary._masks(np.arange(inputs), words, width, masks)
+    scratch = np.empty((4, width), np.uint64)
+    mine, twins = generators(7)
+    binary._levels(mine, thresholds, depth, masks, scratch, width)
+    binary._finish(mine, thresholds, depth, masks, scratch, width)
+    out = scratch[0]
+
+    levels = [[twins[w].next() for w in range(width)] for _ in range(depth)]
+    for w in range(width):
+        for lane in range(64):
+            row = 0
+            for j in range(inputs):
+                row = 2 * row + (int(words[j, w]) >> lane & 1)
+            prefix = 0
+            for level in levels:
+                prefix = 2 * prefix + (level[w] >> lane & 1)
+            bound = int(thresholds[row])
+            if prefix == bound >> (64 - depth):
+                expected = twins[-1].next() < (bound << depth) & MASK
+            else:
+                expected = prefix < bound >> (64 - depth)
+            assert bool(int(out[w]) >> lane & 1) == expected
+
+
+def test_masks_say_which_samples_have_which_inputs() -> None:
+    rng = np.random.default_rng(3)
+    words = rng.integers(0, 1 << 64, (3, 8), dtype=np.uint64)
+    masks = np.empty((64, 8), np.uint64)
+    binary._masks(np.array([2, 0, 1]), words, 8, masks)
+    for row in range(8):
+        for w in range(8):
+            for lane in range(64):
+                values = [int(words[j, w]) >> lane & 1 for j in (2, 0, 1)]
+                assert (int(masks[row, w]) >> lane & 1) == (values == [row >> 2 & 1, row >> 1 & 1, row & 1])
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4, 8, 9])
+@pytest.mark.parametrize("samples", [1, 63, 64, 500])
+def test_counting_words_equals_counting_rows(columns: int, samples: int) -> None:
+    rng = np.random.default_rng(columns)
+    words = rng.integers(0, 1 << 64, (10, 8), dtype=np.uint64)
+    scope = rng.permutation(10)[:columns].astype(np.int64)
+    scopes = kernels.Scopes(np.array([0, columns]), scope, np.zeros(columns, np.int64), np.array([0, 1 << columns]))
+    counts = np.zeros(1 << columns, np.int64)
+    binary._clear_tail(words, 8, samples)
+    binary._count_block(words, 8, samples, scopes, counts, np.empty((256, 8), np.uint64))
+    binary._cells_from_subsets(scopes, counts)
+    bits = np.array([[int(words[j, i // 64]) >> (i % 64) & 1 for j in scope] for i in range(samples)])
+    expected = np.zeros(1 << columns, np.int64)
+    for row in bits:
+        expected[int("".join(map(str, row)), 2)] += 1
+    assert counts.tolist() == expected.tolist()
+
+
+def test_popcount_and_trailing_zeros() -> None:
+    @kernels.compiled
+    def both(word: np.uint64) -> tuple[int, int]:
+        return kernels.popcount(word), trailing_zeros(word)
+
+    for word in [1, 2, 3, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 0x0123456789ABCDE0]:
+        assert both(np.uint64(word)) == (word.bit_count(), (word & -word).bit_length() - 1)
