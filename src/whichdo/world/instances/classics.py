@@ -1,0 +1,135 @@
+"""Families of the papers before: Lattimore, Lattimore and Reid 2016; Nair, Patil and Sinha 2021."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from whichdo.errors import UsageError
+from whichdo.world.instances.instance import Instance, Seed, generator
+from whichdo.world.instances.paper import level
+from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+__all__ = ["confounded_parallel", "misspecified_parallel", "no_backdoor", "parallel"]
+
+
+def parallel(
+    m: int = 2, *, nodes: int = 50, epsilon: float | None = None, budget: int | None = None, chance: float = 0.0
+) -> Instance:
+    """Lattimore's parallel bandit: independent X, all parents of Y; the first ``m`` are 1 with probability ``chance``.
+
+    do(X1=1) is best with mean 1/2 + epsilon, all others have 1/2.  The paper's Experiments 1 (epsilon .3, budget
+    400, m from 2 to 48), 2 (``budget`` given: epsilon = sqrt(arms / (9 * budget))) and 3 (m = 2, epsilon .3).
+    """
+    if not 2 <= m <= nodes:
+        raise UsageError(f"m is {m}; a parallel bandit of {nodes} nodes allows 2 to {nodes}.")
+    if epsilon is None:
+        epsilon = 0.3 if budget is None else sqrt((2 * nodes + 1) / (9 * budget))
+    names = [f"X{node}" for node in range(1, nodes + 1)]
+    mechanisms = {name: bernoulli((), chance if node <= m else 0.5) for node, name in enumerate(names, start=1)}
+    mechanisms["Y"] = bernoulli(("X1",), level(chance, epsilon), parents=names)
+    network = CausalNetwork(mechanisms)
+    return Instance(f"parallel/m{m}", network, network.problem("Y", names), f"parallel bandit, {nodes} nodes, m = {m}")
+
+
+def confounded_parallel(rare: int = 1, *, nodes: int = 50, epsilon: float = 0.3, chance: float = 1e-5) -> Instance:
+    """Lattimore's Experiments 4 and 6: an observed Z above all X; the first ``rare`` X are almost never 1.
+
+    P(Z=1) = .4; the other X are 1 with probability .4 or .65 as Z is 0 or 1.  The reward depends on X1 alone, which is
+    rare; do(X1=1) is best with 1/2 + epsilon, all others have 1/2.  Z can be set too.
+    """
+    if not 1 <= rare <= nodes:
+        raise UsageError(f"{rare} of {nodes} nodes cannot be rare; ask for 1 to {nodes}.")
+    names = [f"X{node}" for node in range(1, nodes + 1)]
+    mechanisms = {"Z": bernoulli((), 0.4)}
+    for node, name in enumerate(names, start=1):
+        mechanisms[name] = bernoulli((), chance, parents=("Z",)) if node <= rare else bernoulli(("Z",), [0.4, 0.65])
+    mechanisms["Y"] = bernoulli(("X1",), level(chance, epsilon), parents=names)
+    network = CausalNetwork(mechanisms)
+    about = f"parallel bandit below an observed cause: {rare} of {nodes} nodes are rare"
+    return Instance(f"confounded-parallel/{rare}", network, network.problem("Y", ["Z", *names]), about)
+
+
+def misspecified_parallel() -> Instance:
+    """Lattimore's Experiment 5: who takes this for a parallel bandit is wrong for ever.
+
+    P(Z=1) = .6 above 21 nodes: X1..X6 are 1 with probability 1/6, X7 with .2 or .8 and X8..X21 with .7 or .3 as Z is
+    0 or 1; the reward is 1 where X7 and X21 differ.  Z is observed but cannot be set.  Rows with X21 = 0 have a mean
+    of 2/3 and do(X21=0) has .56; do() is best with .62, and so are the arms on X1..X6 and X8..X20.
+    """
+    names = [f"X{node}" for node in range(1, 22)]
+    mechanisms: dict[str, Mechanism] = {"Z": bernoulli((), 0.6)}
+    mechanisms |= {name: bernoulli((), 1 / 6, parents=("Z",)) for name in names[:6]}
+    mechanisms["X7"] = bernoulli(("Z",), [0.2, 0.8])
+    mechanisms |= {name: bernoulli(("Z",), [0.7, 0.3]) for name in names[7:]}
+    mechanisms["Y"] = bernoulli(("X7", "X21"), [[0, 1], [1, 0]], parents=names)
+    network = CausalNetwork(mechanisms)
+    return Instance(
+        "misspecified-parallel", network, network.problem("Y", names), "conditioning as if parallel is wrong"
+    )
+
+
+def no_backdoor(
+    m: int = 5,
+    count: int = 1,
+    seed: Seed = 0,
+    *,
+    nodes: int = 20,
+    epsilon: float = 0.3,
+    chance: float | None = None,
+    strength: float = 0.5,
+) -> list[Instance]:
+    """Nair's no-backdoor graphs: conditioning is right for every arm, E[Y | do(X=x)] = E[Y | X=x].
+
+    Random trees that run into the reward: every node has one child, a later node or Y, so no other way leads from its
+    parents to Y.  The ``m`` last nodes are 1 with probability ``chance`` (1/(2m) unless given) and the others with
+    1/2, exactly, though each follows one of its parents: ``strength`` 0 is not at all, 1 as closely as is possible.
+    The reward depends on a rare parent X_j as in the paper's Experiment 1; do(X_j=1) is best with 1/2 + epsilon.
+    """
+    if not 2 <= m <= nodes:
+        raise UsageError(f"m is {m}; {nodes} nodes allow 2 to {nodes}.")
+    rarity = 1 / (2 * m) if chance is None else chance
+    about = f"no back-door paths: {nodes} nodes, m = {m}"
+    made = []
+    for number in range(count):
+        chances = [0.5] * (nodes - m) + [rarity] * m
+        network = _tree_into_reward(chances, m, epsilon, strength, generator(seed, number))
+        problem = network.problem("Y", [f"X{node}" for node in range(1, nodes + 1)])
+        made.append(Instance(f"no-backdoor/m{m}/{number}", network, problem, about))
+    return made
+
+
+def _tree_into_reward(
+    chances: Sequence[float], m: int, epsilon: float, strength: float, rng: np.random.Generator
+) -> CausalNetwork:
+    nodes = len(chances)
+    label = [f"X{position + 1}" for position in range(nodes)]
+    parents: list[list[int]] = [[] for _ in range(nodes + 1)]
+    for position in range(nodes):
+        last = position == nodes - 1 or rng.random() < 0.5
+        parents[nodes if last else int(rng.integers(position + 1, nodes))].append(position)
+    mechanisms = {}
+    for position in range(nodes):
+        given = [label[parent] for parent in parents[position]]
+        if given:
+            leader = int(rng.integers(len(given)))
+            law = _following(chances[position], chances[parents[position][leader]], strength)
+            mechanisms[label[position]] = bernoulli((given[leader],), law, parents=given)
+        else:
+            mechanisms[label[position]] = bernoulli((), chances[position])
+    rare = [position for position in parents[nodes] if position >= nodes - m]  # never empty: the last node is one
+    good = rare[int(rng.integers(len(rare)))]
+    direct = [label[position] for position in parents[nodes]]
+    mechanisms["Y"] = bernoulli((label[good],), level(chances[good], epsilon), parents=direct)
+    return CausalNetwork(mechanisms)
+
+
+def _following(own: float, leader: float, strength: float) -> tuple[float, float]:
+    """P(1 | leader=0), P(1 | leader=1) of a node that is 1 with probability ``own`` all the same."""
+    reach = strength * min(own / leader, (1 - own) / (1 - leader))
+    return max(0.0, own - reach * leader), min(1.0, own + reach * (1 - leader))
