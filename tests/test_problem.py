@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.twins import letters
-from whichdo.errors import GraphSyntaxError, ProblemError, TooLarge, UsageError
+from whichdo.errors import GraphSyntaxError, ProblemError, TooLarge, UsageError, nearest
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route
 from whichdo.problem import Arm, Goal, Problem, do
@@ -73,6 +73,12 @@ def test_an_arm_sets_one_node_at_most() -> None:
     with pytest.raises(UsageError) as caught:
         do(X=1, M=0)
     assert str(caught.value) == "An arm sets one node at most; M and X were given."
+
+
+@pytest.mark.parametrize("setting", ["X=1", ["X", 1], 5, {1: 2}])
+def test_an_arm_is_made_from_a_name_and_a_value(setting: Any) -> None:
+    with pytest.raises(UsageError, match=r"do\(X=1\)|by its name, which is text"):
+        do(setting)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, np.nan])
@@ -168,7 +174,7 @@ def test_the_utility_is_larger_for_the_better() -> None:
 def test_costs_are_one_unless_given() -> None:
     problem = Problem(FRONT_DOOR, "Y", costs={do(): 0.5, do(X=1): 5})
     assert problem.costs == {do(): 0.5, do(X=0): 1.0, do(X=1): 5.0, do(M=0): 1.0, do(M=1): 1.0}
-    assert Problem(FRONT_DOOR, "Y", costs={"do(X=1)": 5}).costs[do(X=1)] == 5  # type: ignore[dict-item]
+    assert Problem(FRONT_DOOR, "Y", costs={"do(X=1)": 5}).costs[do(X=1)] == 5
 
 
 def test_an_arm_is_found_by_its_text_with_or_without_blanks() -> None:
@@ -306,8 +312,9 @@ def test_intervenable_nodes_that_do_not_fit_are_named() -> None:
     assert refused(graph, "Demand", {"Price": []}) == '`intervene` lists "Price" with no value to set it to.'
 
 
-def test_an_exposure_that_is_the_reward_is_refused() -> None:
-    assert refused(CausalGraph("XY", exposures="XY"), "Y").startswith('The reward "Y" is listed as intervenable.')
+def test_an_exposure_that_is_the_reward_is_no_arm() -> None:
+    assert list(Problem(CausalGraph("XYZ", exposures="XY"), "Y").intervene) == ["X"]
+    assert list(Problem("X [exposure,outcome]; X -> Y").intervene) == ["Y"]
 
 
 def test_the_goal_is_one_of_two() -> None:
@@ -399,8 +406,61 @@ def test_a_cost_that_is_none_is_refused(costs: Any, words: str) -> None:
 
 def test_a_cost_of_no_arm_is_refused_with_the_nearest() -> None:
     words = refused(costs={do(X=2): 3})
-    assert words.startswith("`costs` names do(X=2), which is no arm of this problem. Did you mean ")
+    assert words.startswith("In `costs`: do(X=2) is no arm of this problem. Did you mean ")
     assert '"do(X=1)"' in words
+
+
+def test_an_arm_given_two_costs_is_refused() -> None:
+    costs: Any = {"do(X=1)": 2, "do( X=1)": 3}
+    assert refused(costs=costs) == "`costs` names do(X=1) twice. Keep one of the two."
+    assert refused(costs={do(X=1): 2, "do(X=1)": 2}) == "`costs` names do(X=1) twice. Keep one of the two."
+
+
+def test_a_value_of_the_other_type_is_told_apart() -> None:
+    problem = Problem(FRONT_DOOR, "Y", domains={"M": ["0", "1"]})
+    for arm, words in (
+        (do(X="1"), 'do(X=1) is no arm of this problem: its value is the text "1", where the number 1 is declared.'),
+        (do(M=1), 'do(M=1) is no arm of this problem: its value is the number 1, where the text "1" is declared.'),
+    ):
+        with pytest.raises(ProblemError) as caught:
+            problem.index(arm)
+        assert str(caught.value) == words
+    assert refused(costs={do(X="1"): 3}).startswith("In `costs`: do(X=1) is no arm of this problem: its value is")
+
+
+def test_a_text_is_no_arm_and_an_arm_no_text() -> None:
+    problem: Any = Problem(FRONT_DOOR, "Y")
+    with pytest.raises(ProblemError, match=r'^"do\(X=1\)" is a text; problem\.arm\(text\) finds the arm'):
+        problem.index("do(X=1)")
+    with pytest.raises(UsageError, match="reads a text such as"):
+        problem.arm(do(X=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"domains": {"X": 5}}, 'The domain of "X" is "5"; give a list of values.'),
+        ({"domains": ["X"]}, "`domains` is \"['X']\"; give a mapping such as"),
+        ({"costs": [1]}, '`costs` is "[1]"; give a mapping such as {do(X=1): 5}.'),
+        ({"rewards": [0, 1]}, '`rewards` is "[0, 1]"; give a mapping such as'),
+        ({"intervene": 5}, '`intervene` is "5"; give a list of nodes.'),
+        ({"intervene": {"X": None}}, 'What "X" can be set to is "None"; give a list of values.'),
+    ],
+)
+def test_arguments_of_another_shape_are_refused(arguments: dict[str, Any], words: str) -> None:
+    assert refused(**arguments).startswith(words)
+
+
+@pytest.mark.parametrize("graph", [None, 5, [("X", "Y")], object()])
+def test_what_is_no_graph_is_refused_with_a_way_to_make_one(graph: Any) -> None:
+    with pytest.raises(UsageError, match=r"not \w+\. whichdo\.graph_from\(\.\.\.\) makes a CausalGraph"):
+        Problem(graph, "Y")
+
+
+def test_capitals_do_not_hide_the_nearest_name() -> None:
+    assert refused(letters("XY", "XY"), "y") == 'The reward "y" is not in the graph. Did you mean "Y"?'
+    assert nearest("PRICE", ["price", "Price", "Demand"]) == ' Did you mean "price" or "Price"?'
+    assert nearest("n5000", [f"N{i}" for i in range(10_000)]).startswith(' Did you mean "N5000" or ')
 
 
 def test_two_arms_that_read_alike_are_refused() -> None:
@@ -438,3 +498,12 @@ def test_an_effect_that_looking_cannot_settle_is_pointed_out() -> None:
         ),
     )
     assert Problem(FRONT_DOOR, "Y").warnings == ()
+
+
+def test_warnings_are_cut_with_their_number() -> None:
+    """25 bows into Y: 20 are explained, 5 are counted."""
+    names = [f"X{i}" for i in range(25)]
+    edges = [(name, "Y") for name in names]
+    found = Problem(CausalGraph(names, edges, edges), "Y").warnings
+    assert len(found) == 21
+    assert found[-1] == "... and 5 more nodes whose arms will be tried instead."

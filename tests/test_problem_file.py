@@ -83,6 +83,46 @@ def test_a_graph_file_is_looked_up_beside(file: Path) -> None:
     assert "There is no file" in refused(file, 'graph_file = "none.txt"\nreward = "Y"\n')
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd", "../g.txt", "below/../../g.txt", "..", r"..\\g.txt", r"C:\\g.txt", "C:g.txt", "//host/g.txt"],
+)
+def test_a_graph_file_elsewhere_is_not_opened(file: Path, name: str) -> None:
+    words = refused(file, f'graph_file = {json.dumps(name)}\nreward = "Y"\n')
+    assert "it must lie beside this file or in a folder below." in words
+    assert "root" not in words
+
+
+def test_a_graph_file_may_lie_in_a_folder_below_or_be_a_link(file: Path) -> None:
+    (file.parent / "below").mkdir()
+    (file.parent / "below" / "g.txt").write_text("X -> Y\n")
+    file.write_text('graph_file = "below/g.txt"\nreward = "Y"\n')
+    assert read_problem(file) == Problem("X -> Y", "Y")
+    (file.parent / "link.txt").symlink_to(file.parent / "below" / "g.txt")
+    file.write_text('graph_file = "./link.txt"\nreward = "Y"\n')
+    assert read_problem(file) == Problem("X -> Y", "Y")
+
+
+def test_an_arm_given_two_costs_is_refused(file: Path) -> None:
+    text = 'graph = "X -> Y"\nreward = "Y"\n[costs]\n"do(X=1)" = 5\n"do( X=1)" = 6\n'
+    assert refused(file, text).endswith("`costs` names do(X=1) twice. Keep one of the two.")
+
+
+def test_too_many_values_are_told_with_the_file(file: Path) -> None:
+    file.write_text(f'graph = "X -> Y"\nreward = "Y"\n[domains]\nX = {list(range(300))}\n')
+    with pytest.raises(TooLarge, match=r'^problem\.toml: "X" has 300 values'):
+        read_problem(file)
+
+
+def test_a_file_name_cannot_command_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "p\x1b[31m.toml"
+    for text in ("graph =", "colour = 1", 'graph = "X -> X"', 'graph = "X -> Y"\nreward = "Q"', "a." * 200 + "b = 1"):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"^p\\x1b\[31m\.toml") as caught:
+            read_problem(path)
+        assert str(caught.value).isprintable()
+
+
 def test_roles_in_the_graph_name_the_reward_and_its_levels(file: Path) -> None:
     """[rewards] has text keys; the levels they mean are those of the outcome the graph marks."""
     file.write_text(
@@ -215,7 +255,7 @@ def test_files_that_cannot_be_read_are_refused(file: Path) -> None:
 
 def test_errors_in_the_graph_keep_their_kind_and_name_the_file(file: Path) -> None:
     file.write_text('graph = "X -> X"\nreward = "X"\n')
-    with pytest.raises(GraphSyntaxError, match=r"^problem\.toml, in `graph`: line 1, column 1.*self-loop"):
+    with pytest.raises(GraphSyntaxError, match=r"^problem\.toml, in `graph`, line 1, column 1.*self-loop"):
         read_problem(file)
     file.write_text(f'graph = "{"x" * 129} -> Y"\nreward = "Y"\n')
     with pytest.raises(TooLarge, match="129 characters"):

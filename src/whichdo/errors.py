@@ -9,7 +9,7 @@
         │   └── GraphSyntaxError   text that is in none of the formats, with line and column
         ├── ProblemError      a reward, an arm, a domain or a cost that does not fit the graph
         ├── NetworkError      mechanisms that do not make a network
-        ├── NotIdentifiable   an effect that no amount of looking reveals
+        ├── DataError         a log that cannot be counted: columns, values, a file that is no table
         └── TooLarge          over a limit, with the number that was found
 
 A message says what is wrong, where, what was found, and what to do.  The command line prints it and exits
@@ -21,17 +21,17 @@ from __future__ import annotations
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import takewhile
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "DataError",
     "GraphError",
     "GraphSyntaxError",
     "InputError",
     "NetworkError",
-    "NotIdentifiable",
     "Place",
     "ProblemError",
     "TooLarge",
@@ -39,13 +39,8 @@ __all__ = [
     "WhichdoError",
     "nearest",
     "quoted",
+    "visible",
 ]
-
-
-# A hint is not worth waiting for: only so many names, of about the same length, are compared.
-HINT_NAMES = 500
-HINT_LENGTH = 8
-HINT_LETTERS = 200
 
 
 class Place(NamedTuple):
@@ -75,6 +70,13 @@ class InputError(WhichdoError):
 
     exit_code = 3
 
+    def within(self, source: str) -> Self:
+        """The same error, its message beginning with the name of the file it was found in."""
+        message, name = str(self), visible(source)
+        if not message.startswith(name):
+            self.args = (f"{name}{', ' if message.startswith('line ') else ': '}{message}",)
+        return self
+
 
 class GraphError(InputError):
     """Nodes and edges that do not make a causal graph."""
@@ -87,13 +89,6 @@ class GraphSyntaxError(GraphError):
         super().__init__(message)
         self.place = place
 
-    def within(self, source: str) -> GraphSyntaxError:
-        """The same error, its message beginning with the name of the file."""
-        message = str(self)
-        if not message.startswith(source):
-            self.args = (f"{source}{', ' if message.startswith('line ') else ': '}{message}",)
-        return self
-
 
 class ProblemError(InputError):
     """A problem whose reward, arms, domains or costs do not fit its graph."""
@@ -103,20 +98,28 @@ class NetworkError(InputError):
     """Mechanisms that do not make a network: rows that do not sum to one, unknown inputs, wrong shapes."""
 
 
-class NotIdentifiable(InputError):  # noqa: N818 - it names a fact about a graph, not a fault
-    """The effect of an arm cannot be learned by looking, whatever the number of looks."""
+class DataError(InputError):
+    """Rows that cannot be counted: a column that is not there, a value outside its domain, a damaged file."""
 
 
-class TooLarge(InputError):  # noqa: N818 - as above
+class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
     """A limit was passed.  The message holds the number that was found and the way out."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint such as ``' Did you mean "Price" or "Prize"?'``, or nothing when no known name is close."""
-    close = get_close_matches(name, _likely(name, list(known)), n=3, cutoff=0.6) if len(name) < 300 else []
-    if not close:
+    """A hint such as ``' Did you mean "Price" or "Prize"?'``, or nothing when no known name is close.
+
+    Capitals do not count in comparing.
+    """
+    if len(name) >= 300:
         return ""
-    return f" Did you mean {' or '.join(quoted(found) for found in close)}?"
+    spelt: dict[str, list[str]] = {}
+    for other in known:
+        spelt.setdefault(other.casefold(), []).append(other)
+    folded = name.casefold()
+    close = get_close_matches(folded, _likely(folded, list(spelt)), n=3, cutoff=0.6)
+    found = [other for match in close for other in spelt[match]][:3]
+    return f" Did you mean {' or '.join(map(quoted, found))}?" if found else ""
 
 
 def quoted(name: object) -> str:
@@ -124,9 +127,15 @@ def quoted(name: object) -> str:
     text = str(name)
     if len(text) > 60:
         text = text[:57] + "..."
-    if not text.isprintable():
-        text = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
-    return '"' + text.replace('"', '\\"') + '"'
+    return '"' + visible(text).replace('"', '\\"') + '"'
+
+
+def visible(text: object) -> str:
+    """A text, such as the name of a file, with codes in place of what a terminal would obey instead of showing."""
+    letters = str(text)
+    if letters.isprintable():
+        return letters
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in letters)
 
 
 def _likely(name: str, known: list[str], most: int = 1_000) -> list[str]:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLarge, UsageError, nearest, quoted
+from whichdo.errors import ProblemError, TooLarge, UsageError, nearest, quoted, visible
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, Verdict, listed, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["BINARY", "MAX_VALUES", "Arm", "Goal", "Problem", "Value", "do", "plain_value"]
 
@@ -30,6 +30,7 @@ Value = int | float | str
 BINARY: tuple[Value, ...] = (0, 1)
 MAX_VALUES = 256
 MAX_VALUE_NAME = 128
+MAX_WARNINGS = 20
 
 
 class Goal(StrEnum):
@@ -61,10 +62,17 @@ def do(setting: Mapping[str, Value] | None = None, /, **values: Value) -> Arm:
     >>> str(do(X=1)), str(do()), str(do({"face mask": 1}))
     ('do(X=1)', 'do()', 'do(face mask=1)')
     """
+    if setting is not None and not isinstance(setting, Mapping):
+        raise UsageError(
+            f'do() takes a name and a value, as in do(X=1) or do({{"face mask": 1}}); found {quoted(setting)}. '
+            f"problem.arm(text) finds the arm that a text names."
+        )
     chosen = {**(setting or {}), **values}
     if len(chosen) > 1:
-        raise UsageError(f"An arm sets one node at most; {listed(sorted(chosen))} were given.")
+        raise UsageError(f"An arm sets one node at most; {listed(sorted(map(str, chosen)))} were given.")
     for node, value in chosen.items():
+        if not isinstance(node, str):
+            raise UsageError(f"An arm sets a node by its name, which is text; found {quoted(node)}.")
         return Arm(unicodedata.normalize("NFC", node), plain_value(value, node))  # as a graph keeps its names
     return Arm()
 
@@ -79,7 +87,7 @@ class Problem:
     ``goal``: "maximize", or "minimize" when the reward is a harm.
     ``domains``: the values of each node that is not binary 0/1, in order.
     ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
-    ``costs``: what a pull of an arm costs, 1 unless given.
+    ``costs``: what a pull of an arm (or of the arm a text names) costs, 1 unless given.
 
     >>> problem = Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
     >>> [str(arm) for arm in problem.arms]
@@ -109,17 +117,19 @@ class Problem:
         goal: str = "maximize",
         domains: Mapping[str, Iterable[Value]] | None = None,
         rewards: Mapping[Value, float] | None = None,
-        costs: Mapping[Arm, float] | None = None,
+        costs: Mapping[Arm, float] | Mapping[str, float] | None = None,
     ) -> None:
-        graph = CausalGraph.parse(graph) if isinstance(graph, str) else graph
+        graph = _graph(graph)
         self.__dict__["graph"] = graph
         self.__dict__["reward"] = _reward(graph, reward)
         self.__dict__["goal"] = _goal(goal)
-        self.__dict__["domains"] = MappingProxyType(_domains(graph, domains or {}))
+        self.__dict__["domains"] = MappingProxyType(
+            _domains(graph, _mapping(domains, "domains", '{"X": ["low", "high"]}'))
+        )
         self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
         self.__dict__["rewards"] = MappingProxyType(_rewards(self.reward, self.domains[self.reward], rewards))
         self.__dict__["arms"] = self._arms()
-        self.__dict__["costs"] = MappingProxyType(self._costs(costs or {}))
+        self.__dict__["costs"] = MappingProxyType(self._costs(_mapping(costs, "costs", "{do(X=1): 5}")))
 
     @cached_property
     def utility(self) -> Mapping[Value, float]:
@@ -129,19 +139,19 @@ class Problem:
 
     def arm(self, text: str) -> Arm:
         """The arm written ``do(X=1)``; what is no arm of this problem is an error that lists the nearest."""
+        if not isinstance(text, str):
+            raise UsageError(f'problem.arm reads a text such as "do(X=1)", not {type(text).__name__}: {quoted(text)}.')
         try:
             return self._by_text[text.replace(" ", "")]
         except KeyError:
-            hint = nearest(text, map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
-            raise ProblemError(f"{quoted(text)} is no arm of this problem.{hint}") from None
+            raise ProblemError(f"{quoted(text)} is no arm of this problem.{self._nearest(text)}") from None
 
     def index(self, arm: Arm) -> int:
         """The position of an arm in ``arms``."""
         try:
             return self._positions[arm]
-        except KeyError:
-            hint = nearest(str(arm), map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
-            raise ProblemError(f"{arm} is no arm of this problem.{hint}") from None
+        except (KeyError, TypeError):
+            raise ProblemError(self._no_arm(arm)) from None
 
     @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
@@ -158,10 +168,25 @@ class Problem:
                 f"{listed(useless)} {'does' if len(useless) == 1 else 'do'} not act on {self.reward}: "
                 f"these arms equal do(). They stay listed and share do()'s evidence."
             )
-        for verdict in self.verdicts.values():
-            if verdict.route is Route.TRY and len(found) < 20:
-                found.append(f"{verdict.reason[0].upper()}{verdict.reason[1:]}. Its arms will be tried instead.")
+        tried = [verdict for verdict in self.verdicts.values() if verdict.route is Route.TRY]
+        found += [
+            f"{verdict.reason[0].upper()}{verdict.reason[1:]}. Its arms will be tried instead."
+            for verdict in tried[:MAX_WARNINGS]
+        ]
+        more = len(tried) - MAX_WARNINGS
+        if more > 0:
+            found.append(f"... and {more:,} more node{'s' if more > 1 else ''} whose arms will be tried instead.")
         return tuple(found)
+
+    def remember(self, key: str, make: Callable[[], Any]) -> Any:
+        """Something worked out from this problem by another room: made once, then kept with the problem."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    @cached_property
+    def _memory(self) -> dict[str, Any]:
+        return {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and self._identity == other._identity
@@ -210,11 +235,11 @@ class Problem:
 
     def _intervene(self, given: Iterable[str] | Mapping[str, Iterable[Value]] | None) -> dict[str, tuple[Value, ...]]:
         if given is None:
-            chosen = self.graph.exposures or set(self.graph.nodes) - {self.reward}
+            chosen = self.graph.exposures - {self.reward} or set(self.graph.nodes) - {self.reward}
             given = [name for name in self.graph.nodes if name in chosen]
         if isinstance(given, (set, frozenset)):  # a set's own order changes from process to process
             given = sorted(given, key=lambda name: self.graph.index(name) if name in self.graph else -1)
-        names = [given] if isinstance(given, str) else list(given)
+        names = [given] if isinstance(given, str) else _list(given, "`intervene`", "nodes")
         known = [_known(self.graph, name, "The intervenable node") for name in names]
         _check_distinct(known, "intervene")
         settings = dict(zip(known, given.values(), strict=True)) if isinstance(given, Mapping) else None
@@ -242,17 +267,35 @@ class Problem:
                 raise ProblemError(f"Two arms read alike, {arm} and {twin}. Rename a node or a value.")
         return arms
 
-    def _costs(self, given: Mapping[Arm, float]) -> dict[Arm, float]:
-        costs = dict.fromkeys(self.arms, 1.0)
+    def _costs(self, given: Mapping[Any, float]) -> dict[Arm, float]:
+        found: dict[Arm, float] = {}
         for named, cost in given.items():
             arm = self.arm(named) if isinstance(named, str) else named
-            if arm not in costs:
-                hint = nearest(str(arm), map(str, self.arms))
-                raise ProblemError(f"`costs` names {arm}, which is no arm of this problem.{hint}")
-            costs[arm] = _number(cost, f"The cost of {arm}")
-            if costs[arm] <= 0:
+            if arm not in self._positions:
+                raise ProblemError(f"In `costs`: {self._no_arm(arm)}")
+            if arm in found:
+                raise ProblemError(f"`costs` names {arm} twice. Keep one of the two.")
+            found[arm] = _number(cost, f"The cost of {arm}")
+            if found[arm] <= 0:
                 raise ProblemError(f"The cost of {arm} is {cost}; a cost must be above 0.")
-        return costs
+        return dict.fromkeys(self.arms, 1.0) | found
+
+    def _no_arm(self, arm: object) -> str:
+        """Why something is no arm; where it only looks like one, what tells them apart."""
+        if isinstance(arm, str) and arm.replace(" ", "") in self._by_text:
+            return f"{quoted(arm)} is a text; problem.arm(text) finds the arm that it names."
+        twin = self._by_text.get(str(arm).replace(" ", ""))
+        if isinstance(arm, Arm) and twin is not None and arm.node == twin.node:
+            found, declared = _kind(arm.value), _kind(twin.value)
+            return f"{arm} is no arm of this problem: its value is {found}, where {declared} is declared."
+        return f"{visible(arm)} is no arm of this problem.{self._nearest(str(arm))}"
+
+    def _nearest(self, text: str) -> str:
+        return nearest(text, map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
+
+
+def _kind(value: Value | None) -> str:
+    return f"the text {quoted(value)}" if isinstance(value, str) else f"the number {value}"
 
 
 def _restore(graph: CausalGraph, reward: str, rest: dict[str, object]) -> Problem:
@@ -276,6 +319,33 @@ def plain_value(value: object, where: str) -> Value:
             raise ProblemError(f"{value} is no value of {quoted(where)}: it must be finite.")
         return int(value) if value.is_integer() else float(value)
     raise ProblemError(f"{value!r} is no value of {quoted(where)}: a value is a number or a text.")
+
+
+def _graph(given: CausalGraph | str) -> CausalGraph:
+    if isinstance(given, CausalGraph):
+        return given
+    if isinstance(given, str):
+        return CausalGraph.parse(given)
+    raise UsageError(
+        f'A problem needs a CausalGraph or text such as "X -> Y", not {type(given).__name__}. '
+        f"whichdo.graph_from(...) makes a CausalGraph from graphs of other packages and lists of edges, "
+        f"whichdo.read_graph(path) from a file."
+    )
+
+
+def _mapping(given: Mapping[Any, Any] | None, what: str, example: str) -> Mapping[Any, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ProblemError(f"`{what}` is {quoted(given)}; give a mapping such as {example}.")
+    return given
+
+
+def _list(given: Iterable[Any], what: str, of: str) -> list[Any]:
+    try:
+        return list(given)
+    except TypeError:
+        raise ProblemError(f"{what} is {quoted(given)}; give a list of {of}.") from None
 
 
 def _reward(graph: CausalGraph, reward: str | None) -> str:
@@ -317,13 +387,13 @@ def _domains(graph: CausalGraph, given: Mapping[str, Iterable[Value]]) -> dict[s
             raise ProblemError(f"The domain of {quoted(name)} is one text, {quoted(values)}; give a list of values.")
         if isinstance(values, (set, frozenset)):
             raise ProblemError(f"The domain of {quoted(name)} is a set, which has no order; give a list of values.")
-        domain = tuple(plain_value(value, name) for value in values)
-        _check_domain(name, domain)
+        domain = tuple(plain_value(value, name) for value in _list(values, f"The domain of {quoted(name)}", "values"))
+        check_domain(name, domain)
         domains[name] = domain
     return domains
 
 
-def _check_domain(name: str, domain: Sequence[Value]) -> None:
+def check_domain(name: str, domain: Sequence[Value]) -> None:
     if not domain:
         raise ProblemError(f"The domain of {quoted(name)} is empty; list its values.")
     if len(domain) > MAX_VALUES:
@@ -338,7 +408,7 @@ def _check_domain(name: str, domain: Sequence[Value]) -> None:
 def _values(name: str, given: Iterable[Value], domain: tuple[Value, ...]) -> tuple[Value, ...]:
     if isinstance(given, (str, int, float)):
         given = [given]
-    wanted = [plain_value(value, name) for value in given]
+    wanted = [plain_value(value, name) for value in _list(given, f"What {quoted(name)} can be set to", "values")]
     for value in wanted:
         if value not in domain:
             raise ProblemError(f"{quoted(name)} cannot be set to {quoted(value)}. Allowed: {listed(map(str, domain))}.")
@@ -356,6 +426,7 @@ def _rewards(name: str, domain: tuple[Value, ...], given: Mapping[Value, float] 
                 f"values is worth, from 0 to 1."
             )
         given = {level: float(level) for level in domain}
+    given = _mapping(given, "rewards", '{"low": 0, "high": 1}')
     if set(given) != set(domain):
         raise ProblemError(
             f"`rewards` must give a worth to each value of {quoted(name)} and to nothing else. "

@@ -20,15 +20,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import InputError, ProblemError, nearest, quoted
+from whichdo.errors import InputError, ProblemError, TooLarge, nearest, quoted, visible
 from whichdo.graph.formats import parse_graph, read_graph
 from whichdo.graph.formats.files import read_file, write_file
 from whichdo.graph.formats.native import read_json, write_json
 from whichdo.graph.formats.text import write_text
-from whichdo.problem import BINARY, Arm, Problem, Value, plain_value
+from whichdo.problem import BINARY, Problem, Value, plain_value
 
 if TYPE_CHECKING:
     import os
@@ -43,17 +43,17 @@ DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\
 
 
 def read_problem(path: str | os.PathLike[str]) -> Problem:
-    """Read a problem file.  A ``graph_file`` is looked up beside it."""
+    """Read a problem file.  A ``graph_file`` is looked up beside it or in a folder below, and nowhere else."""
     path = Path(path)
     text = read_file(path)
     if DEEP_KEY.search(text):
-        raise ProblemError(f"{path.name} is nested too deeply to be a problem file.")
+        raise ProblemError(f"{visible(path.name)} is nested too deeply to be a problem file.")
     try:
         content = tomllib.loads(text)
     except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python converts
-        raise ProblemError(f"{path.name} is no TOML: {error}.") from None
+        raise ProblemError(f"{visible(path.name)} is no TOML: {error}.") from None
     except RecursionError:
-        raise ProblemError(f"{path.name} is nested too deeply to be a problem file.") from None
+        raise ProblemError(f"{visible(path.name)} is nested too deeply to be a problem file.") from None
     return _problem(content, path)
 
 
@@ -64,7 +64,7 @@ def write_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
 
 def problem_to_toml(problem: Problem) -> str:
     """The text of a problem file."""
-    lines = [f"graph = {_toml_text(_statements(problem.graph))}"]
+    lines = [f"graph = {_toml_text(write_text(problem.graph))}"]
     lines.append(f"reward = {_toml_text(problem.reward)}")
     lines.append(f"goal = {_toml_text(problem.goal)}")
     whole = all(values == problem.domains[name] for name, values in problem.intervene.items())
@@ -102,10 +102,15 @@ def problem_from_json(text: str) -> Problem:
     try:
         content = json.loads(text)
         graph = read_json(json.dumps(content["graph"]))
-        plain = Problem(graph, content["reward"], dict(content["intervene"]), domains=content["domains"],
-                        rewards=dict(map(tuple, content["rewards"])), goal=content["goal"])  # fmt: skip
-        costs = {plain.arm(arm): cost for arm, cost in content["costs"].items()}
-        return _with_costs(plain, costs)
+        return Problem(
+            graph,
+            content["reward"],
+            dict(content["intervene"]),
+            goal=content["goal"],
+            domains=content["domains"],
+            rewards=dict(map(tuple, content["rewards"])),
+            costs=content["costs"],
+        )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ProblemError(f"This JSON is no problem of whichdo: {type(error).__name__} {error}.") from None
 
@@ -113,11 +118,13 @@ def problem_from_json(text: str) -> Problem:
 def _problem(content: dict[str, Any], path: Path) -> Problem:
     for key in content:
         if key not in KEYS:
-            raise ProblemError(f"{path.name} has the unknown key {quoted(key)}.{nearest(key, KEYS)}")
+            raise ProblemError(f"{visible(path.name)} has the unknown key {quoted(key)}.{nearest(key, KEYS)}")
     try:
         return _build(content, path)
-    except (ProblemError, ValueError) as error:  # a ValueError: a number too long to be shown
-        raise ProblemError(f"{path.name}: {error}") from None
+    except (ProblemError, TooLarge) as error:
+        raise error.within(path.name) from None
+    except ValueError as error:  # a number too long to be shown
+        raise ProblemError(f"{visible(path.name)}: {error}") from None
 
 
 def _build(content: dict[str, Any], path: Path) -> Problem:
@@ -138,29 +145,14 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
             raise ProblemError(f"`intervene` lists {_shown(name)}; it must list nodes by name.")
     if isinstance(intervene, dict):
         _lists(intervene, "intervene")
-    problem = Problem(
+    return Problem(
         graph,
         content.get("reward"),
         intervene,
         goal=content.get("goal", "maximize"),
         domains=_lists(content.get("domains", {}), "domains"),
         rewards=_levels(content, graph),
-    )
-    costs = {problem.arm(text): cost for text, cost in content.get("costs", {}).items()}
-    return _with_costs(problem, costs)
-
-
-def _with_costs(problem: Problem, costs: dict[Arm, float]) -> Problem:
-    if not costs:
-        return problem
-    return Problem(
-        problem.graph,
-        problem.reward,
-        problem.intervene,
-        goal=problem.goal,
-        domains=problem.domains,
-        rewards=problem.rewards,
-        costs=costs,
+        costs=content.get("costs"),
     )
 
 
@@ -171,11 +163,22 @@ def _graph(content: dict[str, Any], path: Path) -> CausalGraph:
     if not isinstance(content[key], str):
         raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be text.")
     if key == "graph_file":
-        return read_graph(path.parent / content[key])
+        return read_graph(path.parent / _beside(content[key]))
     try:
         return parse_graph(content[key])
     except InputError as error:
-        raise type(error)(f"{path.name}, in `graph`: {error}") from None
+        raise error.within(f"{path.name}, in `graph`") from None
+
+
+def _beside(name: str) -> str:
+    """A path that stays below the problem's folder: a problem from a stranger must not open other files."""
+    path = PureWindowsPath(name)  # knows both separators, and drives
+    if path.anchor or ".." in path.parts:
+        raise ProblemError(
+            f"`graph_file` is {quoted(name)}; it must lie beside this file or in a folder below. "
+            f'Copy the graph there and give its name alone, such as "graph.dot".'
+        )
+    return name
 
 
 def _lists(table: dict[str, Any], key: str) -> dict[str, list[Value]]:
@@ -199,10 +202,6 @@ def _levels(content: dict[str, Any], graph: CausalGraph) -> dict[Value, float] |
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _statements(graph: CausalGraph) -> str:
-    return write_text(graph)
 
 
 def _toml_text(text: str) -> str:

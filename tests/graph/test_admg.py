@@ -6,11 +6,12 @@ import copy
 import itertools
 import pickle
 import random
+from typing import Any
 
 import pytest
 
 from tests import twins
-from whichdo.errors import GraphError
+from whichdo.errors import GraphError, UsageError
 from whichdo.graph.admg import CausalGraph
 
 FRONT_DOOR = CausalGraph(directed=[("X", "M"), ("M", "Y")], bidirected=[("X", "Y")])
@@ -176,3 +177,23 @@ def test_chains_of_ten_thousand_nodes_are_quick_and_do_not_recurse(kind: str) ->
     else:
         assert graph.c_components == (tuple(names),)
     assert pickle.loads(pickle.dumps(graph)) == graph
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ((["A"], [("A",)]), GraphError, "`directed` lists \"('A',)\"; each edge is a pair of names"),
+        ((["A"], [("A", "B", "C")]), GraphError, "each edge is a pair of names"),
+        ((["A"], [3]), GraphError, '`directed` lists "3"; each edge is a pair of names, such as ("X", "Y").'),
+        ((["A"], [], [("A",)]), GraphError, "`bidirected` lists"),
+        (("X -> Y",), UsageError, '`nodes` is the text "X -> Y"; give a list. CausalGraph.parse(text) reads'),
+        ((5,), UsageError, "`nodes` is int; give a list."),
+        ((["A"], 5), UsageError, "`directed` is int; give a list."),
+    ],
+)
+def test_parts_that_are_no_lists_of_names_and_pairs_are_refused(
+    arguments: tuple[Any, ...], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        CausalGraph(*arguments)
+    assert words in str(caught.value)

@@ -32,7 +32,7 @@ def test_canonical_effective_parents(name: str) -> None:
 
 
 def test_effective_parents_of_the_component_are_the_same_before_and_after_projection() -> None:
-    """algorithms.md 1.0: the Z of cc(X)'s members need no projection.  1.1: nor does it enlarge cc(X)."""
+    """Projecting on Pa+(cc(X)) and the reward changes neither the Z of cc(X)'s members nor cc(X) itself."""
     rng = random.Random(8)
     for mixed in twins.many_mixed()[-1500:]:
         graph = mixed.graph()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import twins
-from whichdo.errors import UsageError
+from whichdo.errors import TooLarge, UsageError
 from whichdo.estimate.rarity import c_sizes, hardness
 from whichdo.graph.identify import Route
 from whichdo.problem import Arm, do
@@ -272,12 +272,29 @@ def test_trees_have_no_only_children(tree: list[int | None]) -> None:
         (lambda: bows(1, least_bias=0.9), "misleads by 0.9"),
         (lambda: bows(0), "at least 1 node"),
         (lambda: experiment_1(1, nodes=5), "9 of 5"),
+        (lambda: experiment_1(1, rare=0), "0 of 100"),
+        (lambda: experiment_4(1, rare=0), "0 of 10"),
+        (lambda: experiment_5(1, chance=1.0), "1 with probability 1.0"),
+        (lambda: parallel(budget=0), "The budget is 0"),
+        (lambda: parallel(chance=1.0), "1 with probability 1.0"),
+        (lambda: theorem_4_1(5, budget=0), "The budget is 0"),
+        (lambda: theorem_4_2([0.1, 0.2, 0.5], budget=-1), "The budget is -1"),
+        (lambda: no_backdoor(chance=0.0), "between 0 and 1"),
+        (lambda: full_tree(0), "1 or more"),
         (lambda: canonical("front door"), "Did you mean"),
     ],
 )
 def test_what_cannot_be_built_is_refused(call: Callable[[], object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         call()
+
+
+def test_a_table_that_does_not_fit_is_refused_before_it_is_made() -> None:
+    """front_door(20): Y has 40 inputs, 2**41 cells.  At random: 30 parents, all confounded with Y, 2**61 cells."""
+    with pytest.raises(TooLarge, match="40 inputs has a table of 2,199,023,255,552 cells; 50,000,000 are allowed"):
+        front_door(20)
+    with pytest.raises(TooLarge, match=r"inputs has a table of .* are allowed"):
+        random_confounded(30, 465, in_degree=30)
 
 
 @pytest.mark.parametrize(

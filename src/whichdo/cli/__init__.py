@@ -5,15 +5,42 @@ from __future__ import annotations
 import os
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 
 __all__ = ["main"]
 
+INTERRUPTED = 130
+STORAGE = 5
+
 
 def main() -> None:
-    """Run ``whichdo``; a user's mistake ends in a message and an exit code, never in a traceback."""
-    from whichdo.cli.app import app, state
-    from whichdo.errors import WhichdoError
+    """Run ``whichdo``; a mistake, a full disk or a reader that has gone ends in an exit code, never in a traceback."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        _end_output()
+        sys.exit(0)
+    except OSError as error:
+        _end_output()
+        what = "The output" if error.filename is None else ascii(error.filename)
+        print(f"{what} cannot be read or written: {error.strerror or error}.", file=sys.stderr)
+        sys.exit(STORAGE)
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # as typer answers a reader that has gone
+            _end_output()
+            sys.exit(0)
+        raise
 
+
+def _run() -> None:
+    """Call the verb and see that what it printed has left; `app` always ends in an exception."""
+    from whichdo.cli.app import app, state
+    from whichdo.errors import WhichdoError, visible
+
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal without the letters of a name gets their codes instead
             stream.reconfigure(errors="backslashreplace")
@@ -22,9 +49,13 @@ def main() -> None:
     except WhichdoError as error:
         if state.debug:
             raise
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(f"{type(error).__name__}: {visible(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader (head, less) has gone; point stdout elsewhere so that Python's last flush is silent too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    finally:
+        sys.stdout.flush()
+
+
+def _end_output() -> None:
+    """Point standard output where everything can be written, so that Python's last flush is silent too."""
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json
+from whichdo.errors import UsageError, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,25 +26,28 @@ def inspect(
     *,
     reward: Annotated[str | None, typer.Option(help="The node to improve, where the file does not say.")] = None,
     node: Annotated[list[str] | None, typer.Option(help="Report on this node only; may be repeated.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the graph into this SVG file.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the graph, or the part around --node, as SVG.")] = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Show what was read, the c-components, and for every arm whether looking can settle it and why."""
     from whichdo.report.inspection import inspect_file
 
+    if svg is not None and os.path.realpath(svg) == os.path.realpath(file):
+        raise UsageError(f"--svg {visible(svg)} would overwrite the file that is inspected. Name another file.")
     found = inspect_file(file, reward=reward, nodes=node)
-    if svg is not None:
-        found.draw(svg)
     if format is Format.JSON:
         print_json(found.as_json())
     else:
-        _print(found, svg)
+        _print(console(), found)
+    if svg is not None:
+        found.draw(svg)
+        if format is not Format.JSON:
+            console().print(f"Drawn into {visible(svg)}.")
 
 
-def _print(found: Inspection, svg: Path | None) -> None:
+def _print(out: Console, found: Inspection) -> None:
     from whichdo.report.text import draw_text
 
-    out = console()
     out.print(found.headline, style="bold")
     if len(found.graph.nodes) <= ROWS:
         out.print()
@@ -56,8 +61,6 @@ def _print(found: Inspection, svg: Path | None) -> None:
         out.print(f"... and {found.left_out(ROWS):,} more nodes (--node NAME shows one, -f json all).")
     for line in found.warnings:
         out.print(f"! {line}", style="yellow")
-    if svg is not None:
-        out.print(f"Drawn into {svg}.")
 
 
 def _print_nodes(out: Console, reports: list[NodeReport]) -> None:

@@ -13,16 +13,20 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from whichdo.errors import GraphError, nearest, quoted
+from whichdo.errors import GraphError, UsageError, nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["CausalGraph"]
+__all__ = ["MAX_EDGES", "CausalGraph"]
+
+#: The most edges of a graph, whether it was read so or projected.
+MAX_EDGES = 200_000
 
 Adjacency = tuple[tuple[int, ...], ...]
+Part = TypeVar("Part")
 
 
 class CausalGraph:
@@ -63,18 +67,17 @@ class CausalGraph:
         from whichdo.graph.draft import Draft  # a draft ends as a graph, so one of the two imports late
 
         draft = Draft()
-        for name in nodes:
+        for name in _each(nodes, "nodes"):
             draft.node(name)
-        for name in hidden:
+        for name in _each(hidden, "hidden"):
             draft.node(name, hidden=True)
-        for tail, head in directed:
+        for tail, head in _pairs(directed, "directed"):
             draft.arrow(tail, head)
-        for pair in bidirected:
-            first, second = tuple(pair) if len(pair) == 2 else tuple(pair) * 2
+        for first, second in _pairs(bidirected, "bidirected"):
             draft.confounded(first, second)
-        for name in exposures:
+        for name in _each(exposures, "exposures"):
             draft.node(name, exposure=True)
-        for name in outcomes:
+        for name in _each(outcomes, "outcomes"):
             draft.node(name, outcome=True)
         return draft.finish()
 
@@ -283,3 +286,30 @@ class CausalGraph:
         if name in self.hidden:
             return f"{quoted(name)} is hidden: it was projected out of the graph and cannot be observed."
         return f"The graph has no node {quoted(name)}.{nearest(name, self.nodes)}"
+
+
+def _each(given: Iterable[Part], what: str) -> Iterable[Part]:
+    """The parts one by one; "XMY" is three of one letter each, "X -> Y" is surely meant to be parsed."""
+    if isinstance(given, str) and given and not given.isalnum():
+        raise UsageError(
+            f"`{what}` is the text {quoted(given)}; give a list. CausalGraph.parse(text) reads a graph from text."
+        )
+    try:
+        return iter(given)
+    except TypeError:
+        raise UsageError(
+            f"`{what}` is {type(given).__name__}; give a list. graph_from(object) takes graphs of other packages."
+        ) from None
+
+
+def _pairs(given: Iterable[tuple[str, str] | frozenset[str]], what: str) -> Iterator[tuple[str, str]]:
+    for pair in _each(given, what):
+        try:
+            ends = tuple(pair)
+        except TypeError:
+            ends = ()
+        if len(ends) == 1 and isinstance(pair, (set, frozenset)):
+            ends *= 2  # {X, X}: a self-loop, refused by that name
+        if len(ends) != 2:
+            raise GraphError(f'`{what}` lists {quoted(pair)}; each edge is a pair of names, such as ("X", "Y").')
+        yield ends

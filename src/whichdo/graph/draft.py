@@ -11,8 +11,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLarge, nearest, quoted
-from whichdo.graph.admg import CausalGraph
-from whichdo.graph.projection import project
+from whichdo.graph.admg import MAX_EDGES, CausalGraph
+from whichdo.graph.projection import project, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["MAX_EDGES", "MAX_NAME", "MAX_NODES", "Draft", "checked_name"]
 
 MAX_NODES = 10_000
-MAX_EDGES = 200_000
 MAX_NAME = 128
 MAX_STATEMENTS = 1_000_000  # edges with repeats
-CYCLE_SEARCH_STEPS = 1_000_000
+CYCLE_SEARCH_STEPS = 200_000
 SELECTION = (
     "{} is marked as selected on: if only units chosen by it are in the data, what is computed from them is biased. "
     "Selection is not modelled."
@@ -111,7 +110,7 @@ class Draft:
             [sorted(row) for row in siblings],
             exposures=self._observed_role(self._exposures, "exposure", names),
             outcomes=self._observed_role(self._outcomes, "outcome", names),
-            notes=[SELECTION.format(names[position]) for position in sorted(self._selected)],
+            notes=shortened([SELECTION.format(names[position]) for position in sorted(self._selected)]),
         )
         return project(everything, observed) if self._hidden else everything
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLarge
-from whichdo.graph.admg import CausalGraph
+from whichdo.errors import TooLarge, quoted
+from whichdo.graph.admg import MAX_EDGES, CausalGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["project"]
+__all__ = ["project", "shortened"]
 
-MAX_PAIRS = 2_000_000
+MAX_NOTES = 20
 
 
 def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
@@ -35,8 +35,7 @@ def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
     place = {old: new for new, old in enumerate(kept)}
     down = _reach_down(graph, place)
     siblings = _reach_over(graph, place, down)
-    _check_size(graph, [down[old] for old in kept], "makes {:,} arrows between")
-    _check_size(graph, siblings, "confounds {:,} pairs of", each=2)
+    _check_size(graph, place, [down[old] for old in kept], siblings)
     parents: list[list[int]] = [[] for _ in kept]
     for new, old in enumerate(kept):
         for head in _bits(down[old]):
@@ -49,7 +48,7 @@ def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
         hidden=graph.hidden | (frozenset(graph.nodes) - names),
         exposures=graph.exposures & names,
         outcomes=graph.outcomes & names,
-        notes=(*graph.notes, *_notes(graph, place)),
+        notes=(*graph.notes, *shortened(list(_notes(graph, place)))),
     )
 
 
@@ -78,13 +77,20 @@ def _reach_over(graph: CausalGraph, place: dict[int, int], down: Sequence[int]) 
     return [over[old] & ~(1 << new) for old, new in place.items()]
 
 
-def _check_size(graph: CausalGraph, rows: Sequence[int], words: str, each: int = 1) -> None:
-    count = sum(row.bit_count() for row in rows) // each
-    if count > MAX_PAIRS:
-        raise TooLarge(
-            f"Hiding {len(graph.nodes) - len(rows):,} nodes {words.format(count)} the others; "
-            f"at most {MAX_PAIRS:,} are kept. Keep the hidden nodes with the most children observed."
-        )
+def _check_size(graph: CausalGraph, place: dict[int, int], down: Sequence[int], siblings: Sequence[int]) -> None:
+    """Count the edges before any is made; one limit holds for reading and projecting, so what is written is read."""
+    arrows = sum(row.bit_count() for row in down)
+    pairs = sum(row.bit_count() for row in siblings) // 2
+    if arrows + pairs <= MAX_EDGES:
+        return
+    hidden = [old for old in range(len(graph.nodes)) if old not in place]
+    most = max(hidden, key=lambda old: len(graph.child_ids[old]))
+    raise TooLarge(
+        f"Hiding {len(hidden):,} node{'s' if len(hidden) > 1 else ''} leaves {arrows + pairs:,} edges between the "
+        f"others ({arrows:,} -> and {pairs:,} <->); {MAX_EDGES:,} are allowed. Of the hidden, "
+        f"{quoted(graph.nodes[most])} has the most children, {len(graph.child_ids[most]):,}: keep it observed, "
+        f"or leave out some of its children."
+    )
 
 
 def _bits(row: int) -> Iterator[int]:
@@ -105,3 +111,9 @@ def _notes(graph: CausalGraph, place: dict[int, int]) -> Iterator[str]:
             reasons.append(f"has {len(graph.child_ids[old])} children")
         if reasons:
             yield f"Hidden node {name} {' and '.join(reasons)}: it was projected out."
+
+
+def shortened(notes: Sequence[str]) -> list[str]:
+    """The first notes, and how many more of their kind there are."""
+    more = len(notes) - MAX_NOTES
+    return [*notes[:MAX_NOTES], *([f"... and {more:,} more like this."] if more > 0 else [])]

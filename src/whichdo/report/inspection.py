@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError
-from whichdo.graph.formats import read_graph
+from whichdo.errors import ProblemError, TooLarge, visible
+from whichdo.graph.formats import read_graph_and_format
 from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path, listed
 from whichdo.problem import Problem
 from whichdo.problem_file import read_problem
@@ -36,19 +36,19 @@ WORDS = {
 
 def inspect_file(path: Path, *, reward: str | None = None, nodes: Iterable[str] | None = None) -> Inspection:
     """Read a problem (``.toml``) or a graph and look it over; ``reward`` names the reward of a bare graph."""
-    if path.suffix == ".toml":
-        problem: Problem | None = read_problem(path)
-        if reward is not None and problem is not None and reward != problem.reward:
-            raise ProblemError(f"{path.name} names {problem.reward} as its reward; --reward {reward} disagrees.")
-        graph = problem.graph if problem is not None else read_graph(path)
+    source = visible(path.name)
+    problem: Problem | None = None
+    if path.name.lower().removesuffix(".gz").endswith(".toml"):
+        problem = read_problem(path)
+        graph, kind = problem.graph, None
+        if reward is not None and reward != problem.reward:
+            raise ProblemError(f"{source} names {problem.reward} as its reward; --reward {visible(reward)} disagrees.")
     else:
-        graph = read_graph(path)
-        told = reward is not None or len(graph.outcomes) == 1
-        problem = Problem(graph, reward) if told and len(graph.nodes) > 1 else None
-    chosen = tuple(nodes) if nodes else None
-    for name in chosen or ():
-        graph.index(name)
-    return Inspection(path.name, graph, problem, chosen)
+        graph, kind = read_graph_and_format(path)
+        if reward is not None or (len(graph.outcomes) == 1 and len(graph.nodes) > 1):
+            problem = Problem(graph, reward)
+    chosen = tuple(graph.nodes[graph.index(name)] for name in nodes) if nodes else None
+    return Inspection(source, kind, graph, problem, chosen)
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Inspection:
     """What a file says.  Without a reward only Assumption 3 is judged, for every node."""
 
     source: str
+    format: str | None
+    """The format of a bare graph."""
     graph: CausalGraph
     problem: Problem | None
     chosen: tuple[str, ...] | None
@@ -76,19 +78,26 @@ class Inspection:
         """One line on what was read."""
         graph = self.graph
         size = f"{len(graph.nodes):,} nodes, {len(graph.directed):,} ->, {len(graph.bidirected):,} <->"
-        return f"{self.source}: {size}"
+        return f"{self.source}: {size}" if self.format is None else f"{self.source}: {self.format}, {size}"
 
     @cached_property
     def facts(self) -> tuple[str, ...]:
         """Roles, hidden variables, c-components and the number of arms, a line each."""
         lines = []
         if self.problem is None:
-            lines.append("Reward: not given (--reward NAME judges the arms; below is Assumption 3 for each node)")
+            lines.append(f"Reward: not given ({self._why_no_reward}; below is Assumption 3 for each node)")
         else:
             count = Counter(verdict.route for verdict in self.problem.verdicts.values())
             shares = ", ".join(f"{count[route]:,} {WORDS[route]}" for route in Route if count[route])
             lines.append(f"Reward: {self.problem.reward} ({self.problem.goal})")
             lines.append(f"Arms: {len(self.problem.arms):,}, on {len(self.problem.intervene):,} nodes: {shares}")
+        marked = [
+            f"{word}{'s' if len(names) > 1 else ''} {listed(sorted(names))}"
+            for word, names in (("exposure", self.graph.exposures), ("outcome", self.graph.outcomes))
+            if names
+        ]
+        if marked:
+            lines.append(f"Marked: {'; '.join(marked)}")
         if self.graph.hidden:
             lines.append(f"Hidden: {listed(sorted(self.graph.hidden))}")
         large = [component for component in self.graph.c_components if len(component) > 1]
@@ -98,6 +107,14 @@ class Inspection:
         more = f" and {len(large) - 10} more" if len(large) > 10 else ""
         lines.append(f"C-components of two or more: {shown + more if large else 'none'}")
         return tuple(lines)
+
+    @property
+    def _why_no_reward(self) -> str:
+        outcomes = sorted(self.graph.outcomes)
+        if len(outcomes) < 2:
+            return "--reward NAME judges the arms"
+        number = "two" if len(outcomes) == 2 else f"{len(outcomes):,}"
+        return f"the file marks {number} outcomes: {listed(outcomes)}; choose with --reward"
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -117,9 +134,10 @@ class Inspection:
         graph, problem = self.graph, self.problem
         return {
             "source": self.source,
+            "format": self.format,
             "nodes": list(graph.nodes),
-            "directed": sorted(map(list, graph.directed)),
-            "bidirected": sorted(sorted(pair) for pair in graph.bidirected),
+            "directed": sorted(graph.directed),
+            "bidirected": sorted(tuple(sorted(pair)) for pair in graph.bidirected),
             "hidden": sorted(graph.hidden),
             "exposures": sorted(graph.exposures),
             "outcomes": sorted(graph.outcomes),
@@ -134,13 +152,28 @@ class Inspection:
         }
 
     def draw(self, path: Path) -> None:
-        """Draw the graph as SVG, nodes coloured by verdict."""
+        """Draw the graph as SVG, nodes coloured by verdict; of chosen nodes only the part around them."""
         from whichdo.graph.formats.files import write_file
         from whichdo.report.svg import draw_svg
 
-        problem = self.problem
-        marks = {name: str(verdict.route) for name, verdict in problem.verdicts.items()} if problem else {}
-        write_file(path, draw_svg(self.graph, reward=problem.reward if problem else None, marks=marks))
+        graph, problem = self._drawn, self.problem
+        verdicts = problem.verdicts if problem is not None else {}
+        marks = {name: str(verdict.route) for name, verdict in verdicts.items() if name in graph}
+        reward = problem.reward if problem is not None and problem.reward in graph else None
+        try:
+            text = draw_svg(graph, reward=reward, marks=marks)
+        except TooLarge as error:
+            raise TooLarge(f"{error} On the command line, --node NAME draws the part around a node.") from None
+        write_file(path, text)
+
+    @property
+    def _drawn(self) -> CausalGraph:
+        """The chosen nodes with their parents, children and siblings, or the whole graph."""
+        graph = self.graph
+        if self.chosen is None:
+            return graph
+        around = [{name, *graph.parents(name), *graph.children(name), *graph.siblings(name)} for name in self.chosen]
+        return graph.subgraph(set().union(*around))
 
     @cached_property
     def _nodes(self) -> tuple[str, ...]:
@@ -155,6 +188,8 @@ class Inspection:
 
     def _report(self, name: str) -> NodeReport:
         verdict = self._verdict(name)
+        if self.problem is not None and verdict is None:
+            return NodeReport(name, (), True, *self._not_set(name))
         if verdict is None:
             path = confounding_path(self.graph, name)
             reason = "no hidden path to a child" if path is None else f"{' <-> '.join(path)} and {name} -> {path[-1]}"
@@ -164,6 +199,8 @@ class Inspection:
     def _verdict_json(self, name: str) -> dict[str, Any]:
         verdict = self._verdict(name)
         report: dict[str, Any] = {"node": name, "arms": list(self._arms(name))}
+        if self.problem is not None and verdict is None:
+            return report | {"route": None, "identified": None, "reason": ": ".join(self._not_set(name))}
         if verdict is None:
             path = confounding_path(self.graph, name) if self._explains else None
             return report | {"assumption_3": assumption_3(self.graph, name), "path": list(path) if path else None}
@@ -172,6 +209,12 @@ class Inspection:
             path = verdict.path
             report |= {"given": list(verdict.given), "path": list(path) if path else None, "reason": verdict.reason}
         return report
+
+    def _not_set(self, name: str) -> tuple[str, str]:
+        """The two words and the reason for a node of a problem that has no arms."""
+        if self.problem is not None and name == self.problem.reward:
+            return "is the reward", "what the arms are to improve"
+        return "cannot be set", "the problem does not list it among the nodes to intervene on"
 
     def _verdict(self, name: str) -> Verdict | None:
         return self.problem.verdicts.get(name) if self.problem is not None else None

@@ -100,7 +100,7 @@ def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str]) -> 
     if len(graph.nodes) > MAX_NODES or edges > MAX_EDGES:
         raise TooLarge(
             f"The graph has {len(graph.nodes):,} nodes and {edges:,} edges; a drawing of more than {MAX_NODES:,} nodes "
-            f"or {MAX_EDGES:,} edges cannot be read. Draw a part of it with graph.subgraph([...])."
+            f"or {MAX_EDGES:,} edges cannot be read. Draw a part of it, draw_svg(graph.subgraph([...]))."
         )
     for name in (*marks, *([] if reward is None else [reward])):
         graph.index(name)

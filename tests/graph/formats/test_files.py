@@ -94,6 +94,36 @@ def test_an_error_of_meaning_stays_as_it_is(tmp_path: Path) -> None:
         read_graph(path)
 
 
+def test_an_error_of_size_begins_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "wide.txt"
+    path.write_text("\n".join(f"N{i} -> Y" for i in range(10_000)))
+    with pytest.raises(TooLarge, match=r"^wide\.txt, line 10000, column 1: the graph has more than 10,000 nodes"):
+        read_graph(path)
+    path.write_text("U [latent]; U -> {" + " ".join(f"N{i}" for i in range(700)) + "}")
+    with pytest.raises(TooLarge, match=r"^wide\.txt: Hiding 1 node leaves 244,650 edges"):
+        read_graph(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"A -> B => C", b"%PDF", b"\xe9 -> Z", b"\x1f\x8b\x08\x00xxxx", b"x" * 200_000]
+)
+def test_a_file_name_cannot_command_the_terminal(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a\x1b[31m\nb.dag"
+    words = refused(path, content)
+    assert words.isprintable()
+    assert r"a\x1b[31m\nb.dag" in words
+
+
+def test_what_to_do_about_a_foreign_file_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    assert refused(path, gzip.compress(gzip.compress(b"X"))) == (
+        "g.txt is compressed twice. Unpack it once and read the result."
+    )
+    assert refused(path, b"SQLite format 3\x00") == (
+        'g.txt is an SQLite database. Write its edges as text, such as "X -> Y".'
+    )
+
+
 def test_foreign_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
     for protocol in (2, 3, 4, 5):

@@ -51,12 +51,31 @@ def test_a_digraph_keeps_the_order_of_its_nodes(nx: Any) -> None:
     assert graph_from(graph) == CausalGraph(nodes=["Z", "B", "A"], directed=[("B", "A")])
 
 
-@pytest.mark.parametrize("mark", [{"observed": "no"}, {"observed": False}, {"latent": True}, {"hidden": "yes"}])
+@pytest.mark.parametrize(
+    "mark",
+    [{"observed": "no"}, {"observed": False}, {"latent": True}, {"hidden": "yes"}, {"unobserved": True}, {"Latent": 1}],
+)
 def test_a_node_is_hidden_by_its_attribute(nx: Any, mark: dict[str, object]) -> None:
     graph = nx.DiGraph([("U", "X"), ("U", "Y"), ("X", "Y")])
     graph.nodes["U"].update(mark)
     graph.nodes["X"].update(observed="yes", hidden=False)
     assert graph_from(graph) == CONFOUNDED
+
+
+def test_attributes_give_roles_as_in_text(nx: Any) -> None:
+    graph = nx.DiGraph([("X", "Y"), ("S", "Y")])
+    graph.nodes["X"].update(exposure=True, outcome=False, colour="red")
+    graph.nodes["Y"].update(outcome="yes", adjusted=True)
+    graph.nodes["S"].update(selected=1, latent=None)
+    found = graph_from(graph)
+    assert found == CausalGraph.parse("X [exposure]; Y [outcome]; S [selected]; X -> Y; S -> Y")
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("S is marked as selected on")
+    graph.nodes["X"]["Exposure"] = False
+    assert '"X" is both exposure and not by its attributes' in refused(graph)
+    graph.nodes["Y"]["outcome"] = 0.3
+    graph.nodes["X"].clear()
+    assert 'The node "Y" has outcome=0.3. Write True or False.' in refused(graph)
 
 
 def test_a_node_is_hidden_by_argument(nx: Any) -> None:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphSyntaxError, TooLarge, UsageError, nearest
+from whichdo.errors import GraphSyntaxError, TooLarge, UsageError, nearest, visible
 from whichdo.graph.formats.dot import read_dot, write_dot
 from whichdo.graph.formats.files import MAX_BYTES, read_file, write_file
 from whichdo.graph.formats.gml import read_gml, write_gml
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from whichdo.graph.admg import CausalGraph
 
-__all__ = ["FORMATS", "format_graph", "parse_graph", "read_graph", "write_graph"]
+__all__ = ["FORMATS", "format_graph", "parse_graph", "read_graph", "read_graph_and_format", "write_graph"]
 
 FORMATS = ("text", "dagitty", "dot", "gml", "json", "bif")
 SUFFIXES = {
@@ -63,19 +63,25 @@ def parse_graph(text: str) -> CausalGraph:
     """Read a graph from text in any of the formats."""
     if not isinstance(text, str):
         raise UsageError(f"parse_graph reads text, not {type(text).__name__}. For a file use read_graph(path).")
-    return _parse(text, "The text", None)
+    return _parse(text, "The text", None)[0]
 
 
 def read_graph(path: str | os.PathLike[str]) -> CausalGraph:
     """Read a graph from a file in any of the formats, plain or gzip.
 
-    An error of syntax begins with the file's name, line and column.
+    An error of syntax or size begins with the file's name, line and column.
     """
+    return read_graph_and_format(path)[0]
+
+
+def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[CausalGraph, str]:
+    """As `read_graph`, with the name of the format (of `FORMATS`) that the file is in."""
     file = _as_path(path)
     name = file.with_suffix("").name if file.suffix.lower() == ".gz" else file.name
+    text = read_file(file)
     try:
-        return _parse(read_file(file), file.name, SUFFIXES.get(Path(name).suffix.lower()))
-    except GraphSyntaxError as error:
+        return _parse(text, visible(file.name), SUFFIXES.get(Path(name).suffix.lower()))
+    except (GraphSyntaxError, TooLarge) as error:
         raise error.within(file.name) from None
 
 
@@ -121,18 +127,19 @@ def _as_path(path: str | os.PathLike[str]) -> Path:
         raise UsageError(f"A path is text or a Path, not {type(path).__name__}.") from None
 
 
-def _parse(text: str, source: str, suffix_format: str | None) -> CausalGraph:
+def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGraph, str]:
     if len(text) > MAX_BYTES:
         raise TooLarge(f"{source} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = PREAMBLE.match(text)
     begin = start.end() if start is not None else 0
-    graph = None
-    if begin < len(text):
-        graph = _read(text, _beginning(text, begin) or suffix_format or "text")
+    if suffix_format == "dagitty":
+        suffix_format = "text"  # dagitty's text without its frame
+    found = _beginning(text, begin) or suffix_format or "text"
+    graph = _read(text, found) if begin < len(text) else None
     if graph is None or not (graph.nodes or graph.hidden):
         raise GraphSyntaxError(f'{source} is empty: expected a graph such as "X -> Y".')
-    return graph
+    return graph, found
 
 
 def _beginning(text: str, begin: int) -> str | None:

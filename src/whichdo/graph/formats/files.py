@@ -9,7 +9,7 @@ import secrets
 import zlib
 from typing import TYPE_CHECKING
 
-from whichdo.errors import InputError, TooLarge
+from whichdo.errors import InputError, TooLarge, visible
 from whichdo.graph.formats.scan import show
 
 if TYPE_CHECKING:
@@ -22,22 +22,23 @@ MAX_BYTES = 20 * 1024 * 1024
 GZIP = b"\x1f\x8b"
 
 EXPORT = "Export the graph itself, as DOT, GML or dagitty text"
+WRITE = 'Write its edges as text, such as "X -> Y"'
 PICKLE = "Pickles are not read, since reading one can run code. Export the graph as JSON, GML or text"
 UNPACK = "Unpack it, or compress it with gzip"
 
 #: Files that are surely no graph, by how they begin: what each is, and what to do about it.
 FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     *((bytes([0x80, version]), "a Python pickle", PICKLE) for version in (2, 3, 4, 5)),
-    (b"PK\x03\x04", "a ZIP archive or a spreadsheet", "Unpack it, or write its edges as text"),
-    (b"PK\x05\x06", "an empty ZIP archive", "Write the edges as text"),
-    (b"\xd0\xcf\x11\xe0", "an old Office document", "Write its edges as text"),
+    (b"PK\x03\x04", "a ZIP archive or a spreadsheet", 'Unpack it, or write its edges as text, such as "X -> Y"'),
+    (b"PK\x05\x06", "an empty ZIP archive", WRITE),
+    (b"\xd0\xcf\x11\xe0", "an old Office document", WRITE),
     (b"%PDF", "a PDF document", EXPORT),
     (b"\x89PNG", "a PNG picture", EXPORT),
     (b"\xff\xd8\xff", "a JPEG picture", EXPORT),
-    (b"SQLite format 3\x00", "an SQLite database", "Write its edges as text"),
+    (b"SQLite format 3\x00", "an SQLite database", WRITE),
     (b"\xfd7zXZ", "compressed with xz", UNPACK),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
-    (GZIP, "compressed twice", "Unpack it once"),
+    (GZIP, "compressed twice", "Unpack it once and read the result"),
     (b"\xff\xfe", "text in UTF-16", "Save it as UTF-8"),
     (b"\xfe\xff", "text in UTF-16", "Save it as UTF-8"),
 )
@@ -46,18 +47,19 @@ FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 def read_file(path: Path) -> str:
     """The text of a file, unpacked if it is gzip; an error says what the file is instead of text."""
     data = _bytes(path)
+    name = visible(path.name)
     if data.startswith(GZIP):
-        data = _unpacked(data, path.name)
+        data = _unpacked(data, name)
     for magic, what, advice in FOREIGN:
         if data.startswith(magic):
-            raise InputError(f'{path.name} is {what}. {advice}, such as "X -> Y".')
+            raise InputError(f"{name} is {what}. {advice}.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The decoder counts from behind a byte-order mark.
         offset = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
         raise InputError(
-            f"{path.name} is not UTF-8 text: byte {offset:,} is 0x{data[offset]:02x}. Save it as UTF-8."
+            f"{name} is not UTF-8 text: byte {offset:,} is 0x{data[offset]:02x}. Save it as UTF-8."
         ) from None
 
 
@@ -92,7 +94,7 @@ def _bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         raise InputError(f"{show(str(path))} cannot be read: {_reason(error)}.") from None
     if len(data) > MAX_BYTES:
-        raise _too_large(path.name)
+        raise _too_large(visible(path.name))
     return data
 
 

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from whichdo.errors import GraphError, UsageError, nearest, quoted
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import Draft
+from whichdo.graph.formats.roles import Marks, as_truth, give, has_meaning, meaning
 from whichdo.graph.projection import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = ["graph_from"]
-
-YES = ("yes", "true", "1")
-NO = ("no", "false", "0")
 
 ACCEPTED = (
     "Accepted are a networkx DiGraph or MultiDiGraph, a pgmpy DAG, Bayesian network or ADMG, a y0 NxMixedGraph, "
@@ -44,8 +42,9 @@ def graph_from(obj: Any, *, hidden: Iterable[str] = ()) -> CausalGraph:
     """A causal graph from an object of another package.
 
     Hidden are the nodes named in ``hidden``, those in the object's ``latents``, and those with an attribute
-    ``observed="no"``, ``latent=True`` or ``hidden=True``; they are projected out.  An edge with ``dir="both"`` or
-    ``type="bidirected"`` is ``<->``.
+    ``latent=True``, ``hidden=True``, ``unobserved=True`` or ``observed="no"``; they are projected out.  ``exposure``,
+    ``outcome`` and ``selected`` too mean what they mean in text.  An edge with ``dir="both"`` or ``type="bidirected"``
+    is ``<->``.
 
     >>> graph_from([("U", "X"), ("U", "Y"), ("X", "Y")], hidden=["U"]).siblings("X")
     ('Y',)
@@ -117,10 +116,11 @@ def _add_nodes(draft: Draft, graph: Any) -> list[str]:
         nodes.append(name)
         draft.node(
             name,
-            hidden=name in roles["latents"] or _is_hidden(name, attributes),
+            hidden=name in roles["latents"],
             exposure=name in roles["exposures"],
             outcome=name in roles["outcomes"],
         )
+        give(draft, name, _marks(name, attributes))
     for name in sorted(map(_name, roles["latents"] - set(nodes))):
         draft.node(name, hidden=True)  # some graphs name the cause behind a bidirected edge without drawing it
         nodes.append(name)
@@ -133,18 +133,20 @@ def _members(graph: Any, role: str) -> set[Any]:
     return set(members) if isinstance(members, (set, frozenset, list, tuple)) else set()
 
 
-def _is_hidden(name: str, attributes: Mapping[str, Any]) -> bool:
-    found = set()
-    for key, hides in (("observed", NO), ("latent", YES), ("hidden", YES)):
-        if attributes.get(key) is None:
+def _marks(name: str, attributes: Mapping[Any, Any]) -> Marks:
+    """The roles that a node's attributes give; one that says yes and no to the same role is refused."""
+    marks: Marks = {}
+    for key, value in attributes.items():
+        if not isinstance(key, str) or value is None or not has_meaning(key):
             continue
-        word = str(attributes[key]).strip('"').lower()
-        if word not in YES and word not in NO:
-            raise GraphError(f"The node {quoted(name)} has {key}={_shown(attributes[key])}. Write True or False.")
-        found.add(word in hides)
-    if len(found) == 2:
-        raise GraphError(f"The node {quoted(name)} is both hidden and observed by its attributes. Keep one of them.")
-    return True in found
+        truth = as_truth(str(value).strip('"'))
+        if truth is None:
+            raise GraphError(f"The node {quoted(name)} has {key}={_shown(value)}. Write True or False.")
+        found = meaning(key, truth=truth)
+        if found is not None and marks.setdefault(*found) is not found[1]:
+            clash = "both hidden and observed" if found[0] == "hidden" else f"both {found[0]} and not"
+            raise GraphError(f"The node {quoted(name)} is {clash} by its attributes. Keep one of them.")
+    return marks
 
 
 def _add_edge(draft: Draft, tail: str, head: str, attributes: Mapping[str, Any]) -> None:

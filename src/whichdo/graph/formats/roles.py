@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whichdo.graph.draft import Draft
     from whichdo.graph.formats.scan import Scanner
 
-__all__ = ["Marks", "Role", "give", "role"]
+__all__ = ["Marks", "Role", "as_truth", "give", "has_meaning", "meaning", "role"]
 
 Role = Literal["hidden", "exposure", "outcome", "selected"]
 Marks = dict[Role, bool]
@@ -48,21 +48,42 @@ def role(scanner: Scanner, key: str, value: str | None, start: int, *, short: bo
 
     ``value`` is None for a bare word; ``short`` allows dagitty's one-letter words.  ``start`` is where it stands.
     """
+    if value is not None:
+        if not has_meaning(key):
+            return None
+        truth = as_truth(value)
+        if truth is None:
+            raise scanner.error(f'{key} is {show(value)}: expected "yes" or "no" (also true, false, 1 or 0).', start)
+        return meaning(key, truth=truth)
     word = key.lower()
-    if word == "observed" and value is not None:
-        return "hidden", not _truth(scanner, key, value, start)
-    known = ROLES | SHORT if short and value is None else ROLES
-    if word in known:
-        meaning = known[word]
-        truth = value is None or _truth(scanner, key, value, start)
-        return None if meaning is None else (meaning, truth)
-    if value is None:
+    known = ROLES | SHORT if short else ROLES
+    if word not in known:
         raise scanner.error(
             f"{show(key)} is no attribute of a node.{nearest(word, ROLES)} Known are {', '.join(ROLES)}; "
             f"an attribute for drawing has a value, as in colour=red.",
             start,
         )
-    return None
+    given = known[word]
+    return None if given is None else (given, True)
+
+
+def has_meaning(key: str) -> bool:
+    """Whether an attribute with a value says anything about a node's role."""
+    return key.lower() == "observed" or key.lower() in ROLES
+
+
+def meaning(key: str, *, truth: bool) -> tuple[Role, bool] | None:
+    """The role that an attribute with a yes or a no gives (True) or denies (False)."""
+    if key.lower() == "observed":
+        return "hidden", not truth
+    given = ROLES[key.lower()]
+    return None if given is None else (given, truth)
+
+
+def as_truth(value: str) -> bool | None:
+    """A yes or no in any of its spellings; None for what is neither."""
+    word = value.lower()
+    return True if word in TRUE else False if word in FALSE else None
 
 
 def give(draft: Draft, name: str, marks: Marks) -> None:
@@ -74,10 +95,3 @@ def give(draft: Draft, name: str, marks: Marks) -> None:
         outcome=marks.get("outcome", False),
         selected=marks.get("selected", False),
     )
-
-
-def _truth(scanner: Scanner, key: str, value: str, start: int) -> bool:
-    word = value.lower()
-    if word in TRUE or word in FALSE:
-        return word in TRUE
-    raise scanner.error(f'{key} is {show(value)}: expected "yes" or "no" (also true, false, 1 or 0).', start)

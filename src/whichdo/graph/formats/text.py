@@ -24,7 +24,15 @@ from whichdo.graph.draft import Draft
 from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, join
 from whichdo.graph.formats.roles import give, role
 from whichdo.graph.formats.scan import Scanner, one_of, show, spell
-from whichdo.graph.formats.text_tokens import BLOCK, EDGE, EQUALS, GRAPH_ATTRIBUTES, LINES_COUNT, LINES_DO_NOT
+from whichdo.graph.formats.text_tokens import (
+    BLOCK,
+    EDGE_WHERE_LINES_COUNT,
+    EDGE_WHERE_LINES_DO_NOT,
+    EQUALS,
+    GRAPH_ATTRIBUTES,
+    LINES_COUNT,
+    LINES_DO_NOT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -146,8 +154,9 @@ class _Parser:
         """Read plain edges, one after another; whether there was any."""
         scanner, draft = self.scanner, self.draft
         text = scanner.text
+        pattern = EDGE_WHERE_LINES_DO_NOT if self.block else EDGE_WHERE_LINES_COUNT
         first = position = scanner.start
-        while (edge := EDGE.match(text, position)) is not None:
+        while (edge := pattern.match(text, position)) is not None:
             left, link, right = edge.groups()
             left = left[1:-1] if left[0] == '"' else left
             right = right[1:-1] if right[0] == '"' else right

@@ -18,7 +18,7 @@ import numpy as np
 
 from whichdo.errors import UsageError
 from whichdo.estimate.rarity import hardness
-from whichdo.world.instances.instance import Instance, Seed, generator
+from whichdo.world.instances.instance import Instance, Seed, check_budget, generator
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def full_tree(arity: int = 2, levels: int = 3) -> list[int | None]:
     >>> full_tree(2, 2)            # X3 is the parent of X1 and X2
     [3, 3, None]
     """
+    if arity < 1 or levels < 1:
+        raise UsageError(f"A tree has an arity and levels of 1 or more; found {arity} and {levels}.")
     size = sum(arity**level for level in range(levels))
     return [size - (size - number - 1) // arity if number < size else None for number in range(1, size + 1)]
 
@@ -70,6 +72,7 @@ def theorem_4_1(
     ``parents[i - 1]`` is the number of X_i's parent, larger than i (the paper's reverse topological order), or None;
     `full_tree` and `random_tree` make them.  epsilon is min(1/4, sqrt(m / (18 * budget))) unless given.
     """
+    check_budget(budget)
     parents = full_tree() if parents is None else list(parents)
     tree = _Tree(m, parents)
     epsilon = min(0.25, sqrt(m / (18 * budget))) if epsilon is None else epsilon
@@ -164,6 +167,7 @@ def theorem_4_2(q: Sequence[float], *, budget: int = 1000, epsilon: float | None
     do(X_i=1) leads by at least epsilon / 10 for i < m; for a larger i it may tie with do(X_N=0).  For m < 12 the reward
     rises where X_i = 1, epsilon is sqrt(1 / (45 * budget)) unless given, and do(X_i=1) leads by at least epsilon / 2.
     """
+    check_budget(budget)
     hub = len(q)
     if hub < 3 or list(q) != sorted(q) or q[0] <= 0 or q[-1] > 0.5 or q[-2] > q[-1] / 2:
         raise UsageError(

@@ -6,7 +6,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from whichdo.errors import UsageError
-from whichdo.world.instances.instance import Instance, Seed, generator
+from whichdo.world.instances.instance import Instance, Seed, check_budget, generator
 from whichdo.world.instances.paper import level
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 
@@ -28,6 +28,8 @@ def parallel(
     """
     if not 2 <= m <= nodes:
         raise UsageError(f"m is {m}; a parallel bandit of {nodes} nodes allows 2 to {nodes}.")
+    if budget is not None:
+        check_budget(budget)
     if epsilon is None:
         epsilon = 0.3 if budget is None else sqrt((2 * nodes + 1) / (9 * budget))
     names = [f"X{node}" for node in range(1, nodes + 1)]
@@ -94,6 +96,10 @@ def no_backdoor(
     if not 2 <= m <= nodes:
         raise UsageError(f"m is {m}; {nodes} nodes allow 2 to {nodes}.")
     rarity = 1 / (2 * m) if chance is None else chance
+    if not 0 < rarity < 1:
+        raise UsageError(
+            f"The chance of the rare nodes is {rarity}; it must lie between 0 and 1, as others follow them."
+        )
     about = f"no back-door paths: {nodes} nodes, m = {m}"
     made = []
     for number in range(count):

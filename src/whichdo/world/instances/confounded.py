@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError
+from whichdo.errors import TooLarge, UsageError
 from whichdo.world.instances.instance import Instance, Seed, child, generator
 from whichdo.world.instances.paper import random_parents
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.network import MAX_TABLE, CausalNetwork, Mechanism, bernoulli
 
 if TYPE_CHECKING:
     import os
@@ -105,6 +105,7 @@ def linear(base: float, terms: Mapping[str, float], *, parents: Iterable[str] | 
     >>> linear(0.25, {"A": 0.5}).table.tolist()
     [[0.75, 0.25], [0.25, 0.75]]
     """
+    _check_inputs(len(terms))
     table = np.full((2,) * len(terms), base)
     for axis, weight in enumerate(terms.values()):
         table += weight * np.arange(2.0).reshape([2 if each == axis else 1 for each in range(len(terms))])
@@ -133,30 +134,24 @@ def random_confounded(
     [bound, 1 - bound], but the last ``rare`` X are 1 with a probability in [chance / 2, chance].  Arms may be
     identifiable or not: `Problem.verdicts` tells.
     """
-    names = [f"X{number}" for number in range(1, nodes + 1)]
+    names = _names(nodes)
     pairs = list(combinations([*names, "Y"], 2))
     if nodes < 1 or in_degree < 1 or not 0 <= confounders <= len(pairs) or not 0 <= rare <= nodes:
         raise UsageError(
             f"{nodes} nodes allow 0 to {len(pairs)} confounders, 0 to {nodes} rare nodes, an in-degree of 1 or more: "
             f"{confounders}, {rare} and {in_degree} were given."
         )
-    _check_bound(bound)
+    rarity = dict.fromkeys(names[nodes - rare :], (chance / 2, chance))
 
-    def draw(rng: np.random.Generator) -> CausalNetwork:
-        above = random_parents(nodes, in_degree, rng)
-        busy = {parent for given in above for parent in given}
-        above.append(sorted(sorted(rng.permutation(nodes).tolist(), key=busy.__contains__)[:in_degree]))
-        inputs = {name: [names[parent] for parent in given] for name, given in zip([*names, "Y"], above, strict=True)}
+    def draw(rng: np.random.Generator) -> dict[str, list[str]]:
+        inputs = _acting_on_reward(nodes, in_degree, rng)
         for number, pair in enumerate(sorted(rng.choice(len(pairs), confounders, replace=False).tolist()), start=1):
             for end in pairs[pair]:
                 inputs[end].append(f"U{number}")
-        limits = dict.fromkeys(names[nodes - rare :], (chance / 2, chance))
-        return _random_tables(inputs, confounders, bound, limits, rng)
+        return inputs
 
-    about = f"random graph: {nodes} nodes, {confounders} hidden confounders, conditioning off by {least_bias:g} or more"
-    return [
-        _drawn(f"random-confounded/{number}", about, draw, child(seed, number), least_bias) for number in range(count)
-    ]
+    about = f"random graph: {nodes} nodes, {confounders} hidden confounders"
+    return _family("random-confounded", about, count, seed, draw, confounders, bound, least_bias, rarity)
 
 
 def bows(
@@ -174,10 +169,9 @@ def bows(
     """
     if nodes < 1 or in_degree < 1:
         raise UsageError(f"bows needs at least 1 node and an in-degree of 1 or more; found {nodes} and {in_degree}.")
-    _check_bound(bound)
-    names = [f"X{number}" for number in range(1, nodes + 1)]
+    names = _names(nodes)
 
-    def draw(rng: np.random.Generator) -> CausalNetwork:
+    def draw(rng: np.random.Generator) -> dict[str, list[str]]:
         inputs: dict[str, list[str]] = {name: [] for name in [*names, "Y"]}
         taken = dict.fromkeys(inputs, 0)
         # From the last X backwards: the node just after is then always free, as only later ones have chosen.
@@ -187,10 +181,58 @@ def bows(
             taken[head] += 1
             inputs[head] += [names[position], f"U{position + 1}"]
             inputs[names[position]].append(f"U{position + 1}")
-        return _random_tables(inputs, nodes, bound, {}, rng)
+        return inputs
 
-    about = f"bows everywhere: {nodes} nodes, nothing identifiable, conditioning off by {least_bias:g} or more"
-    return [_drawn(f"bows/{number}", about, draw, child(seed, number), least_bias) for number in range(count)]
+    about = f"bows everywhere: {nodes} nodes, nothing identifiable"
+    return _family("bows", about, count, seed, draw, nodes, bound, least_bias, {})
+
+
+def _names(nodes: int) -> list[str]:
+    return [f"X{number}" for number in range(1, nodes + 1)]
+
+
+def _acting_on_reward(nodes: int, in_degree: int, rng: np.random.Generator) -> dict[str, list[str]]:
+    """A random graph as the parents of each node; Y has ``in_degree`` of them, childless X first."""
+    names = _names(nodes)
+    above = random_parents(nodes, in_degree, rng)
+    busy = {parent for given in above for parent in given}
+    above.append(sorted(sorted(rng.permutation(nodes).tolist(), key=busy.__contains__)[:in_degree]))
+    return {name: [names[parent] for parent in given] for name, given in zip([*names, "Y"], above, strict=True)}
+
+
+def _family(
+    name: str,
+    about: str,
+    count: int,
+    seed: Seed,
+    draw: Callable[[np.random.Generator], Mapping[str, Sequence[str]]],
+    hidden: int,
+    bound: float,
+    least_bias: float,
+    limits: Mapping[str, tuple[float, float]],
+) -> list[Instance]:
+    """For each number the first of many draws in which conditioning is off by ``least_bias``.
+
+    ``draw`` gives the inputs of each node, hidden coins U_1..U_hidden among them; the tables are uniform within
+    ``limits``, or within [bound, 1 - bound].
+    """
+    if not 0 <= bound <= 0.5:
+        raise UsageError(f"The bound on probabilities is {bound}; it must lie in 0..0.5.")
+    about = f"{about}, conditioning off by {least_bias:g} or more"
+    made = []
+    for number in range(count):
+        for attempt in range(DRAWS):
+            rng = generator(child(seed, number), attempt)
+            network = _random_tables(draw(rng), hidden, bound, limits, rng)
+            instance = Instance(f"{name}/{number}", network, network.problem("Y"), about)
+            if least_bias <= 0 or instance.bias >= least_bias:
+                break
+        else:
+            raise UsageError(
+                f"None of {DRAWS} random networks misleads by {least_bias:g}. Lower `least_bias` or `bound`."
+            )
+        made.append(instance)
+    return made
 
 
 def _random_tables(
@@ -204,27 +246,21 @@ def _random_tables(
     mechanisms: dict[str, Mechanism] = {}
     for name in [*coins, *inputs]:
         given = inputs.get(name, ())
+        _check_inputs(len(given))
         low, high = limits.get(name, (bound, 1 - bound))
         table: NDArray[np.float64] = rng.uniform(low, high, (2,) * len(given))
         mechanisms[name] = bernoulli(given, table)
     return CausalNetwork(mechanisms, coins)
 
 
-def _drawn(
-    name: str, about: str, draw: Callable[[np.random.Generator], CausalNetwork], seed: Seed, least_bias: float
-) -> Instance:
-    """The first of many draws in which conditioning is off by ``least_bias``."""
-    for attempt in range(DRAWS):
-        network = draw(generator(seed, attempt))
-        instance = Instance(name, network, network.problem("Y"), about)
-        if least_bias <= 0 or instance.bias >= least_bias:
-            return instance
-    raise UsageError(f"None of {DRAWS} random networks misleads by {least_bias:g}. Lower `least_bias` or `bound`.")
-
-
-def _check_bound(bound: float) -> None:
-    if not 0 <= bound <= 0.5:
-        raise UsageError(f"The bound on probabilities is {bound}; it must lie in 0..0.5.")
+def _check_inputs(count: int) -> None:
+    """Refuse a table of 0/1 nodes that would not fit, before it is made."""
+    cells = 2 ** (count + 1)
+    if cells > MAX_TABLE:
+        raise TooLarge(
+            f"A node with {count} inputs has a table of {cells:,} cells; {MAX_TABLE:,} are allowed. "
+            f"Ask for fewer chains, confounders or parents."
+        )
 
 
 # ----------------------------------------------------------------------------------------------------------- from files

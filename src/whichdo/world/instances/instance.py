@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.errors import UsageError
 from whichdo.problem import Goal
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["Instance", "Seed", "child", "generator"]
+__all__ = ["Instance", "Seed", "check_budget", "child", "generator"]
 
 Seed = int | np.random.SeedSequence
 
@@ -120,6 +121,12 @@ def child(seed: Seed, *key: int) -> np.random.SeedSequence:
 def generator(seed: Seed, *key: int) -> np.random.Generator:
     """A generator of the seed's descendant under ``key``."""
     return np.random.default_rng(child(seed, *key))
+
+
+def check_budget(budget: float) -> None:
+    """Refuse a budget for which no gap is small enough."""
+    if not budget >= 1:
+        raise UsageError(f"The budget is {budget}; it must be 1 or more.")
 
 
 def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:

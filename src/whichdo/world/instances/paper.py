@@ -44,7 +44,7 @@ def experiment_1(
     """
     about = f"simple regret against the budget: the best arm is on one of {rare} rare nodes among {nodes}"
     last = range(nodes - rare, nodes)
-    chances = _chances(nodes, rare, 1 / (2 * rare) if chance is None else chance)
+    chances = _chances(nodes, rare, chance)
     return [
         one_good_arm(
             f"experiment-1/{number}",
@@ -103,12 +103,13 @@ def experiment_4(
     """
     about = f"simple regret with few parents of the reward: {rare} rare nodes among {nodes}"
     last = range(nodes - rare, nodes)
+    chances = _chances(nodes, rare, chance)
     return [
         one_good_arm(
             f"experiment-4/{number}",
             about,
             random_parents(nodes, 1, generator(seed, number, GRAPH)),
-            _chances(nodes, rare, 1 / (2 * rare) if chance is None else chance),
+            chances,
             among=last,
             reward_parents=last,
             epsilon=epsilon,
@@ -189,10 +190,14 @@ def one_good_arm(
 
 def level(q: float, epsilon: float) -> tuple[float, float]:
     """P(Y=1 | X=0), P(Y=1 | X=1): 1/2 + epsilon for X=1 and as much below as keeps E[Y] = 1/2 when P(X=1) = q."""
+    if not 0 <= q < 1:
+        raise UsageError(
+            f"A node that is 1 with probability {q} cannot carry the reward; choose one of at least 0, below 1."
+        )
     return 0.5 - q * epsilon / (1 - q), 0.5 + epsilon
 
 
-def _chances(nodes: int, rare: int, chance: float) -> list[float]:
+def _chances(nodes: int, rare: int, chance: float | None) -> list[float]:
     if not 1 <= rare <= nodes:
         raise UsageError(f"{rare} of {nodes} nodes cannot be rare; ask for 1 to {nodes}.")
-    return [0.5] * (nodes - rare) + [chance] * rare
+    return [0.5] * (nodes - rare) + [1 / (2 * rare) if chance is None else chance] * rare
