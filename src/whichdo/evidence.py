@@ -1,7 +1,7 @@
 """What a policy asks for and what it gets back: batches and tallies.
 
 Between two decisions a policy wants a number of pulls and reads back a statistic.  A `Batch` says which arms to pull,
-how often, and how much detail is enough; a `Tally` is the answer.  Three details, each holding the one before:
+how often, and how much detail is enough; a `Tally` is the answer.  Three details, each telling more of the same pulls:
 
 REWARDS   how often each reward level came, per arm;
 TABLES    joint counts of the columns in each *scope*, per arm;
@@ -10,6 +10,7 @@ ROWS      the rows themselves, in the order of pulling.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -21,7 +22,7 @@ from whichdo.errors import UsageError
 from whichdo.problem import Arm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
     from whichdo.problem import Problem
@@ -54,12 +55,15 @@ class Batch:
     scopes: tuple[Scope, ...] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "arms", tuple(self.arms))
+        object.__setattr__(self, "counts", tuple(whole_number(count, "number of pulls") for count in self.counts))
+        object.__setattr__(self, "detail", Detail(self.detail))
+        if self.scopes is not None:
+            object.__setattr__(self, "scopes", tuple(map(tuple, self.scopes)))
         if len(self.arms) != len(self.counts):
             raise UsageError(
                 f"A batch needs a count for each arm; it has {len(self.arms)} arms, {len(self.counts)} counts."
             )
-        if any(count < 0 for count in self.counts):
-            raise UsageError(f"A batch cannot pull an arm {min(self.counts)} times.")
         if len(set(self.arms)) < len(self.arms):
             raise UsageError("A batch lists an arm twice; add the counts.")
 
@@ -69,14 +73,25 @@ class Batch:
         return sum(self.counts)
 
 
+def whole_number(value: object, what: str) -> int:
+    """An integer of any kind, not below 0; fractions and texts are refused."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"The {what} is {value!r}; it must be a whole number.") from None
+    if number < 0:
+        raise UsageError(f"The {what} is {number}; it cannot be negative.")
+    return number
+
+
 def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | None = None) -> Batch:
     """Look ``count`` times."""
-    return Batch((Arm(),), (int(count),), detail, None if scopes is None else tuple(scopes))
+    return Batch((Arm(),), (count,), detail, None if scopes is None else tuple(scopes))
 
 
 def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS) -> Batch:
     """Pull one arm ``count`` times."""
-    return Batch((arm,), (int(count),), detail)
+    return Batch((arm,), (count,), detail)
 
 
 def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batch:
@@ -84,7 +99,7 @@ def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batc
     chosen = tuple(arms)
     if not chosen:
         raise UsageError("There is no arm to spread pulls over.")
-    each, more = divmod(int(count), len(chosen))
+    each, more = divmod(whole_number(count, "number of pulls"), len(chosen))
     return Batch(chosen, tuple(each + (position < more) for position in range(len(chosen))), detail)
 
 
@@ -101,6 +116,12 @@ class Sparse:
         counts = np.zeros(len(cells), np.int64)
         np.add.at(counts, inverse.ravel(), np.concatenate([self.counts, other.counts]))
         return Sparse(cells, counts)
+
+    def laid_out(self, sizes: Sequence[int]) -> IntArray:
+        """The same counts with an axis for each column of the scope."""
+        table = np.zeros(sizes, np.int64)
+        table[tuple(self.cells.T)] = self.counts
+        return table
 
 
 Table = IntArray | Sparse
@@ -160,8 +181,15 @@ class Tally:
         for arm, scopes in other.tables.items():
             mine = tables.setdefault(arm, {})
             for scope, table in scopes.items():
-                mine[scope] = mine[scope] + table if scope in mine else table  # type: ignore[operator]
+                mine[scope] = _summed(mine[scope], table) if scope in mine else table
         return Tally(self.problem, self.counts + other.counts, tables, _joined(self.rows, other.rows))
+
+
+def _summed(first: Table, second: Table) -> Table:
+    """Of the same scope; what few looks listed sparsely is laid out to be added to what many looks did not."""
+    if isinstance(first, Sparse):
+        return first + second if isinstance(second, Sparse) else first.laid_out(second.shape) + second
+    return first + (second.laid_out(first.shape) if isinstance(second, Sparse) else second)
 
 
 def _joined(first: Rows | None, second: Rows | None) -> Rows | None:

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from tests.world.enumeration import marginal, problem_on, random_network
-from whichdo.errors import UsageError
+from whichdo.errors import GraphError, UsageError
 from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Sparse, observe, pull, spread
 from whichdo.kernels import BLOCK, BinaryPlan, seed_streams
 from whichdo.problem import Arm, do
@@ -181,12 +181,29 @@ def test_nothing_is_drawn_for_no_pulls() -> None:
 
 
 def test_bad_batches_are_refused() -> None:
-    with pytest.raises(UsageError, match="-1 times"):
+    with pytest.raises(UsageError, match="The number of pulls is -1; it cannot be negative"):
         observe(-1)
+    with pytest.raises(UsageError, match=r"The number of pulls is 2\.7; it must be a whole number"):
+        observe(2.7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="lists an arm twice"):
         Batch((do(), do()), (1, 2))
     with pytest.raises(UsageError, match="no arm to spread"):
         spread(5, ())
+
+
+def test_what_is_hidden_or_unknown_cannot_be_counted() -> None:
+    network = random_binary(np.random.default_rng(2))
+    world = World(network, network.problem("B9"), 1)
+    with pytest.raises(GraphError, match='"B1" is hidden'):
+        world.pull(observe(10, scopes=[("B1", "B9")]))
+    with pytest.raises(GraphError, match='no node "C"'):
+        world.pull(observe(10, scopes=[("C",)]))
+
+
+def test_a_number_for_a_detail_is_that_detail() -> None:
+    network = random_binary(np.random.default_rng(2))
+    tally = World(network, network.problem("B9"), 1).pull(Batch((do(),), (5,), 1))  # type: ignore[arg-type]
+    assert tally.tables
 
 
 def test_tallies_add() -> None:

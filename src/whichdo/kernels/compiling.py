@@ -6,9 +6,11 @@ numba's own cache, so the folder is named by a hash of the package's sources.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-import tempfile
+import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -19,39 +21,68 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["I64Array", "U8Array", "U64Array", "compiled", "popcount", "trailing_zeros"]
+__all__ = ["F64Array", "I64Array", "U8Array", "U64Array", "compiled", "is_cold", "popcount", "trailing_zeros"]
 
 U8Array = np.ndarray[Any, np.dtype[np.uint8]]
+F64Array = np.ndarray[Any, np.dtype[np.float64]]
 I64Array = np.ndarray[Any, np.dtype[np.int64]]
 U64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _cache_folder() -> str:
-    """A writable folder named by the sources; ``WHICHDO_CACHE`` or the user's cache, else the temporary folder."""
+def _cache_folder() -> Path | None:
+    """A writable folder named by the sources, below ``WHICHDO_CACHE`` or the user's cache; None if there is none.
+
+    Nothing is kept in a shared temporary folder: what lies there could be someone else's.
+    """
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
-        digest.update(source.read_bytes())
-    name = f"numba-{digest.hexdigest()[:16]}"
-    home = os.environ.get("WHICHDO_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    for base in (Path(home) / "whichdo", Path(tempfile.gettempdir()) / f"whichdo-{os.getuid()}"):
-        folder = base / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return str(folder)
-    return ""
+        text = source.read_bytes()
+        if b"compiled" in text:  # only these hold kernels, or constants that kernels read
+            digest.update(text)
+    try:
+        home = os.environ.get("WHICHDO_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        base = Path(home) / "whichdo"
+        folder = base / f"numba-{digest.hexdigest()[:16]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+    except (OSError, RuntimeError):  # no home, or one that cannot be written
+        return None
+    _forget_old(base, folder)
+    return folder if os.access(folder, os.W_OK) else None
 
 
-numba.config.CACHE_DIR = _cache_folder()
+def _forget_old(base: Path, current: Path) -> None:
+    """Remove folders of other versions that were not used for a month."""
+    oldest = time.time() - KEPT_DAYS * 86_400
+    for other in base.glob("numba-*"):
+        with contextlib.suppress(OSError):
+            if other != current and other.stat().st_mtime < oldest:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+KEPT_DAYS = 30
+FOLDER = _cache_folder()
+
+
+def is_cold() -> bool:
+    """Whether the first use will compile, which takes some seconds."""
+    return FOLDER is None or not any(FOLDER.rglob("*.nbi"))
 
 
 def compiled(function: Function) -> Function:
-    """Compile with the options all kernels share; the result is kept on disk where a folder can be had."""
-    return cast("Function", numba.njit(cache=bool(numba.config.CACHE_DIR), nogil=True)(function))
+    """Compile with the options all kernels share; the result is kept on disk where a folder can be had.
+
+    numba reads its setting for the folder when a function is decorated; it is put back, so that functions of others
+    are kept where they want them.
+    """
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(FOLDER or "")
+    try:
+        return cast("Function", numba.njit(cache=FOLDER is not None, nogil=True)(function))
+    finally:
+        numba.config.CACHE_DIR = before
 
 
 @intrinsic  # type: ignore[untyped-decorator]

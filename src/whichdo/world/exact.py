@@ -11,6 +11,7 @@ Costs are known before anything is allocated: the sum of the clique sizes, as a 
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
@@ -31,6 +32,8 @@ __all__ = ["joint_law", "reward_laws", "true_rarity"]
 
 MAX_CELLS = 1 << 26
 RARE_CELLS = 1 << 22
+SHARED_CELLS = 1 << 24
+FEW_SOURCES = 20
 HOPELESS = 64  # neighbours; a clique of so many nodes of two values is far beyond MAX_CELLS
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -57,7 +60,7 @@ def reward_laws(network: CausalNetwork, problem: Problem) -> Array:
 def joint_law(network: CausalNetwork, scope: Sequence[str], forced: Mapping[str, int]) -> Array:
     """The joint probabilities of ``scope`` with some nodes forced; an axis for each node of the scope, in its order."""
     tree = JunctionTree(network, _sources(network, scope, forced), [tuple(scope)], forced)
-    return tree.marginal(tuple(scope))
+    return tree.marginals([tuple(scope)])[0]
 
 
 def true_rarity(network: CausalNetwork, problem: Problem) -> Array:
@@ -66,13 +69,26 @@ def true_rarity(network: CausalNetwork, problem: Problem) -> Array:
     A scope of more than `RARE_CELLS` cells has a cell rarer than one in as many: its q is given as 0.
     """
     network.check(problem)
-    found = []
-    for scope in rarity_scopes(problem):
-        if scope is None or prod(network.sizes[name] for name in scope) > RARE_CELLS:
-            found.append(0.0)
+    scopes = rarity_scopes(problem)
+    summed = {scope for scope in scopes if scope is not None and prod(network.sizes[n] for n in scope) <= RARE_CELLS}
+    laws = _joint_laws(network, sorted(summed))
+    return np.array([float(laws[scope].min()) if scope in laws else 0.0 for scope in scopes])
+
+
+def _joint_laws(network: CausalNetwork, scopes: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Array]:
+    """The joint law of each scope: a tree each where scopes depend on few nodes, else all from one tree if it fits.
+
+    One tree must hold every scope in a clique, which can be far larger than any one of them needs.
+    """
+    if sum(len(_sources(network, scope, {})) for scope in scopes) > FEW_SOURCES * len(scopes):
+        names = list(dict.fromkeys(name for scope in scopes for name in scope))
+        try:
+            tree = JunctionTree(network, _sources(network, names, {}), scopes, most=SHARED_CELLS)
+        except TooLarge:
+            pass
         else:
-            found.append(float(joint_law(network, scope, {}).min()))
-    return np.array(found)
+            return dict(zip(scopes, tree.marginals(scopes), strict=True))
+    return {scope: joint_law(network, scope, {}) for scope in scopes}
 
 
 @dataclass(frozen=True)
@@ -102,10 +118,12 @@ class JunctionTree:
         nodes: Sequence[str],
         together: Sequence[tuple[str, ...]],
         forced: Mapping[str, int] | None = None,
+        *,
+        most: int = MAX_CELLS,
     ) -> None:
         self._sizes = network.sizes
         self._factors = [_mechanism(network, name, forced or {}) for name in nodes]
-        self._cliques = _cliques([*(factor.nodes for factor in self._factors), *together], network.sizes)
+        self._cliques = _cliques([*(factor.nodes for factor in self._factors), *together], network.sizes, most)
         self._place = {clique.nodes[0]: position for position, clique in enumerate(self._cliques)}
         self._number = {name: number for number, name in enumerate(nodes)}
         for number, factor in enumerate(self._factors):
@@ -124,14 +142,16 @@ class JunctionTree:
         root = len(self._cliques) - 1
         return float(self._sum(root, self._parts(root, up, down, seen), ())), found
 
-    def marginal(self, scope: tuple[str, ...]) -> Array:
-        """The joint table of nodes that were asked to stay together."""
-        if not scope:
-            return np.array(1.0)
+    def marginals(self, scopes: Sequence[tuple[str, ...]]) -> list[Array]:
+        """The joint tables of sets of nodes that were asked to stay together."""
         nothing = Factor((), np.array(1.0))
         up, down = self._messages(nothing)
-        here = self._home(scope)
-        return self._sum(here, self._parts(here, up, down, nothing), scope)
+        found = []
+        for scope in scopes:
+            here = self._home(scope)
+            parts = self._parts(here, up, down, nothing) if scope else []
+            found.append(self._sum(here, parts, scope) if scope else np.array(1.0))
+        return found
 
     def _home(self, nodes: Iterable[str]) -> int:
         """The clique that holds these nodes: the one of the node whose turn comes first."""
@@ -212,7 +232,7 @@ def _sources(network: CausalNetwork, names: Iterable[str], forced: Mapping[str, 
     return [name for name in network.full.nodes if name in found]
 
 
-def _cliques(groups: Iterable[tuple[str, ...]], sizes: Mapping[str, int]) -> list[Clique]:
+def _cliques(groups: Iterable[tuple[str, ...]], sizes: Mapping[str, int], most: int) -> list[Clique]:
     """Cliques by eliminating, at each turn, the node whose neighbours lack the fewest edges (min-fill)."""
     near: dict[str, set[str]] = {}
     for group in groups:
@@ -220,22 +240,24 @@ def _cliques(groups: Iterable[tuple[str, ...]], sizes: Mapping[str, int]) -> lis
             near.setdefault(name, set()).update(group)
     for name, others in near.items():
         others.discard(name)
-    cliques: list[Clique] = []
-    turn: dict[str, int] = {}
-    cells = 0
+    first = {name: number for number, name in enumerate(near)}
     fill = {name: _missing(near, name) for name in near}
-    while near:
-        name = min(fill, key=lambda each: (fill[each], len(near[each])))
+    queue = [(fill[name], len(near[name]), first[name], name) for name in near]
+    heapq.heapify(queue)
+    order: list[tuple[str, ...]] = []
+    cells = 0
+    while queue:
+        joins, degree, _, name = heapq.heappop(queue)
+        if name not in near or joins != fill[name] or degree != len(near[name]):
+            continue  # an old entry: the node is gone, or stands elsewhere in the queue by now
         around = near.pop(name)
-        joins = fill.pop(name)
         cells += prod(sizes[other] for other in (name, *around))
-        if cells > MAX_CELLS:
+        if cells > most:
             raise TooLarge(
                 f"An exact sum over {quoted(name)} and {len(around)} nodes tied to it takes more than {cells:,} cells; "
-                f"{MAX_CELLS:,} are allowed. Sample instead, or simplify the network around {quoted(name)}."
+                f"{most:,} are allowed. Sample instead, or simplify the network around {quoted(name)}."
             )
-        turn[name] = len(cliques)
-        cliques.append(Clique((name, *around)))
+        order.append((name, *around))
         for other in around:
             near[other].discard(name)
             near[other] |= around - {other}
@@ -243,8 +265,15 @@ def _cliques(groups: Iterable[tuple[str, ...]], sizes: Mapping[str, int]) -> lis
         touched = {far for other in around for far in (other, *near[other])} if joins else around
         for other in touched:
             fill[other] = _missing(near, other)
+            heapq.heappush(queue, (fill[other], len(near[other]), first[other], other))
+    return _tree(order)
+
+
+def _tree(order: Sequence[tuple[str, ...]]) -> list[Clique]:
+    """Join each clique to that of the neighbour whose turn comes next."""
+    turn = {nodes[0]: position for position, nodes in enumerate(order)}
+    cliques = [Clique((nodes[0], *sorted(nodes[1:], key=turn.__getitem__))) for nodes in order]
     for position, clique in enumerate(cliques):
-        clique.nodes = (clique.nodes[0], *sorted(clique.nodes[1:], key=turn.__getitem__))
         if len(clique.nodes) > 1:
             clique.parent = turn[clique.nodes[1]]
             cliques[clique.parent].children.append(position)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from whichdo.errors import NetworkError, TooLarge, nearest, quoted
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.graph.projection import project
-from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, plain_value
+from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, plain_value
 
 if TYPE_CHECKING:
     import os
@@ -31,6 +31,8 @@ __all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
 
 ROW_ERROR = 1e-9
 MAX_TABLE = 50_000_000
+MAX_AXES = 32
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,9 @@ class CausalNetwork:
         *,
         domains: Mapping[str, Iterable[Value]] | None = None,
     ) -> None:
-        given = {checked_name(name): mechanism for name, mechanism in mechanisms.items()}
+        given = _by_name(mechanisms, "mechanisms")
+        if not given:
+            raise NetworkError("A network needs at least one node.")
         for name, mechanism in given.items():
             if not isinstance(mechanism, Mechanism):
                 raise NetworkError(
@@ -117,7 +121,7 @@ class CausalNetwork:
         fill["full"] = full
         fill["hidden"] = concealed
         fill["graph"] = project(full, [name for name in full.nodes if name not in concealed])
-        fill["domains"] = MappingProxyType(_domains(full, given, domains or {}))
+        fill["domains"] = MappingProxyType(_domains(full, given, _by_name(domains or {}, "domains")))
         fill["mechanisms"] = MappingProxyType({name: _checked(name, given[name], self.domains) for name in full.nodes})
 
     # ------------------------------------------------------------------------------------------------------- truth
@@ -153,7 +157,10 @@ class CausalNetwork:
         """The exact joint probabilities of some nodes, an axis each, under do(...) or as things are."""
         from whichdo.world.exact import joint_law
 
-        return joint_law(self, scope, self.codes_of(do or {}))
+        names = tuple(self.full.nodes[self.full.index(name)] for name in scope)
+        if len(set(names)) < len(names):
+            raise NetworkError(f"The scope {list(names)} lists a node twice.")
+        return joint_law(self, names, self.codes_of(do or {}))
 
     # ----------------------------------------------------------------------------------------------------- samples
 
@@ -188,7 +195,7 @@ class CausalNetwork:
         """A setting of nodes by value as one by code; unknown nodes and values are errors."""
         found = {}
         for name, value in setting.items():
-            self.full.index(name)
+            name = self.full.nodes[self.full.index(name)]
             domain = self.domains[name]
             plain = plain_value(value, name)
             if plain not in domain:
@@ -229,15 +236,40 @@ class CausalNetwork:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a CausalNetwork cannot be changed; make a new one (tried to set {name})")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a CausalNetwork cannot be changed; make a new one (tried to delete {name})")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restore, (dict(self.mechanisms), self.hidden, dict(self.domains)))
+
     @cached_property
     def sizes(self) -> Mapping[str, int]:
         """The number of values of each node."""
         return MappingProxyType({name: len(values) for name, values in self.domains.items()})
 
     @cached_property
+    def plans(self) -> dict[Any, Any]:
+        """What `whichdo.world.plans` has laid out so far."""
+        return {}
+
+    @cached_property
     def essentials(self) -> Mapping[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
         """Each mechanism's inputs and table without the inputs that its table does not change with."""
         return MappingProxyType({name: _essential(mechanism) for name, mechanism in self.mechanisms.items()})
+
+
+def _restore(
+    mechanisms: dict[str, Mechanism], hidden: frozenset[str], domains: dict[str, tuple[Value, ...]]
+) -> CausalNetwork:
+    return CausalNetwork(mechanisms, hidden, domains=domains)
+
+
+def _by_name(table: Mapping[str, Kind], what: str) -> dict[str, Kind]:
+    """A table by checked names; two spellings of one name are refused."""
+    found = {checked_name(name): each for name, each in table.items()}
+    if len(found) < len(table):
+        raise NetworkError(f"`{what}` names a node twice, in two ways of writing the same letters.")
+    return found
 
 
 def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
@@ -269,11 +301,13 @@ def _domains(
         size = mechanisms[name].size
         if size > MAX_VALUES:
             raise TooLarge(f"{quoted(name)} has {size:,} values; {MAX_VALUES} are allowed.")
-        values = tuple(plain_value(value, name) for value in given.get(name, range(size)))
-        if len(values) != size or len(set(map(str, values))) != size:
-            raise NetworkError(
-                f"{quoted(name)} has {size} values in its table; `domains` must name as many, all different."
-            )
+        named = given.get(name, range(size))
+        if isinstance(named, (str, set, frozenset)):
+            raise NetworkError(f"The domain of {quoted(name)} must be a list of values, in order; found {named!r}.")
+        values = tuple(plain_value(value, name) for value in named)
+        if len(values) != size:
+            raise NetworkError(f"{quoted(name)} has {size} values in its table and {len(values)} in `domains`.")
+        check_domain(name, values)
         domains[name] = values
     return domains
 
@@ -281,6 +315,8 @@ def _domains(
 def _checked(name: str, mechanism: Mechanism, domains: Mapping[str, tuple[Value, ...]]) -> Mechanism:
     """The mechanism with one axis an input and rows that sum to one exactly."""
     shape = (*(len(domains[parent]) for parent in mechanism.inputs), mechanism.size)
+    if len(shape) > MAX_AXES:
+        raise TooLarge(f"{quoted(name)} has {len(mechanism.inputs)} inputs; {MAX_AXES - 1} are allowed.")
     if prod(shape) > MAX_TABLE:
         raise TooLarge(f"The table of {quoted(name)} would have {prod(shape):,} cells; {MAX_TABLE:,} are allowed.")
     flat = (prod(shape[:-1]), mechanism.size)

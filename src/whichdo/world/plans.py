@@ -20,10 +20,24 @@ UInt64 = np.ndarray[Any, np.dtype[np.uint64]]
 UInt8 = np.ndarray[Any, np.dtype[np.uint8]]
 Float = np.ndarray[Any, np.dtype[np.float64]]
 WORD = 2.0**64
+KEPT_PLANS = 2_000
 
 
 def plan(network: CausalNetwork, wanted: Iterable[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
-    """The steps that draw ``wanted`` with some nodes forced: only nodes and inputs that these depend on."""
+    """The steps that draw ``wanted`` with some nodes forced: only nodes and inputs that these depend on.
+
+    Remembered with the network: a simulation asks for the same few plans again and again.
+    """
+    key = (tuple(wanted), tuple(sorted(forced.items())))
+    kept: dict[Any, BinaryPlan | CodePlan] = network.plans
+    if key not in kept:
+        if len(kept) >= KEPT_PLANS:
+            kept.clear()
+        kept[key] = _plan(network, key[0], forced)
+    return kept[key]
+
+
+def _plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
     tables = network.essentials
     needed = set(wanted)
     for name in reversed(network.full.nodes):

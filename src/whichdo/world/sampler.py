@@ -7,26 +7,28 @@ the arm; the graph is sampled only where tables or rows are asked for, and then 
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.counting.scopes import MAX_CELLS
 from whichdo.counting.scopes import scopes as problem_scopes
-from whichdo.errors import TooLarge, UsageError
-from whichdo.evidence import Detail, Rows, Sparse, Tally
+from whichdo.errors import TooLarge
+from whichdo.evidence import Detail, Rows, Sparse, Tally, whole_number
+from whichdo.world.exact import reward_laws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Batch, CodeArray, IntArray, Table
+    from whichdo.evidence import Batch, CodeArray, FloatArray, IntArray, Table
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
 __all__ = ["World", "sample_rows"]
 
-DENSE_CELLS = 1 << 16
 SPARSE_BLOCK = 1 << 18
 
 State = np.ndarray[Any, np.dtype[np.uint64]]
@@ -39,10 +41,9 @@ def sample_rows(
     """Codes of the observed nodes: shape (nodes, n).  The first rows do not depend on ``n``."""
     from whichdo.kernels import seed_streams
 
-    if n < 0:
-        raise UsageError(f"Cannot draw {n} rows.")
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    return Stream(network, network.graph.nodes, forced, seed_streams(sequence)).rows(n)
+    return Stream(network, network.graph.nodes, forced, seed_streams(_sequence(seed))).rows(
+        whole_number(n, "number of rows")
+    )
 
 
 class World:
@@ -52,17 +53,28 @@ class World:
         network.check(problem)
         self.network = network
         self.problem = problem
-        self._seed = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        self.scopes = tuple(dict.fromkeys(problem_scopes(problem).values()))
+        self._seed = _sequence(seed)
         self._arms: dict[Arm, ArmStream] = {}
-        self._laws = _laws(network, problem)
+
+    @cached_property
+    def scopes(self) -> tuple[Scope, ...]:
+        """What is counted where a batch does not say: the scopes that settle the problem's arms."""
+        return tuple(dict.fromkeys(problem_scopes(self.problem).values()))
+
+    @cached_property
+    def _laws(self) -> FloatArray | None:
+        """The exact law of the reward under each arm; None where it is too large to sum: rewards are then sampled."""
+        try:
+            return reward_laws(self.network, self.problem)
+        except TooLarge:
+            return None
 
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
         counts = np.zeros((len(self.problem.arms), len(self.problem.rewards)), np.int64)
         tables: dict[Arm, dict[Scope, Table]] = {}
         rows = []
-        wanted = self.scopes if batch.scopes is None else batch.scopes
+        wanted = self._wanted(batch)
         for arm, count in zip(batch.arms, batch.counts, strict=True):
             position = self.problem.index(arm)
             stream = self._stream(arm, position)
@@ -79,6 +91,16 @@ class World:
             Rows(np.concatenate([r.arms for r in rows]), np.concatenate([r.codes for r in rows])) if rows else None
         )
         return Tally(self.problem, counts, tables, together)
+
+    def _wanted(self, batch: Batch) -> tuple[Scope, ...]:
+        if batch.detail is not Detail.TABLES:
+            return ()
+        if batch.scopes is None:
+            return self.scopes
+        for scope in batch.scopes:
+            for name in scope:
+                self.problem.graph.index(name)  # hidden and unknown nodes cannot be counted
+        return batch.scopes
 
     def _stream(self, arm: Arm, position: int) -> ArmStream:
         if arm not in self._arms:
@@ -102,7 +124,7 @@ class ArmStream:
         self._counted: dict[tuple[Scope, ...], Stream] = {}
         self._kept: Stream | None = None
 
-    def rewards(self, count: int, law: np.ndarray[Any, np.dtype[np.float64]] | None) -> IntArray:
+    def rewards(self, count: int, law: FloatArray | None) -> IntArray:
         """How often each reward level comes in ``count`` pulls."""
         if law is None:
             return self.tables(count, ())[0]
@@ -170,7 +192,7 @@ class Stream:
     def tables(self, count: int, scopes: Sequence[Scope]) -> dict[Scope, Table]:
         """Joint counts of each scope over the next ``count`` samples."""
         sizes = [prod(self._network.sizes[name] for name in scope) for scope in scopes]
-        if max(sizes, default=0) > max(DENSE_CELLS, 4 * count):
+        if max(sizes, default=0) > MAX_CELLS:
             return self._sparse_tables(count, scopes, sizes)
         return dict(zip(scopes, self._dense_tables(count, scopes, sizes), strict=True))
 
@@ -206,23 +228,17 @@ class Stream:
             for scope, size in zip(scopes, cells, strict=True):
                 part = rows[[place[name] for name in scope]]
                 table = (
-                    _dense(part, [self._network.sizes[name] for name in scope])
-                    if size <= DENSE_CELLS
-                    else _sparse(part)
+                    _dense(part, [self._network.sizes[name] for name in scope]) if size <= MAX_CELLS else _sparse(part)
                 )
                 found[scope] = found[scope] + table if scope in found else table  # type: ignore[operator]
             done += max(now, 1)
         return found
 
 
-def _laws(network: CausalNetwork, problem: Problem) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """The exact law of the reward under each arm; None where it is too large to sum: rewards are then sampled."""
-    from whichdo.world.exact import reward_laws
-
-    try:
-        return reward_laws(network, problem)
-    except TooLarge:
-        return None
+def _sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    return np.random.SeedSequence(whole_number(seed, "seed"))
 
 
 def _starts(lengths: Sequence[int]) -> Int64:
