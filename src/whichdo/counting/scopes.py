@@ -1,29 +1,81 @@
-"""Which columns must be counted together, per problem."""
+"""Which columns must be counted together, per problem.
+
+To settle the arms on X by looking, X is counted with what it must be compared within (its adjustment set, or Pa+ of its
+c-component) and with the reward.  Two readings differ in how much that is:
+
+OURS    nodes that do not act on the reward are left out first, and of X's parents only those stay that a back-door
+        path needs blocked; exact, and the tables are as small as they can be;
+PAPER   the whole graph is used unless X fails Assumption 3 there, and parents are dropped only in graphs without any
+        hidden confounder: what the paper's q, m and SRM-ALG mean.
+"""
 
 from __future__ import annotations
 
+from enum import StrEnum
+from math import prod
 from typing import TYPE_CHECKING
 
-from whichdo.graph.identify import Route
+from whichdo.graph.components import with_parents
+from whichdo.graph.identify import Route, verdicts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whichdo.graph.identify import Verdict
     from whichdo.problem import Problem
 
-__all__ = ["Scope", "scopes"]
+__all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "judged", "scopes", "together"]
 
 Scope = tuple[str, ...]
 
+MAX_CELLS = 1 << 20
+"""The most cells that are laid out for one scope; an arm that needs more is not estimated by looking."""
 
-def scopes(problem: Problem) -> dict[str, Scope]:
-    """For each intervenable node the columns whose joint counts settle its arms, in topological order.
 
-    The node, what it is counted with (`Verdict.given`) and the reward.  A node that does not act on the reward needs
-    the reward alone; one that looking cannot settle has no scope.
+class Reading(StrEnum):
+    """How much is counted together; see the module."""
+
+    OURS = "ours"
+    PAPER = "paper"
+
+
+def judged(problem: Problem, reading: Reading = Reading.OURS) -> Mapping[str, Verdict]:
+    """The verdict on each intervenable node in the graph that the reading looks at."""
+    if reading is Reading.OURS:
+        return problem.verdicts
+    return verdicts(problem.graph, problem.reward, problem.intervene, restrict=False)
+
+
+def together(problem: Problem, verdict: Verdict, reading: Reading = Reading.OURS) -> Scope:
+    """The node and what its cells are made of, in topological order; their joint probability decides its rarity.
+
+    Empty for a node that does not act on the reward: nothing about it is rare.
+    """
+    if verdict.route is Route.SAME:
+        return ()
+    if reading is Reading.PAPER and problem.graph.bidirected:
+        found: Iterable[str] = with_parents(verdict.within, verdict.component)
+    else:
+        found = (verdict.node, *verdict.given)
+    return tuple(sorted(found, key=problem.graph.index))
+
+
+def scopes(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, Scope]:
+    """For each intervenable node that looking settles, the columns whose joint counts settle it.
+
+    A node that does not act on the reward needs the reward alone.  A node that would need more than `MAX_CELLS` cells
+    has no scope: looking could settle it in principle, but no log is long enough.
     """
     found = {}
-    for name, verdict in problem.verdicts.items():
+    for name, verdict in judged(problem, reading).items():
         if verdict.route is Route.TRY:
             continue
-        together = {problem.reward} if verdict.route is Route.SAME else {name, *verdict.given, problem.reward}
-        found[name] = tuple(sorted(together, key=problem.graph.index))
+        scope = tuple(sorted({*together(problem, verdict, reading), problem.reward}, key=problem.graph.index))
+        if cell_count(problem, scope) <= MAX_CELLS:
+            found[name] = scope
     return found
+
+
+def cell_count(problem: Problem, scope: Scope) -> int:
+    """The number of cells of a scope, before anything is allocated."""
+    return prod(len(problem.domains[name]) for name in scope)

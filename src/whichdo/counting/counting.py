@@ -1,0 +1,360 @@
+"""Count a log: from rows of any source to the tables that a problem's arms need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.counting.faults import Faults
+from whichdo.counting.packed import Counter, Layout
+from whichdo.counting.scopes import scopes as problem_scopes
+from whichdo.counting.sources import CHUNK, opened, plain_name
+from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
+from whichdo.errors import DataError, TooLarge, UsageError, nearest, quoted
+from whichdo.evidence import Tally
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from whichdo.counting.scopes import Scope
+    from whichdo.counting.sources import Part
+    from whichdo.counting.values import BoolArray, Codebook
+    from whichdo.evidence import CodeArray, IntArray, Table
+    from whichdo.problem import Arm, Problem
+
+    Progress = Callable[[int, int | None], None]
+
+__all__ = ["CountNotes", "count", "count_with_notes"]
+
+MOST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class CountNotes:
+    """What a careful reader of a log is told beside the counts."""
+
+    rows: int
+    """The rows that were read."""
+    dropped: int = 0
+    """How many of them were left out because a value is missing."""
+    extra_columns: tuple[str, ...] = ()
+    """Columns that are no observed node of the graph: they were not read."""
+    missing: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How many values each column misses."""
+
+    @property
+    def share_dropped(self) -> float:
+        """The share of the rows that were left out."""
+        return self.dropped / self.rows if self.rows else 0.0
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The same in words, for people."""
+        said = []
+        if self.extra_columns:
+            what = "column that is no node" if len(self.extra_columns) == 1 else "columns that are no nodes"
+            said.append(f"Ignored {len(self.extra_columns):,} {what}: {listed(map(quoted, self.extra_columns))}.")
+        if self.dropped:
+            counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
+            share = f"{self.dropped:,} of {self.rows:,} rows ({self.share_dropped:.1%})"
+            said.append(f"Dropped {share} with missing values: {counts}.")
+        return tuple(said)
+
+
+def count(
+    problem: Problem,
+    data: object,
+    *,
+    counts: str | None = None,
+    arm: str | None = None,
+    missing: str = "error",
+    scopes: Iterable[Scope] | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Count a log into the tables that the problem's arms need.
+
+    ``data``: a dict of arrays or lists; a pandas, Polars or PyArrow frame; a path, glob or list of paths to CSV, TSV
+    (plain or gzip) or Parquet files; or a `Tally`, which is returned as it is.
+    ``counts``: a column that says how often each row counts.
+    ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
+    ``missing``: "error", or "drop" to leave out the rows that lack a value that is needed.
+    ``scopes``: the columns to count together, by default what `whichdo.counting.scopes` names and the reward alone.
+    ``progress``: called after each chunk with the rows read so far and their total, if that is known.
+
+    Every value is checked against the problem's domains; what does not fit is an error that says where.
+
+    >>> from whichdo.problem import Problem, do
+    >>> seen = count(Problem("X -> Y", "Y"), {"X": [0, 1, 1], "Y": [0, 0, 1]})
+    >>> seen.tables[do()]["X", "Y"].tolist()
+    [[1, 0], [1, 1]]
+    """
+    return count_with_notes(problem, data, counts=counts, arm=arm, missing=missing, scopes=scopes, progress=progress)[0]
+
+
+def count_with_notes(
+    problem: Problem,
+    data: object,
+    *,
+    counts: str | None = None,
+    arm: str | None = None,
+    missing: str = "error",
+    scopes: Iterable[Scope] | None = None,
+    progress: Progress | None = None,
+    chunk: int = CHUNK,
+) -> tuple[Tally, CountNotes]:
+    """As `count`, and what a reader should be told: columns ignored, rows dropped.  ``chunk`` rows are held at once."""
+    if missing not in {"error", "drop"}:
+        raise UsageError(f'`missing` is {quoted(missing)}; it must be "error" or "drop".')
+    if isinstance(data, Tally):
+        if data.problem != problem:
+            raise UsageError("This tally was counted for another problem. Count the log again for this one.")
+        return data, CountNotes(int(data.pulls.sum()))
+    job = Job(problem, _scopes(problem, scopes), counts, arm, drop=missing == "drop", chunk=chunk, progress=progress)
+    with opened(data, frozenset(problem.domains)) as parts:
+        job.total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
+        wanted = [job.wanted(part) for part in parts]
+        for part, names in zip(parts, wanted, strict=True):
+            job.read(part, names)
+        return job.result(parts)
+
+
+def _scopes(problem: Problem, given: Iterable[Scope] | None) -> tuple[Scope, ...]:
+    """The scopes to count, each once; the reward's own is always among them."""
+    if given is None:
+        given = problem_scopes(problem).values()
+    found = []
+    for scope in given:
+        scope = tuple(scope)
+        for name in scope:
+            if name not in problem.domains:
+                raise UsageError(f"The scope {scope} names {quoted(name)}, which is no observed node of the graph.")
+        if len(set(scope)) < len(scope):
+            raise UsageError(f"The scope {scope} names a column twice.")
+        found.append(scope)
+    return tuple(dict.fromkeys([*found, (problem.reward,)]))
+
+
+class Job:
+    """One count under way."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        scopes: tuple[Scope, ...],
+        counts: str | None,
+        arm: str | None,
+        *,
+        drop: bool,
+        chunk: int,
+        progress: Progress | None,
+    ) -> None:
+        self.problem, self.scopes, self.drop, self.chunk, self.progress = problem, scopes, drop, chunk, progress
+        self.weight_name = None if counts is None else plain_name(counts)
+        self.arm_name = None if arm is None else plain_name(arm)
+        self._check_roles()
+        self.layout = Layout(
+            {name: len(domain) for name, domain in problem.domains.items()},
+            scopes,
+            weighted=counts is not None,
+            arms=1 if arm is None else len(problem.arms),
+        )
+        self.counters = {0: Counter(self.layout)}
+        self.books: dict[str, Codebook] = {}
+        self.faults = Faults()
+        self.rows = self.dropped = self.weight = 0
+        self.total: int | None = None
+        self.extra: dict[str, None] = {}
+
+    def _check_roles(self) -> None:
+        for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
+            if name is not None and name in self.problem.domains:
+                raise UsageError(f"`{role}` names {quoted(name)}, which is a node of the graph.")
+        if self.weight_name is not None and self.weight_name == self.arm_name:
+            raise UsageError(f"`counts` and `arm` name the same column, {quoted(self.arm_name)}.")
+
+    def wanted(self, part: Part) -> list[str]:
+        """The columns to read of a part; one that is needed and not there is an error."""
+        named = {name for scope in self.scopes for name in scope}
+        needed = dict.fromkeys(sorted(named, key=self.problem.graph.index))
+        there = set(part.columns)
+        for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
+            if name is not None and name not in there:
+                raise DataError(
+                    f"{_holder(part)} has no column {quoted(name)}, which `{role}` names."
+                    f"{nearest(name, part.columns) or _columns(part)}"
+                )
+        absent = [name for name in needed if name not in there]
+        if absent:
+            raise DataError(_absent(part, absent, self.problem))
+        if self.arm_name is not None:  # to check that what was done was done
+            needed |= dict.fromkeys(name for name in self.problem.intervene if name in there)
+        roles = {name for name in (self.weight_name, self.arm_name) if name is not None}
+        known = roles | set(self.problem.domains)
+        self.extra |= dict.fromkeys(name for name in part.columns if name not in known)
+        return [*needed, *sorted(roles)]
+
+    def read(self, part: Part, names: Sequence[str]) -> None:
+        """Count all rows of a part."""
+        place = {name: j for j, name in reversed(list(enumerate(part.columns)))}
+        first = 0
+        for columns in part.chunks([place[name] for name in names], self.chunk):
+            size = len(columns[0])
+            self._add(part, first, size, dict(zip(names, columns, strict=True)))
+            first += size
+            self.rows += size
+            if self.progress is not None:
+                self.progress(self.rows, self.total)
+
+    def result(self, parts: Sequence[Part]) -> tuple[Tally, CountNotes]:
+        """The tally and the notes, or what was wrong."""
+        if not self.rows:
+            one = parts[0].name if len(parts) == 1 else None
+            header = f"{one} has columns but no rows." if one is not None else "There are no rows to count."
+            raise DataError(f"{header} Expected at least one row of values.")
+        self.faults.check(self.rows, drop=self.drop)
+        if self.dropped == self.rows:
+            raise DataError(
+                f"Every one of the {self.rows:,} rows has a missing value, so none is left: "
+                f"{listed(f'{name} {count:,}' for name, count in self.faults.missing.items())}. Mark a node that is "
+                f"never recorded as hidden."
+            )
+        levels = np.zeros((len(self.problem.arms), len(self.problem.domains[self.problem.reward])), np.int64)
+        tables: dict[Arm, Mapping[Scope, Table]] = {}
+        for position, counter in sorted(self.counters.items()):
+            found = counter.tables()
+            levels[position] = _levels(found[self.problem.reward,], levels.shape[1])
+            tables[self.problem.arms[position]] = found
+        notes = CountNotes(self.rows, self.dropped, tuple(self.extra), MappingProxyType(dict(self.faults.missing)))
+        return Tally(self.problem, levels, tables), notes
+
+    def _add(self, part: Part, first: int, size: int, columns: Mapping[str, Any]) -> None:
+        """Decode one chunk, which begins at row ``first``, note its faults, and count it."""
+        codes: dict[str, Any] = {}
+        missing: dict[str, BoolArray] = {}
+        for name, column in columns.items():
+            book = self._book(name)
+            found = decode(book, column)
+            codes[name] = found.codes
+            if found.missing is not None:
+                missing[name] = found.missing
+            if found.bad is not None:
+                self.faults.add_bad(part, first, name, column, book, found.bad)
+        keep = None
+        if missing:
+            keep = np.flatnonzero(~self.faults.add_missing(part, first, missing))
+            self.dropped += size - len(keep)
+        if self.faults.bad:
+            return  # an error for sure: only its extent is still of interest
+        weights = codes.pop(self.weight_name) if self.weight_name is not None else None
+        if weights is not None:
+            self._weigh(weights)
+        arms = codes.pop(self.arm_name) if self.arm_name is not None else None
+        if arms is None:
+            self._count(0, codes, keep, size, weights)
+        else:
+            self._count_arms(part, first, arms, codes, keep, weights)
+
+    def _count_arms(
+        self,
+        part: Part,
+        first: int,
+        arms: IntArray,
+        codes: Mapping[str, CodeArray],
+        keep: IntArray | None,
+        weights: IntArray | None,
+    ) -> None:
+        """Count the rows of each arm by themselves."""
+        rows = np.arange(len(arms)) if keep is None else keep
+        order = rows[np.argsort(arms[rows], kind="stable")]
+        present, begins = np.unique(arms[order], return_index=True)
+        ends = [*begins[1:].tolist(), len(order)]
+        for position, begin, end in zip(present.tolist(), begins.tolist(), ends, strict=True):
+            mine = order[begin:end]
+            self._check_applied(part, first, self.problem.arms[position], mine, codes)
+            if position not in self.counters:
+                self.counters[position] = Counter(self.layout)
+            self._count(position, codes, mine, len(arms), weights)
+
+    def _count(
+        self,
+        position: int,
+        codes: Mapping[str, CodeArray],
+        rows: IntArray | None,
+        size: int,
+        weights: IntArray | None,
+    ) -> None:
+        if rows is not None:
+            codes = {name: column[rows] for name, column in codes.items()}
+            weights = None if weights is None else weights[rows]
+            size = len(rows)
+        self.counters[position].add(codes, size, weights)
+
+    def _check_applied(self, part: Part, first: int, arm: Arm, rows: IntArray, codes: Mapping[str, CodeArray]) -> None:
+        """A row of do(X=1) has X = 1."""
+        if arm.node is None or arm.value is None or arm.node not in codes:
+            return
+        domain = self.problem.domains[arm.node]
+        wrong = rows[codes[arm.node][rows] != domain.index(arm.value)]
+        if len(wrong):
+            found = domain[codes[arm.node][wrong[0]]]
+            self.faults.add_contradiction(part, first + int(wrong[0]), len(wrong), arm, found)
+
+    def _weigh(self, weights: IntArray) -> None:
+        """Keep the sum within what a table can hold."""
+        self.weight += (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
+        if self.weight > MOST:
+            raise TooLarge(
+                f"The counts in column {quoted(self.weight_name)} add up to over {MOST:,}, more than a table can hold."
+            )
+
+    def _book(self, name: str) -> Codebook:
+        if name not in self.books:
+            if name == self.weight_name:
+                self.books[name] = WeightBook()
+            elif name == self.arm_name:
+                self.books[name] = ArmBook(self.problem)
+            else:
+                self.books[name] = DomainBook(self.problem.domains[name])
+        return self.books[name]
+
+
+def _levels(table: Table, size: int) -> IntArray:
+    if isinstance(table, np.ndarray):
+        return table
+    levels = np.zeros(size, np.int64)
+    levels[table.cells[:, 0]] = table.counts
+    return levels
+
+
+def _holder(part: Part) -> str:
+    return part.name or "The data"
+
+
+def _columns(part: Part) -> str:
+    names = [quoted(name) for name in part.columns if name]
+    return f" Its columns are {listed(names, most=12)}." if names else " It has no columns."
+
+
+def _absent(part: Part, absent: Sequence[str], problem: Problem) -> str:
+    """Nodes without a column, with what may have been meant."""
+    near = []
+    free = [name for name in part.columns if name not in problem.domains]
+    for name in absent[:3]:
+        alike = [other for other in free if other.strip().casefold() == name.casefold()]
+        hint = f"Did you mean {quoted(alike[0])}?" if alike else nearest(name, free).strip()
+        if hint:
+            near.append(hint if len(absent) == 1 else f"{name}: {hint}")
+    hints = " ".join(near) or _columns(part).strip()
+    if len(absent) == 1:
+        return (
+            f"{_holder(part)} has no column for the observed node {quoted(absent[0])}. {hints} "
+            f"Rename a column, or is {absent[0]} never observed: mark it hidden?"
+        )
+    return (
+        f"{_holder(part)} has no column for {len(absent):,} observed nodes: {listed(map(quoted, absent))}. {hints} "
+        f"Rename columns, or are they never observed: mark them hidden?"
+    )

@@ -1,0 +1,300 @@
+"""CSV and Parquet files through DuckDB, as a stream of Arrow batches.
+
+DuckDB sees only the files that were named, no network and no extension; a path is never part of a query.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from whichdo.counting.csv_text import LONGEST_LINE, check_gzip, diagnose, line_of, open_bytes, read_header
+from whichdo.counting.sources import check_names, plain_name
+from whichdo.errors import DataError, InputError, TooLarge, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["Files"]
+
+MEMORY = "768MB"
+THREADS = 2
+VECTOR = 2048  # rows DuckDB works on at a time, the least that a batch is worth
+
+GZIP = b"\x1f\x8b"
+PARQUET = b"PAR1"
+SHEET = "Export the sheet as CSV in UTF-8"
+EXPORT = "Export the rows as CSV in UTF-8, or as Parquet"
+
+#: Files that are surely no log, by how they begin: what each is, and what to do about it.
+FOREIGN: tuple[tuple[bytes, str, str], ...] = (
+    *((bytes([0x80, n]), "a Python pickle", f"Reading one can run code. {EXPORT}") for n in (2, 3, 4, 5)),
+    (b"PK\x03\x04", "a spreadsheet or a ZIP archive", f"{SHEET}, or unpack the archive"),
+    (b"PK\x05\x06", "an empty ZIP archive", EXPORT),
+    (b"\xd0\xcf\x11\xe0", "an old Office document", SHEET),
+    (b"PARE", "an encrypted Parquet file", "Write it without encryption"),
+    (b"ARROW1", "a Feather or Arrow file", "Write it as Parquet"),
+    (b"ORC", "an ORC file", "Write it as Parquet"),
+    (b"Obj\x01", "an Avro file", "Write it as Parquet"),
+    (b"\x89HDF", "an HDF5 file", EXPORT),
+    (b"\x93NUMPY", "a numpy array", EXPORT),
+    (b"SQLite format 3\x00", "an SQLite database", EXPORT),
+    (b"%PDF", "a PDF document", EXPORT),
+    (b"\x89PNG", "a PNG picture", EXPORT),
+    (b"\xff\xd8\xff", "a JPEG picture", EXPORT),
+    (b"\xfd7zXZ", "compressed with xz", "Unpack it, or compress it with gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it, or compress it with gzip"),
+    (b"BZh", "compressed with bzip2", "Unpack it, or compress it with gzip"),
+    (GZIP, "compressed twice", "Unpack it once"),
+    (b"\xff\xfe", "text in UTF-16", "Save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16", "Save it as UTF-8"),
+    (b"{\\rtf", "an RTF document", SHEET),
+)
+
+
+class Files:
+    """The files that a path, a glob or a list of these names, with the one connection that reads them."""
+
+    def __init__(self, given: Sequence[str | os.PathLike[str]], known: frozenset[str] = frozenset()) -> None:
+        paths = list(dict.fromkeys(path for one in given for path in _paths(one)))
+        kinds = [_kind(path) for path in paths]
+        self._connection = _connect(paths)
+        try:
+            self.parts = [
+                ParquetPart(path, self._connection) if kind == "parquet"
+                else CsvPart(path, self._connection, packed=kind == "gzip", known=known)
+                for path, kind in zip(paths, kinds, strict=True)
+            ]  # fmt: skip
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()
+
+
+class ParquetPart:
+    """One Parquet file; its values keep their types."""
+
+    def __init__(self, path: Path, connection: Any) -> None:
+        self._path, self._connection = path, connection
+        self.name = path.name
+        with _Translated(self._damaged):
+            described = connection.sql(
+                "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)", params=[_literal(path)]
+            )
+            self._internal = [row[0] for row in described.fetchall()]
+            schema = connection.sql(
+                "SELECT name, num_children FROM parquet_schema(?)", params=[_literal(path)]
+            ).fetchall()
+            rows = connection.sql("SELECT num_rows FROM parquet_file_metadata(?)", params=[_literal(path)]).fetchall()
+        # DuckDB renames columns that differ in case only, so the names come from the file.
+        self.columns = [plain_name(name) for name in _top_level(schema)]
+        self.rows: int | None = int(rows[0][0])
+        if len(self.columns) != len(self._internal):
+            raise self._damaged()
+        check_names(self.columns, self.name)
+
+    def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
+        """Batches of the wanted columns, their types as in the file."""
+        columns = ", ".join(f"{_identifier(self._internal[j])} AS c{j}" for j in wanted)
+        query = f"SELECT {columns} FROM read_parquet(?, hive_partitioning=false)"  # noqa: S608 - names quoted
+        done = 0
+        for columns_now in _stream(self._connection, query, [_literal(self._path)], size, self._damaged):
+            done += len(columns_now[0])
+            yield columns_now
+        if done != self.rows:
+            raise self._damaged()
+
+    def where(self, row: int, column: str | None = None, text: str | None = None) -> str:  # noqa: ARG002
+        """The number of the row."""
+        return f"{self.name}: Row {row + 1:,}"
+
+    def _damaged(self) -> DataError:
+        return DataError(f"{self.name} is a damaged or incomplete Parquet file. Write or copy it again.")
+
+
+class CsvPart:
+    """One CSV file, all of it text, so that what "01" or "NA" means is judged here."""
+
+    rows = None
+
+    def __init__(self, path: Path, connection: Any, *, packed: bool, known: frozenset[str]) -> None:
+        self._path, self._connection, self._packed = path, connection, packed
+        self.name = path.name
+        if packed:
+            check_gzip(path)
+        self._header = read_header(path, packed=packed, known=known)
+        self.columns = self._header.names
+
+    def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
+        """Batches of the wanted columns as texts; an empty field is missing."""
+        columns = ", ".join(f"c{j}: 'VARCHAR'" for j in range(len(self.columns)))
+        query = (  # of numbers alone: the path is a parameter
+            f"SELECT {', '.join(f'c{j}' for j in wanted)} FROM read_csv(?, columns={{{columns}}}, auto_detect=false, "  # noqa: S608
+            f"header=true, delim=?, quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, "
+            f"ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE}, compression=?)"
+        )
+        compression = "gzip" if self._packed else "none"
+        return _stream(
+            self._connection, query, [_literal(self._path), self._header.delimiter, compression], size, self._diagnosis
+        )
+
+    def where(self, row: int, column: str | None = None, text: str | None = None) -> str:
+        """The number of the data row, which does not count the header, and the line of the file."""
+        position = self.columns.index(column) if column is not None else 0
+        line = line_of(self._path, packed=self._packed, header=self._header, row=row, column=position, text=text)
+        return f"{self.name}{'' if line is None else f', line {line:,}'}: Row {row + 1:,}"
+
+    def _diagnosis(self) -> InputError:
+        return diagnose(self._path, packed=self._packed, header=self._header)
+
+
+class _Translated:
+    """Turns what DuckDB and Arrow raise into an error of ours."""
+
+    def __init__(self, otherwise: Callable[[], InputError]) -> None:
+        self._otherwise = otherwise
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import duckdb
+
+        if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
+            raise TooLarge(f"Reading took more than {MEMORY} of memory. Use Parquet with smaller row groups.") from None
+        # Arrow reports what went wrong in DuckDB's stream as its own errors, some of which are plain ones.
+        if isinstance(error, (duckdb.Error, OSError, ValueError, RuntimeError)):
+            raise self._otherwise() from None
+
+
+def _stream(
+    connection: Any, query: str, parameters: list[str], size: int, otherwise: Callable[[], InputError]
+) -> Iterator[Sequence[Any]]:
+    """The result of a query in chunks, in the order of the file."""
+    with _Translated(otherwise):
+        reader = connection.sql(query, params=parameters).to_arrow_reader(max(size, VECTOR))
+    while True:
+        with _Translated(otherwise):
+            batch = next(reader, None)
+        if batch is None:
+            return
+        for first in range(0, batch.num_rows, size):
+            yield batch.slice(first, size).columns
+
+
+def _connect(paths: Sequence[Path]) -> Any:
+    """A DuckDB that can read these files and do nothing else."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"threads": THREADS, "memory_limit": MEMORY})
+    names = {name for path in paths for name in (str(path), _literal(path))}
+    allowed = ", ".join("'" + name.replace("'", "''") + "'" for name in sorted(names))
+    for setting in (
+        "autoinstall_known_extensions = false", "autoload_known_extensions = false",
+        "allow_community_extensions = false", "enable_progress_bar = false", "python_enable_replacements = false",
+        f"allowed_paths = [{allowed}]", "enable_external_access = false", "lock_configuration = true",
+    ):  # fmt: skip
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+def _paths(given: str | os.PathLike[str]) -> list[Path]:
+    """The files that a path or a glob names, as absolute paths, which no program takes for an address."""
+    text = os.fspath(given)
+    if "\0" in text:
+        raise DataError(f"{quoted(text)} is no path.")
+    if "://" in text and not Path(text).exists():
+        raise DataError(f"{quoted(text)} is an address; only files on this machine are read. Download it first.")
+    path = Path(text).expanduser()
+    try:
+        found = os.path.lexists(path)
+    except (OSError, ValueError):
+        found = False
+    if not found and glob.has_magic(text):
+        matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - Path.glob takes no absolute one
+        files = [_absolute(match) for match in matches if match.is_file()]
+        if not files:
+            raise DataError(f"No file matches {quoted(text)}.")
+        return files
+    return [_absolute(path)]
+
+
+def _literal(path: Path) -> str:
+    """A path in which DuckDB sees no pattern."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
+
+
+def _absolute(path: Path) -> Path:
+    """Without links followed, so that messages keep the name that was given."""
+    return Path(os.path.abspath(path))  # noqa: PTH100
+
+
+def _kind(path: Path) -> str:
+    """One of "parquet", "gzip" and "text", by how the file begins; an error for what is none of these."""
+    begin, packed = _begin(path)
+    if not packed and begin.startswith(PARQUET):
+        return "parquet"
+    for magic, what, advice in FOREIGN:
+        if begin.startswith(magic):
+            raise DataError(f"{path.name} is {what}. {advice}.")
+    if begin.startswith(PARQUET):
+        raise DataError(f"{path.name} is a Parquet file inside gzip. Unpack it.")
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        raise DataError(f"{path.name} is no Parquet file: it does not begin with PAR1. Write or copy it again.")
+    return "gzip" if packed else "text"
+
+
+def _begin(path: Path) -> tuple[bytes, bool]:
+    """The first bytes of an ordinary file, unpacked, and whether it is packed."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise DataError(
+                f"{quoted(path.name)} is a directory: expected a file. Name its files, such as "
+                f"{quoted(path.name + '/*.csv')}."
+            )
+        if not stat.S_ISREG(mode):
+            raise DataError(f"{quoted(path.name)} is no ordinary file. Write the rows to a CSV or Parquet file first.")
+        with path.open("rb") as file:
+            begin = file.read(16)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {quoted(path)}.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no path"
+        raise DataError(f"{quoted(path.name)} cannot be read: {reason}.") from None
+    packed = begin.startswith(GZIP)
+    return _unpacked_begin(path) if packed else begin, packed
+
+
+def _unpacked_begin(path: Path) -> bytes:
+    try:
+        with open_bytes(path, packed=True) as file:
+            return file.read(16)
+    except (EOFError, OSError, ValueError, zlib.error):
+        return b""
+
+
+def _top_level(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """The names of the columns: the children of the root, without what is nested in them."""
+    names: list[str] = []
+    skip = 0
+    for name, children in schema[1:]:
+        if skip:
+            skip += (children or 0) - 1
+            continue
+        names.append(name)
+        skip = children or 0
+    return names
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

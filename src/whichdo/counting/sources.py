@@ -1,0 +1,217 @@
+"""Where rows come from: what a source is, and its columns, chunk by chunk.
+
+A source is one or more *parts*: a table in memory, or files.  A part knows the names of its columns and hands over the
+columns that are asked for in chunks, each column a numpy array, an Arrow array or a list.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from whichdo.errors import DataError, UsageError, quoted
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CHUNK", "Part", "opened"]
+
+CHUNK = 1 << 17  # rows at a time: the packed columns of a 100-node problem then fit a cache, 2 MB
+
+SOURCES = (
+    "a dict of arrays, a pandas, Polars or PyArrow frame, a path to a CSV or Parquet file (or a list or glob of them), "
+    "or a Tally"
+)
+
+
+class Part(Protocol):
+    """One table."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the file, if it is one."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns as a reader would match them, in order."""
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, if it is known before reading."""
+
+    def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
+        """The columns at the positions ``wanted``, ``size`` rows at a time at most."""
+
+    def where(self, row: int, column: str | None = None, text: str | None = None) -> str:
+        """Where row ``row`` (from 0) is, as a reader counts: from 1.  ``column`` and ``text`` are what stands there."""
+
+
+@contextmanager
+def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Sequence[Part]]:
+    """The parts of a source, whatever kind it is; files are closed at the end.  ``known`` names are looked for."""
+    if isinstance(data, (str, os.PathLike)) or _is_paths(data):
+        from whichdo.counting.files import Files
+
+        with Files([data] if isinstance(data, (str, os.PathLike)) else data, known) as files:  # type: ignore[arg-type]
+            yield files.parts
+    elif isinstance(data, Mapping):
+        yield [DictPart(data)]
+    else:
+        yield [_frame(data)]
+
+
+def plain_name(name: object) -> str:
+    """The name of a column as it is compared: text, in NFC, as the graph keeps its names."""
+    return unicodedata.normalize("NFC", str(name))
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """No name may stand twice; nameless columns are nobody's."""
+    twice = [name for name, count in Counter(names).items() if count > 1 and name]
+    if twice:
+        what = "the column" if len(twice) == 1 else "the columns"
+        raise DataError(
+            f"{where} has {what} {listed(map(quoted, twice))} more than once. Which one counts? Rename or remove one."
+        )
+
+
+def _is_paths(data: object) -> bool:
+    return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(d, (str, os.PathLike)) for d in data)
+
+
+class DictPart:
+    """A dict of columns: arrays, series or lists of equal length."""
+
+    name = None
+
+    def __init__(self, data: Mapping[Any, Any]) -> None:
+        self.columns = [plain_name(name) for name in data]
+        check_names(self.columns, "The data")
+        self._data = [_column(value, name) for name, value in zip(self.columns, data.values(), strict=True)]
+        lengths = {name: len(column) for name, column in zip(self.columns, self._data, strict=True)}
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"The columns are of unequal length: {_unequal(lengths)}. Every row needs a value in each.")
+        self.rows = next(iter(lengths.values()), 0)
+
+    def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
+        """Slices, without a copy where the column is an array."""
+        for first in range(0, self.rows, size):
+            yield [self._data[j][first : first + size] for j in wanted]
+
+    def where(self, row: int, column: str | None = None, text: str | None = None) -> str:  # noqa: ARG002
+        """The number of the row."""
+        return f"Row {row + 1:,}"
+
+
+class FramePart:
+    """A frame of any library that narwhals knows."""
+
+    name = None
+
+    def __init__(self, frame: Any, *, lazy: bool) -> None:
+        self._frame, self._lazy = frame, lazy
+        self._names = frame.collect_schema().names()
+        self.columns = [plain_name(name) for name in self._names]
+        check_names(self.columns, "The frame")
+        self.rows: int | None = None if lazy else len(frame)
+
+    def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
+        """Slices as Arrow arrays."""
+        frame = self._frame.select([self._names[j] for j in wanted])
+        frame = frame.collect() if self._lazy else frame
+        series = [frame[self._names[j]] for j in wanted]
+        for first in range(0, len(frame), size):
+            yield [_arrow(column[first : first + size]) for column in series]
+
+    def where(self, row: int, column: str | None = None, text: str | None = None) -> str:  # noqa: ARG002
+        """The number of the row."""
+        return f"Row {row + 1:,}"
+
+
+def _frame(data: object) -> FramePart:
+    import narwhals.stable.v2 as nw
+
+    _check_repeats(data)
+    try:
+        frame = nw.from_native(data)  # type: ignore[call-overload]
+    except TypeError:
+        raise UsageError(f"A thing of type {type(data).__name__} cannot be counted. Give {SOURCES}.") from None
+    return FramePart(frame, lazy=isinstance(frame, nw.LazyFrame))
+
+
+def _check_repeats(data: Any) -> None:
+    """Frames whose names repeat are refused by narwhals in its own words, so they are looked at before."""
+    library = type(data).__module__.split(".")[0]
+    if library == "pandas" and hasattr(data, "columns"):
+        check_names([plain_name(name) for name in data.columns], "The frame")
+    elif library == "pyarrow" and hasattr(data, "column_names"):
+        check_names([plain_name(name) for name in data.column_names], "The frame")
+
+
+def _arrow(series: Any) -> Any:
+    """A series as an Arrow array, or as a list where it holds what Arrow has no type for."""
+    import pyarrow as pa
+
+    try:
+        return series.to_arrow()
+    except (pa.ArrowException, TypeError, OverflowError):
+        return series.to_list()
+
+
+def _column(value: Any, name: str) -> Any:
+    """A column that can be cut into slices: an array, an Arrow array, or a list."""
+    if np.ma.isMaskedArray(value):
+        return value.tolist()
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1:
+            raise DataError(f"Column {quoted(name)} is an array of {value.ndim} dimensions; a column has one.")
+        return value
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        raise DataError(
+            f"Column {quoted(name)} is a {type(value).__name__}, {quoted(value)}; a column is an array or a list."
+        )
+    if isinstance(value, (list, tuple)):
+        return _from_list(value)
+    return _from_series(value, name)
+
+
+def _from_series(value: Any, name: str) -> Any:
+    import narwhals.stable.v2 as nw
+
+    try:
+        return _arrow(nw.from_native(value, series_only=True))
+    except TypeError:
+        pass
+    if hasattr(value, "__array__"):
+        return _column(np.asarray(value), name)
+    return _from_list(list(value))
+
+
+def _from_list(values: Sequence[Any]) -> Any:
+    """A list as an array where all its values are of one plain kind; numpy would turn mixed ones into texts."""
+    kinds = set(map(type, values))
+    try:
+        if kinds and (kinds <= {int, bool} or kinds <= {float, int}):
+            array = np.array(values)
+            return array if array.dtype.kind in "biuf" and array.ndim == 1 else list(values)
+        if kinds and kinds <= {str, type(None)}:
+            import pyarrow as pa
+
+            return pa.array(values, pa.string())
+    except (ValueError, OverflowError):  # texts that are no UTF-8, numbers that are too large
+        pass
+    return list(values)
+
+
+def _unequal(lengths: Mapping[str, int]) -> str:
+    most = Counter(lengths.values()).most_common(1)[0][0]
+    usual = next(name for name, length in lengths.items() if length == most)
+    others = [f"{name} {length:,}" for name, length in lengths.items() if length != most]
+    return f"{usual} has {most:,} rows, {listed(others)}"

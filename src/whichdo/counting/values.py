@@ -1,0 +1,364 @@
+"""Which declared value a raw value is.
+
+A raw value stands for a declared one if it is that value; if it is a text that is the declared number in JSON's grammar
+("2" and "2.0" for 2, but not "02", " 2" or "2_0"); if it is a number whose text is declared; and for a node of values 0
+and 1 also true and false, as booleans or as texts in any case.  Everything else is a fault: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from whichdo.problem import Problem, Value
+
+__all__ = ["BAD", "MISSING", "ArmBook", "Codebook", "Decoded", "DomainBook", "WeightBook", "decode", "text_at"]
+
+MISSING, BAD = -1, -2
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+LONGEST_NUMBER = 40
+MOST = 2**63 - 1
+
+Array = np.ndarray[Any, np.dtype[Any]]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Codebook:
+    """The codes of one column."""
+
+    dtype: type[np.generic] = np.int64
+
+    def code(self, value: object) -> int:
+        """The code of one raw value, or `MISSING`, or `BAD`."""
+        if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+            return MISSING
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, bool):
+            return self.boolean(value)
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, (int, float, Decimal)):
+            if isinstance(value, int) or math.isfinite(value):
+                return self.number(value)
+            return MISSING if math.isnan(value) else BAD
+        return self.text(str(value)) if isinstance(value, (date, time)) else BAD
+
+    def text(self, value: str) -> int:  # noqa: ARG002
+        """The code of a text."""
+        return BAD
+
+    def number(self, value: float | Decimal) -> int:  # noqa: ARG002
+        """The code of a finite number."""
+        return BAD
+
+    def boolean(self, value: bool) -> int:  # noqa: ARG002, FBT001
+        """The code of true or false."""
+        return BAD
+
+    def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
+        """The codes of an array of numbers, none of them NaN, and which are bad."""
+        distinct, where = np.unique(values, return_inverse=True)
+        codes = np.array([self.code(value) for value in distinct.tolist()], np.int64)[where.ravel()]
+        return _split(codes, self.dtype)
+
+    def allowed(self) -> str:
+        """The allowed values, for a message."""
+        raise NotImplementedError
+
+
+class DomainBook(Codebook):
+    """The codes of a node: the positions of its declared values."""
+
+    def __init__(self, domain: Sequence[Value]) -> None:
+        self._domain = tuple(domain)
+        self._texts = {unicodedata.normalize("NFC", v): j for j, v in enumerate(domain) if isinstance(v, str)}
+        self._declared = {v: j for j, v in enumerate(domain) if not isinstance(v, str)}
+        # A number is also the declared text that it is written as.
+        spelled = {n: j for text, j in self._texts.items() if (n := _parse(text)) is not None and str(n) == text}
+        self._numbers: dict[Any, int] = {**spelled, **self._declared}
+        self.dtype = np.uint8
+
+    def text(self, value: str) -> int:
+        """A declared text, or a declared number as text, or true and false for 1 and 0."""
+        if value in self._texts:
+            return self._texts[value]
+        number = _parse(value)
+        if number is not None:
+            return self._declared.get(number, BAD)
+        if set(self._declared) == {0, 1} and value.lower() in {"true", "false"}:
+            return self._declared[int(value.lower() == "true")]
+        return self._texts.get(unicodedata.normalize("NFC", value), BAD) if not value.isascii() else BAD
+
+    def number(self, value: float | Decimal) -> int:
+        """A declared number, or one whose text is declared."""
+        return self._numbers.get(value, BAD)
+
+    def boolean(self, value: bool) -> int:  # noqa: FBT001
+        """1 and 0 where these are numbers of the domain, or a declared text such as "True"."""
+        if int(value) in self._declared:
+            return self._declared[int(value)]
+        return next((code for text, code in self._texts.items() if text.lower() == str(value).lower()), BAD)
+
+    def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
+        """As above, without a Python step for each value."""
+        if values.dtype.kind in "iu" and self._counts_up:
+            unsigned = values.view(f"u{values.dtype.itemsize}")
+            limit = min(len(self._domain), 1 << (8 * values.dtype.itemsize - (values.dtype.kind == "i")))
+            if not len(values) or int(unsigned.max()) < limit:
+                return unsigned.astype(np.uint8, copy=False), None
+        if values.dtype.kind == "f" and self._counts_up:
+            with np.errstate(invalid="ignore"):
+                small = values.astype(np.uint8)
+            if not len(values) or (int(small.max()) < len(self._domain) and bool((small == values).all())):
+                return small, None
+        table, codes = self._table(values.dtype)
+        if not len(table):
+            return np.zeros(len(values), np.uint8), np.ones(len(values), np.bool_)
+        place = np.minimum(np.searchsorted(table, values), len(table) - 1)
+        bad = table[place] != values
+        return codes[place], bad if bad.any() else None
+
+    def allowed(self) -> str:
+        """The declared values."""
+        return _choices(list(map(str, self._domain)))
+
+    @cached_property
+    def _counts_up(self) -> bool:
+        return self._domain == tuple(range(len(self._domain)))
+
+    def _table(self, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+        """The numbers of the domain that ``dtype`` holds, in order, and their codes."""
+        found = {}
+        for number, code in self._numbers.items():
+            try:
+                with np.errstate(over="ignore"):
+                    held = dtype.type(number).item()
+            except OverflowError:
+                continue
+            # A float32 column holds 0.1 as its own nearest number.
+            if held == number or (dtype.kind == "f" and isinstance(number, float) and math.isfinite(held)):
+                found[held] = code
+        ordered = sorted(found)
+        return np.array(ordered, dtype), np.array([found[number] for number in ordered], np.uint8)
+
+
+class ArmBook(Codebook):
+    """The codes of a column that says what was done: positions of arms; nothing said means ``do()``."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._arms = [str(arm) for arm in problem.arms]
+        self._places = {_squeezed(text): j for j, text in enumerate(self._arms)}
+
+    def code(self, value: object) -> int:
+        """Nothing said is a look."""
+        found = super().code(value)
+        return 0 if found == MISSING else found
+
+    def text(self, value: str) -> int:
+        """An arm as it is written, whatever its blanks."""
+        return self._places.get(_squeezed(value), BAD) if value.strip() else 0
+
+    def allowed(self) -> str:
+        """The arms."""
+        return _choices(self._arms)
+
+
+class WeightBook(Codebook):
+    """How often a row counts: whole numbers from 0."""
+
+    def text(self, value: str) -> int:
+        """A whole number as text."""
+        number = _parse(value)
+        return BAD if number is None else self.number(number)
+
+    def number(self, value: float | Decimal) -> int:
+        """A whole number from 0."""
+        return int(value) if 0 <= value <= MOST and value == int(value) else BAD
+
+    def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
+        """As above, without a Python step for each value."""
+        if values.dtype == np.float16:
+            values = values.astype(np.float32)
+        with np.errstate(invalid="ignore"):
+            bad = values < 0
+            bad |= values > MOST if values.dtype.kind == "u" else values >= 2.0**63
+            if values.dtype.kind == "f":
+                bad |= values != np.floor(values)
+            weights = np.where(bad, 0, values).astype(np.int64)
+        return weights, bad if bad.any() else None
+
+    def allowed(self) -> str:
+        """In words."""
+        return "whole numbers from 0"
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Codes, with the rows that are missing and the rows that are faults; None where there are none."""
+
+    codes: Array
+    missing: BoolArray | None = None
+    bad: BoolArray | None = None
+
+
+def decode(book: Codebook, column: Any) -> Decoded:
+    """The codes of a column: a numpy array, an Arrow array, or a list of anything."""
+    if isinstance(column, np.ndarray):
+        return _decode_numpy(book, column)
+    if hasattr(column, "null_count"):
+        return _decode_arrow(book, column)
+    return _coded(book, np.array([book.code(value) for value in column], np.int64))
+
+
+def text_at(column: Any, place: int) -> str:
+    """What stands in a column, for a message."""
+    value = column[place]
+    value = value.as_py() if hasattr(value, "as_py") else value
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - whatever a stranger's object does when printed
+        return f"a {type(value).__name__}"
+
+
+def _decode_numpy(book: Codebook, column: Array) -> Decoded:
+    kind = column.dtype.kind
+    if not column.dtype.isnative:
+        column = column.astype(column.dtype.newbyteorder("="))
+    if kind == "b":
+        bits = column.view(np.uint8)
+        if book.dtype is np.uint8 and book.code(False) == 0 and book.code(True) == 1:
+            return Decoded(bits)
+        return _looked_up(book, [False, True], bits)
+    if kind in "iu":
+        return Decoded(*_in_order(book.numbers(column)))
+    if kind == "f":
+        missing = np.isnan(column)
+        if not missing.any():
+            return Decoded(*_in_order(book.numbers(column)))
+        codes, bad = book.numbers(np.where(missing, column.dtype.type(0), column))
+        return _nothing_said(book, codes, missing, bad)
+    return decode(book, (column.astype(str) if kind in "mM" else column).tolist())
+
+
+def _decode_arrow(book: Codebook, column: Any) -> Decoded:
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _decode_dictionary(book, column)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        missing = None
+        if column.null_count:
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+            column = column.fill_null(False if pa.types.is_boolean(kind) else 0)
+        found = _decode_numpy(book, column.to_numpy(zero_copy_only=False))
+        return (
+            found if missing is None else _nothing_said(book, found.codes, _either(missing, found.missing), found.bad)
+        )
+    if pa.types.is_string(kind) and not column.null_count:
+        quick = _single_letters(book, column)
+        if quick is not None:
+            return quick
+    try:
+        return _decode_dictionary(book, column.dictionary_encode())
+    except (pa.ArrowException, NotImplementedError):  # lists, structs and the like
+        return decode(book, column.to_pylist())
+
+
+def _decode_dictionary(book: Codebook, column: Any) -> Decoded:
+    places = column.indices
+    missing = None
+    if places.null_count:
+        missing = places.is_null().to_numpy(zero_copy_only=False)
+        places = places.fill_null(0)
+    values = column.dictionary.to_pylist() or [None]
+    found = _looked_up(book, values, places.to_numpy(zero_copy_only=False))
+    return found if missing is None else _nothing_said(book, found.codes, _either(missing, found.missing), found.bad)
+
+
+def _single_letters(book: Codebook, column: Any) -> Decoded | None:
+    """A column of texts of one byte, such as 0 and 1 from a CSV file; None if it is no such column."""
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    if data is None or not len(column) or ends[-1] - ends[0] != len(column) or not np.all(np.diff(ends) == 1):
+        return None
+    letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
+    if int(letters.max()) > 127:
+        return None
+    return _looked_up(book, [chr(letter) for letter in range(128)], letters)
+
+
+def _looked_up(book: Codebook, values: Iterable[object], places: Array) -> Decoded:
+    """Codes of a column given as places in a list of values."""
+    return _coded(book, np.array([book.code(value) for value in values], np.int64), places)
+
+
+def _coded(book: Codebook, codes: IntArray, places: Array | None = None) -> Decoded:
+    """Codes with `MISSING` and `BAD` among them; ``places`` says which stands where."""
+    clean = np.maximum(codes, 0).astype(book.dtype)
+    if places is None:
+        missing, bad = codes == MISSING, codes == BAD
+    else:
+        clean, missing, bad = clean[places], (codes == MISSING), (codes == BAD)
+        missing = missing[places] if missing.any() else missing
+        bad = bad[places] if bad.any() else bad
+    return Decoded(clean, missing if missing.any() else None, bad if bad.any() else None)
+
+
+def _split(codes: IntArray, dtype: type[np.generic]) -> tuple[Array, BoolArray | None]:
+    bad = codes < 0
+    return np.maximum(codes, 0).astype(dtype), bad if bad.any() else None
+
+
+def _in_order(found: tuple[Array, BoolArray | None]) -> tuple[Array, None, BoolArray | None]:
+    return found[0], None, found[1]
+
+
+def _nothing_said(book: Codebook, codes: Array, missing: BoolArray, bad: BoolArray | None) -> Decoded:
+    """What stands in place of a missing value was no value: it is not bad, and for an arm it says to look."""
+    if bad is not None:
+        bad = bad & ~missing
+        bad = bad if bad.any() else None
+    if book.code(None) == MISSING:
+        return Decoded(codes, missing, bad)
+    return Decoded(np.where(missing, book.code(None), codes), None, bad)
+
+
+def _either(first: BoolArray, second: BoolArray | None) -> BoolArray:
+    return first if second is None else first | second
+
+
+def _parse(text: str) -> int | float | None:
+    """A number in JSON's grammar, whole if it is whole; None for any other text."""
+    if len(text) > LONGEST_NUMBER or not NUMBER.fullmatch(text):
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def _choices(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def _squeezed(text: str) -> str:
+    return unicodedata.normalize("NFC", text).replace(" ", "")

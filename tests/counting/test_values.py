@@ -1,0 +1,183 @@
+"""Which declared value a raw value is: strict, the same for every kind of column."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whichdo.counting.values import BAD, MISSING, ArmBook, DomainBook, WeightBook, decode, text_at
+from whichdo.problem import Problem
+
+BINARY = DomainBook((0, 1))
+LEVELS = DomainBook((0, 0.5, 2, 10**12))
+WORDS = DomainBook(("1", "two", "0.5", "caf\u00e9", "01"))
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        *((0, 0), (1, 1), (True, 1), (False, 0), (0.0, 0), (1.0, 1), (-0.0, 0), (Decimal("1.0"), 1)),
+        *(("0", 0), ("1", 1), ("1.0", 1), ("0.0", 0), ("1e0", 1), ("true", 1), ("FALSE", 0), ("True", 1)),
+        *((np.int64(1), 1), (np.bool_(True), 1), (np.float32(0), 0), (None, MISSING), (float("nan"), MISSING)),
+        *((2, BAD), (-1, BAD), (0.5, BAD), (float("inf"), BAD), (b"1", BAD), ([1], BAD), (1j, BAD), ("", BAD)),
+        *(("01", BAD), (" 1", BAD), ("1 ", BAD), ("+1", BAD), ("1_0", BAD), ("\uff11", BAD), ("1.", BAD), (".0", BAD)),
+        *(("NA", BAD), ("nan", BAD), ("yes", BAD), ("t", BAD), ("1e400", BAD), ("-0", 0), ("1" * 5000, BAD)),
+        (date(2024, 1, 1), BAD),
+    ],
+)
+def test_binary(value: object, code: int) -> None:
+    assert BINARY.code(value) == code
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("0.5", 1),
+        ("5e-1", 1),
+        (0.5, 1),
+        ("2", 2),
+        ("2.0", 2),
+        (2.0, 2),
+        (10**12, 3),
+        ("1e12", 3),
+        ("true", BAD),
+        (1, BAD),
+    ],
+)
+def test_numbers(value: object, code: int) -> None:
+    assert LEVELS.code(value) == code
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        *(("1", 0), (1, 0), (1.0, 0), ("1.0", BAD), ("two", 1), ("Two", BAD), (0.5, 2), ("0.50", BAD), ("01", 4)),
+        *(("cafe\u0301", 3), ("caf\u00e9", 3), (True, BAD)),
+    ],
+)
+def test_texts(value: object, code: int) -> None:
+    """A text is compared as it is, but for the way its letters are composed."""
+    assert WORDS.code(value) == code
+
+
+def test_booleans_are_declared_texts_too() -> None:
+    assert DomainBook(("False", "True")).code(True) == 1
+    assert DomainBook(("no", "yes")).code(True) == BAD
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        *((3, 3), ("3", 3), (3.0, 3), ("3.0", 3), ("1e3", 1000), (0, 0), (2**63 - 1, 2**63 - 1), (None, MISSING)),
+        *((-1, BAD), (0.5, BAD), ("-1", BAD), ("x", BAD), (float("inf"), BAD), (2**63, BAD), (True, BAD), ("", BAD)),
+    ],
+)
+def test_weights(value: object, code: int) -> None:
+    assert WeightBook().code(value) == code
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("do()", 0),
+        ("", 0),
+        ("  ", 0),
+        (None, 0),
+        (float("nan"), 0),
+        ("do(X=0)", 1),
+        ("do( X = 1 )", 2),
+        ("X=1", BAD),
+        (1, BAD),
+    ],
+)
+def test_arms(value: object, code: int) -> None:
+    assert ArmBook(Problem("X -> Y", "Y")).code(value) == code
+
+
+def forms(values: list[Any]) -> list[Any]:
+    """The same values as each kind of column that can hold them."""
+    found: list[Any] = [values, np.array(values, object)]
+    kinds = set(map(type, values)) - {type(None)}
+    if len(kinds) < 2:
+        arrow = pa.array(values)
+        found += [arrow, pa.chunked_array([arrow[:1], arrow[1:]]), arrow.slice(0)]
+        found += [pa.concat_arrays([arrow[-1:], arrow])[1:]]
+        if kinds != {bool} and len(values):
+            found.append(arrow.dictionary_encode())
+    if values and None not in values and len(kinds) == 1 and kinds <= {int, float, bool}:
+        array = np.array(values)
+        if array.dtype != object:
+            found += [array, np.repeat(array, 2)[::2], array.astype(array.dtype.newbyteorder(">"))]
+    return found
+
+
+VALUES = st.one_of(
+    st.lists(st.one_of(st.none(), st.integers(-3, 300))),
+    st.lists(st.integers(-3, 2)),
+    st.lists(st.one_of(st.none(), st.booleans())),
+    st.lists(st.one_of(st.none(), st.sampled_from([0.0, 1.0, 0.5, 2.0, float("nan"), -1.0, 1e300]))),
+    st.lists(st.sampled_from([0.0, 1.0, 2.0])),
+    st.lists(st.one_of(st.none(), st.sampled_from(["0", "1", "2", "01", "two", "", "caf\u00e9", "true", "x" * 20]))),
+    st.lists(st.sampled_from(["0", "1", "2"])),
+    st.lists(st.one_of(st.none(), st.sampled_from([Decimal("1.0"), Decimal("0.5"), Decimal("7.0")]))),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from([BINARY, LEVELS, WORDS, WeightBook(), ArmBook(Problem("X -> Y", "Y"))]), VALUES)
+def test_every_kind_of_column_is_decoded_as_its_values_are(book: Any, values: list[Any]) -> None:
+    expected = [book.code(value) for value in values]
+    for column in forms(values):
+        found = decode(book, column)
+        for i, code in enumerate(expected):
+            missing = found.missing is not None and bool(found.missing[i])
+            bad = found.bad is not None and bool(found.bad[i])
+            assert (missing, bad) == (code == MISSING, code == BAD), (column, i)
+            if code >= 0:
+                assert int(found.codes[i]) == code
+        for mask in (found.missing, found.bad):
+            assert mask is None or mask.any()
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("domain", [(0, 1), (1, 2, 3), (0, 1, 2), ("1", "2"), (-1, 1), tuple(range(256)), (0.5, 1)])
+def test_integers_of_any_width(kind: str, domain: tuple[Any, ...]) -> None:
+    limits = np.iinfo(kind)
+    values = np.array([limits.min, limits.max, 0, 1, 2, 3, 127], kind)
+    found = decode(DomainBook(domain), values)
+    expected = [DomainBook(domain).code(int(value)) for value in values]
+    for i, code in enumerate(expected):
+        assert (found.bad is not None and bool(found.bad[i])) == (code == BAD)
+        assert code == BAD or int(found.codes[i]) == code
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_floats_of_any_width(kind: str) -> None:
+    found = decode(DomainBook((0, 0.1, 10**30)), np.array([0.1, 0, np.nan, 1, np.inf], kind))
+    assert found.codes[:2].tolist() == [1, 0]
+    assert found.missing is not None
+    assert found.missing.tolist() == [False, False, True, False, False]
+    assert found.bad is not None
+    assert found.bad.tolist() == [False, False, False, True, True]
+
+
+def test_an_integer_that_no_float_holds_is_not_met_by_its_neighbour() -> None:
+    found = decode(DomainBook((2**53 + 1,)), np.array([2.0**53]))
+    assert found.bad is not None
+
+
+def test_what_stands_in_a_column_can_be_shown() -> None:
+    class Rude:
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    assert text_at([Rude()], 0) == "a Rude"
+    assert text_at(pa.array(["x"]), 0) == "x"
+    assert text_at(np.array([2.5]), 0) == "2.5"
