@@ -13,44 +13,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.graph.components import with_parents
-from whichdo.graph.identify import Route, verdicts
+from whichdo.counting.scopes import Reading, judged, together
+from whichdo.graph.identify import Route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from whichdo.counting.scopes import Scope
     from whichdo.problem import Problem
 
 __all__ = ["c_sizes", "hardness", "rarity_scopes"]
 
 
-def rarity_scopes(problem: Problem) -> list[tuple[str, ...] | None]:
+def rarity_scopes(problem: Problem) -> list[Scope | None]:
     """For each intervenable node the nodes whose joint cells decide its q; None where looking settles nothing.
 
-    The node with Pa^c, the paper's reading: the graph is cut to the reward's ancestors only for a node that fails
-    Assumption 3.  In a graph without any hidden confounder only parents on back-door paths count (the footnote).  A
-    node that such a cut shows to be no cause of the reward has an empty scope: nothing about it is rare.
+    The paper's reading (`Reading.PAPER`).  An empty scope means that nothing about the node is rare.
     """
-    judged = verdicts(problem.graph, problem.reward, problem.intervene, restrict=False)
-    confounded = bool(problem.graph.bidirected)
-    scopes: list[tuple[str, ...] | None] = []
-    for name, verdict in judged.items():
-        if verdict.route is Route.TRY:
-            scopes.append(None)
-        elif verdict.route is Route.SAME:
-            scopes.append(())
-        else:
-            given = with_parents(verdict.within, verdict.component) if confounded else (name, *verdict.given)
-            scopes.append(tuple(sorted(given, key=problem.graph.index)))
-    return scopes
+    return [
+        None if verdict.route is Route.TRY else together(problem, verdict, Reading.PAPER)
+        for verdict in judged(problem, Reading.PAPER).values()
+    ]
 
 
 def c_sizes(problem: Problem) -> NDArray[np.int64]:
     """k: the size of each intervenable node's c-component in the graph that `rarity_scopes` counts it in."""
-    judged = verdicts(problem.graph, problem.reward, problem.intervene, restrict=False)
-    return np.array([len(verdict.component) for verdict in judged.values()], dtype=np.int64)
+    return np.array([len(verdict.component) for verdict in judged(problem, Reading.PAPER).values()], dtype=np.int64)
 
 
 def hardness(q: ArrayLike, k: ArrayLike) -> int:

@@ -1,0 +1,319 @@
+"""Ranking: the table of every arm, with interval, method and reason.
+
+Estimates are on the reward's own scale.  An interval is the estimate plus or minus z times the root of the variance
+plus the squared shift, and wider still where rows were never seen: add-one smoothing moves rarely seen rows towards the
+middle, and an interval that did not widen by as much as the estimate moved would miss the truth there
+(`docs/decisions/0006-intervals.md`).  Intervals are cut to the range of the reward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.errors import UsageError
+from whichdo.estimate.interventional import Estimator, Looked, estimator
+from whichdo.estimate.rarity import hardness
+from whichdo.estimate.reasons import reason, weakest
+from whichdo.graph.identify import Route, listed
+from whichdo.problem import Arm, Goal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from whichdo.evidence import Tally
+    from whichdo.problem import Problem
+
+__all__ = ["ArmRank", "Ranking", "rank", "ranking"]
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+DRAWS = 10_000
+DRAW_SEED = 20_220_611
+
+
+@dataclass(frozen=True)
+class ArmRank:
+    """One row of the table.  What is not known is NaN or None; the interval of an unknown arm is the whole range."""
+
+    arm: Arm
+    estimate: float
+    low: float
+    high: float
+    identified: bool
+    """Whether looking can settle this arm at all."""
+    method: str
+    """look, same, adjustment, component, direct, a sum of two of these ("adjustment + direct"), or none."""
+    effective_n: float
+    """How many direct pulls the evidence is worth."""
+    direct: int
+    """How many direct pulls there were."""
+    conditional: float
+    """The naive mean of the reward among rows that happen to have the value: what confounding makes of it."""
+    weakest_cell: str | None
+    weakest_count: int | None
+    must_try: bool
+    """Whether the arm has to be tried: looking cannot settle it, or never saw one of its cells."""
+    reason: str
+
+
+class Ranking(Mapping[Arm, ArmRank]):
+    """Every arm of a problem with what the data say about it; best first when iterated by `ordered`."""
+
+    def __init__(
+        self, problem: Problem, rows: list[ArmRank], looked: Looked, errors: FloatArray, notes: tuple[str, ...]
+    ) -> None:
+        self.problem = problem
+        self.looks = int(looked.looks)
+        self.notes = notes
+        self._rows = {row.arm: row for row in rows}
+        self._looked = looked
+        self._errors = errors
+
+    def __getitem__(self, arm: Arm) -> ArmRank:
+        if arm not in self._rows:
+            self.problem.index(arm)  # says which arms there are
+        return self._rows[arm]
+
+    def __iter__(self) -> Iterator[Arm]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def ordered(self) -> tuple[ArmRank, ...]:
+        """The rows, best estimate first; what has no estimate comes last."""
+        sign = 1 if self.problem.goal is Goal.MINIMIZE else -1
+        return tuple(sorted(self._rows.values(), key=lambda row: (np.isnan(row.estimate), sign * row.estimate)))
+
+    @property
+    def best(self) -> ArmRank:
+        """The row of the best estimate."""
+        return self.ordered[0]
+
+    @cached_property
+    def probability_best(self) -> float:
+        """How likely the best estimate is the best of all estimated arms; approximate.
+
+        10,000 draws of independent normals with the estimates and their errors, by a fixed seed.  Arms that share
+        do()'s evidence share its draw.
+        """
+        shares = estimator(self.problem).sources.copy()
+        for position, arm in enumerate(self._rows):
+            if self._rows[arm].direct:  # an arm with pulls of its own has evidence of its own
+                shares[position] = len(shares) + position
+        means = np.array([row.estimate for row in self._rows.values()])
+        known = np.flatnonzero(~np.isnan(means))
+        known = known[np.unique(shares[known], return_index=True)[1]]
+        sign = -1.0 if self.problem.goal is Goal.MINIMIZE else 1.0
+        draws = np.random.default_rng(DRAW_SEED).normal(means[known], self._errors[known], (DRAWS, len(known)))
+        winner = np.argmax(sign * draws, axis=1)
+        best = self.problem.index(self.best.arm)
+        return float(np.mean(shares[known[winner]] == shares[best]))
+
+    @cached_property
+    def rarity(self) -> dict[str, float]:
+        """The share of looks in each intervenable node's rarest cell; 0 where looking settles nothing."""
+        shares = self._looked.rarest / max(self._looked.looks, 1.0)
+        return dict(zip(self.problem.intervene, shares.tolist(), strict=True))
+
+    @cached_property
+    def hardness(self) -> int:
+        """The paper's m, from these looks: looking serves all nodes but the m rarest."""
+        return hardness(list(self.rarity.values()), _component_sizes(self.problem))
+
+    @cached_property
+    def rare(self) -> tuple[str, ...]:
+        """The paper's set Q, from these looks: the nodes that looking serves worse than trying would."""
+        q = np.array(list(self.rarity.values()))
+        poor = q ** _component_sizes(self.problem) < 1 / self.hardness
+        return tuple(name for name, rare in zip(self.problem.intervene, poor, strict=True) if rare)
+
+    @cached_property
+    def summary(self) -> tuple[str, ...]:
+        """The answer in a few sentences."""
+        best, reward = self.best, self.problem.reward
+        lines = [f"Best: {best.arm}, mean {reward} {best.estimate:.3f} ({best.low:.3f} to {best.high:.3f})."]
+        lines.append(
+            f"The best of the estimated arms with probability {self.probability_best:.0%} "
+            f"(approximate: {DRAWS:,} draws of independent normals)."
+        )
+        naive = self._naive_best
+        if naive is not None and naive.arm != best.arm:
+            lines.append(
+                f"Comparing those who happen to have each value would have named {naive.arm} "
+                f"({naive.conditional:.3f} where doing it gives {naive.estimate:.3f})."
+            )
+        if self.rare:
+            lines.append(f"Hardness m = {self.hardness}; arms that the paper's rule would try: on {listed(self.rare)}.")
+        return tuple(lines)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader must know before trusting the table."""
+        untried = [str(row.arm) for row in self._rows.values() if row.must_try and np.isnan(row.estimate)]
+        unseen = [str(row.arm) for row in self._rows.values() if row.must_try and not np.isnan(row.estimate)]
+        found = list(self.notes)
+        if untried:
+            found.append(f"Not estimated, to be tried: {listed(untried)}.")
+        if unseen:
+            found.append(f"A cell was never seen, so the estimate leans on smoothing; to be tried: {listed(unseen)}.")
+        return tuple(found)
+
+    @cached_property
+    def _naive_best(self) -> ArmRank | None:
+        sign = 1 if self.problem.goal is Goal.MINIMIZE else -1
+        known = [row for row in self._rows.values() if not np.isnan(row.conditional) and not np.isnan(row.estimate)]
+        return min(known, key=lambda row: sign * row.conditional, default=None)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The table by columns, arms as text, in the problem's order."""
+        columns = [field.name for field in fields(ArmRank)]
+        return {
+            name: [str(row.arm) if name == "arm" else getattr(row, name) for row in self._rows.values()]
+            for name in columns
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
+        import narwhals as nw
+
+        for name in (backend,) if backend else ("pandas", "polars", "pyarrow"):
+            try:
+                return nw.from_dict(self.to_dict(), backend=name).to_native()  # type: ignore[arg-type]
+            except ModuleNotFoundError:
+                continue
+        wanted = backend or "pandas, polars or pyarrow"
+        raise UsageError(f"A frame needs {wanted}, which is not installed. to_dict() gives the same columns.")
+
+    def __repr__(self) -> str:
+        best = self.best
+        return f"<Ranking of {len(self)} arms from {self.looks:,} looks: best {best.arm}, {best.estimate:.3f}>"
+
+
+def rank(
+    problem: Problem,
+    data: object,
+    *,
+    confidence: float = 0.95,
+    counts: str | None = None,
+    arm: str | None = None,
+    missing: str = "error",
+    smoothing: float = 1.0,
+    threshold: float = 0.0,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Ranking:
+    """Rank every arm by what the data alone settle.
+
+    ``data``: a frame, a dict of columns, a path (or glob) to CSV or Parquet, or a `Tally` of looks.  ``counts`` names a
+    column by which each row counts; ``arm`` a column that says what was done in each row (empty: nothing).
+    ``missing="drop"`` leaves rows with missing values out.
+    """
+    from whichdo.counting import count_with_notes
+
+    tally, told = count_with_notes(problem, data, counts=counts, arm=arm, missing=missing, progress=progress)
+    return ranking(tally, confidence=confidence, smoothing=smoothing, threshold=threshold, notes=told.sentences)
+
+
+def ranking(
+    seen: Tally,
+    *,
+    confidence: float = 0.95,
+    smoothing: float = 1.0,
+    threshold: float = 0.0,
+    notes: tuple[str, ...] = (),
+) -> Ranking:
+    """Rank every arm from a tally: its looks, and direct pulls where it holds any."""
+    if not 0 < confidence < 1:
+        raise UsageError(f"The confidence is {confidence:g}; it must lie between 0 and 1.")
+    problem = seen.problem
+    worth = np.array(list(problem.rewards.values()))
+    model = estimator(problem)
+    looked = model.from_tally(seen, worth, smoothing=smoothing, threshold=threshold)
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    evidence = _Evidence(looked, seen, worth, z)
+    unknown = np.isnan(evidence.means)
+    low = np.where(unknown, worth.min(), np.clip(evidence.means - evidence.widths, worth.min(), worth.max()))
+    high = np.where(unknown, worth.max(), np.clip(evidence.means + evidence.widths, worth.min(), worth.max()))
+    rows = []
+    for position, arm in enumerate(problem.arms):
+        cell = weakest(model, seen, arm)
+        rows.append(
+            ArmRank(
+                arm=arm,
+                estimate=float(evidence.means[position]),
+                low=float(low[position]),
+                high=float(high[position]),
+                identified=arm.node is None or problem.verdicts[arm.node].identified,
+                method=_method(model, arm, int(evidence.pulls[position])),
+                effective_n=float(evidence.sizes[position]),
+                direct=int(evidence.pulls[position]),
+                conditional=_conditional(model, seen, arm, worth),
+                weakest_cell=cell[0] if cell else None,
+                weakest_count=cell[1] if cell else None,
+                must_try=arm.node is not None
+                and (arm.node not in model.networks or (cell is not None and cell[1] == 0)),
+                reason=reason(model, arm, cell),
+            )
+        )
+    return Ranking(problem, rows, looked, evidence.widths / z, notes)
+
+
+class _Evidence:
+    """Looking and direct pulls together: each arm's mean is weighted by how well either knows it."""
+
+    def __init__(self, looked: Looked, seen: Tally, worth: FloatArray, z: float) -> None:
+        self.pulls = seen.pulls.copy()
+        self.pulls[0] = 0  # pulls of do() are the looks themselves
+        smooth = seen.counts + 1.0
+        share = smooth / smooth.sum(axis=1, keepdims=True)
+        mean = share @ worth
+        spread = share @ worth**2 - mean**2
+        direct = np.where(self.pulls > 0, z**2 * spread / (smooth.sum(axis=1) + 1), np.inf)
+        looking = np.where(np.isnan(looked.means), np.inf, looked.errors(z) ** 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.where(np.isinf(looking), 0.0, np.where(np.isinf(direct), 1.0, direct / (direct + looking)))
+            self.means = np.where(
+                np.isinf(looking) & np.isinf(direct),
+                np.nan,
+                weight * np.nan_to_num(looked.means) + (1 - weight) * mean,
+            )
+            self.widths = np.sqrt(1 / (1 / looking + 1 / direct))
+        self.sizes = looked.sizes + self.pulls
+
+
+def _component_sizes(problem: Problem) -> FloatArray:
+    return np.array([len(verdict.component) for verdict in problem.verdicts.values()], dtype=np.float64)
+
+
+def _method(model: Estimator, arm: Arm, pulls: int) -> str:
+    parts = []
+    if arm.node is None:
+        parts.append("look")
+    elif arm.node in model.networks:
+        parts.append(str(model.problem.verdicts[arm.node].route))
+    if pulls:
+        parts.append("direct")
+    return " + ".join(parts) or "none"
+
+
+def _conditional(model: Estimator, seen: Tally, arm: Arm, worth: FloatArray) -> float:
+    """E[reward | node = value] as the looks have it; NaN where the two were not counted together or never seen."""
+    problem = model.problem
+    if arm.node is None or problem.verdicts[arm.node].route is Route.SAME:
+        levels: FloatArray = seen.counts[0].astype(np.float64) if arm.node is None else np.zeros(len(worth))
+    else:
+        table = model.table(seen, arm.node)
+        if table is None:
+            return float("nan")
+        scope = model.networks[arm.node].scope
+        pair = table.sum(axis=tuple(j for j, name in enumerate(scope) if name not in (arm.node, problem.reward)))
+        pair = pair if scope.index(arm.node) < scope.index(problem.reward) else pair.T
+        levels = pair[problem.domains[arm.node].index(arm.value)]
+    total = levels.sum()
+    return float(levels @ worth / total) if total > 0 else float("nan")
