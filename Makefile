@@ -8,6 +8,7 @@ BIN    := $(VENV)/bin
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo inspect examples/infection/problem.toml
+	@$(BIN)/whichdo rank examples/infection/problem.toml examples/infection/logs.csv
 
 test: setup
 	$(BIN)/ruff format --check .
@@ -33,7 +34,7 @@ $(VENV)/.demo-ready: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers,plots]'
 	@touch $@ $(VENV)/.demo-ready
 
 clean:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import runpy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from whichdo.estimate.rank import rank
 from whichdo.graph.formats import parse_graph
 from whichdo.problem_file import read_problem
 from whichdo.report.inspection import inspect_file
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_prints_what_its_comments_say() -> None:
+def test_the_example_prints_what_its_comments_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     expected = [line.split("# ", 1)[1].strip() for line in code.splitlines() if line.startswith("print(")]
     printed = io.StringIO()
@@ -39,6 +46,26 @@ def test_the_picture_is_what_the_command_draws(tmp_path: Path) -> None:
     found = inspect_file(ROOT / "examples" / "infection" / "problem.toml")
     found.draw(tmp_path / "infection.svg")
     assert (tmp_path / "infection.svg").read_text() == (ROOT / "docs" / "images" / "infection.svg").read_text()
+
+
+def test_the_logs_are_what_the_population_answers(tmp_path: Path) -> None:
+    script = runpy.run_path(str(ROOT / "examples" / "infection" / "population.py"))
+    script["write_logs"](tmp_path / "logs.csv")
+    assert (tmp_path / "logs.csv").read_bytes() == (ROOT / "examples" / "infection" / "logs.csv").read_bytes()
+
+
+def test_in_the_example_conditioning_names_the_wrong_measure() -> None:
+    """The truth: vaccination; by comparing those who happen to: working from home."""
+    folder = ROOT / "examples" / "infection"
+    problem = read_problem(folder / "problem.toml")
+    network = runpy.run_path(str(folder / "population.py"))["population"]()
+    assert network.graph == problem.graph
+    truth = dict(zip(problem.arms, network.means(problem), strict=True))
+    assert str(min(truth, key=truth.__getitem__)) == "do(vaccination=1)"
+    found = rank(problem, folder / "logs.csv")
+    assert str(found.best.arm) == "do(vaccination=1)"
+    assert str(min(found.values(), key=lambda row: row.conditional).arm) == "do(work from home=1)"
+    assert all(row.low <= truth[row.arm] <= row.high for row in found.values())
 
 
 def test_the_example_of_the_formats_page_is_a_problem(tmp_path: Path) -> None:

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 from whichdo._version import __version__
 
 if TYPE_CHECKING:
+    from whichdo.counting import count
     from whichdo.errors import (
+        DataError,
         GraphError,
         GraphSyntaxError,
         InputError,
         NetworkError,
-        NotIdentifiable,
         ProblemError,
         TooLarge,
         UsageError,
         WhichdoError,
     )
+    from whichdo.estimate.rank import ArmRank, Ranking, rank
     from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Detail, Tally, observe, pull, spread
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.formats import read_graph, write_graph
@@ -45,9 +47,11 @@ __all__ = [
     "ROWS",
     "TABLES",
     "Arm",
+    "ArmRank",
     "Batch",
     "CausalGraph",
     "CausalNetwork",
+    "DataError",
     "Detail",
     "Goal",
     "GraphError",
@@ -55,9 +59,9 @@ __all__ = [
     "InputError",
     "Mechanism",
     "NetworkError",
-    "NotIdentifiable",
     "Problem",
     "ProblemError",
+    "Ranking",
     "Route",
     "Tally",
     "TooLarge",
@@ -68,6 +72,7 @@ __all__ = [
     "__version__",
     "bernoulli",
     "confounding_path",
+    "count",
     "do",
     "draw_svg",
     "gallery",
@@ -75,6 +80,7 @@ __all__ = [
     "observe",
     "project",
     "pull",
+    "rank",
     "read_graph",
     "read_problem",
     "spread",
@@ -83,10 +89,12 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "whichdo.counting": ("count",),
     "whichdo.errors": (
-        "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "NotIdentifiable", "ProblemError", "TooLarge",
+        "DataError", "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "ProblemError", "TooLarge",
         "UsageError", "WhichdoError",
     ),
+    "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),
     "whichdo.graph.admg": ("CausalGraph",),
     "whichdo.graph.formats": ("read_graph", "write_graph"),

@@ -9,6 +9,7 @@ import typer
 
 from whichdo._version import __version__
 from whichdo.cli.inspect import inspect
+from whichdo.cli.rank import rank
 
 __all__ = ["app", "state"]
 
@@ -49,3 +50,4 @@ def options(
 
 
 app.command("inspect")(inspect)
+app.command("rank")(rank)

@@ -12,7 +12,10 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Format", "FormatOption", "console", "print_json"]
+__all__ = ["Format", "FormatOption", "console", "print_json", "say_if_compiling"]
+
+#: Letters of JSON that are indented for people to read.
+PRETTY = 200_000
 
 
 class Format(StrEnum):
@@ -37,7 +40,20 @@ def console() -> Console:
 
 
 def print_json(content: object) -> None:
-    """One JSON document on standard output, in letters that it can carry."""
+    """One JSON document on standard output, in letters that it can carry; a long one all on one line.
+
+    Indenting is done letter by letter in Python: for 200,000 edges it takes seconds, and nobody reads them.
+    """
     escape = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    json.dump(content, sys.stdout, indent=2, ensure_ascii=escape, allow_nan=False)
-    sys.stdout.write("\n")
+    text = json.dumps(content, ensure_ascii=escape, allow_nan=False)
+    if len(text) <= PRETTY:
+        text = json.dumps(content, indent=2, ensure_ascii=escape, allow_nan=False)
+    sys.stdout.write(text + "\n")
+
+
+def say_if_compiling() -> None:
+    """The first command that computes compiles for some seconds; nobody should wonder what it waits for."""
+    from whichdo.kernels.compiling import is_cold
+
+    if is_cold():
+        print("Compiling for this machine; it takes some seconds, the first time only.", file=sys.stderr, flush=True)

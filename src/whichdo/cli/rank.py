@@ -1,0 +1,158 @@
+"""``whichdo rank``: what the logs alone already settle."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import math
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whichdo.cli.output import console, print_json, say_if_compiling
+from whichdo.errors import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from whichdo.estimate.rank import ArmRank, Ranking
+
+__all__ = ["rank"]
+
+
+class TableFormat(StrEnum):
+    """How the ranking is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def rank(
+    problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],
+    logs: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or a glob in quotes.", show_default=False)],
+    *,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
+    arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
+    missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
+    plot: Annotated[Path | None, typer.Option(help="Draw a forest plot into this file (PNG, SVG, PDF).")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 40,
+    format: Annotated[  # noqa: A002 - the option is called --format
+        TableFormat, typer.Option("-f", "--format", help="A table for people, JSON or CSV for programs.")
+    ] = TableFormat.TABLE,
+) -> None:
+    """Estimate every do(X=x) from logs: estimate, interval, how it is known and why, best arm first."""
+    from whichdo.estimate.rank import rank as rank_arms
+    from whichdo.problem_file import read_problem
+
+    asked = read_problem(problem)
+    say_if_compiling()
+    source: Any = logs[0] if len(logs) == 1 else list(logs)
+    with _bar() as progress:
+        found = rank_arms(
+            asked, source, confidence=confidence, counts=counts, arm=arm, missing=missing, progress=progress
+        )
+    if plot is not None:
+        from whichdo.report.forest import forest_plot
+
+        forest_plot(found, plot)
+    if format is TableFormat.JSON:
+        print_json(_as_json(found, confidence))
+    elif format is TableFormat.CSV:
+        _print_csv(found)
+    else:
+        _print(found, top, confidence, plot)
+
+
+def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    out.print(f"{len(found):,} arms, {found.looks:,} looks; {found.problem.goal} {found.problem.reward}", style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("arm", overflow="fold")
+    for title in ("estimate", f"{confidence:.0%} interval", "naive", "worth pulls"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("how it is known", overflow="fold")
+    for row in found.ordered[:top]:
+        cells = [str(row.arm), _number(row.estimate), _interval(row), _naive(row), _pulls(row.effective_n), row.reason]
+        style = "bold" if row is found.best else "yellow" if row.must_try else ""
+        table.add_row(*(Text(cell) for cell in cells), style=style)
+    out.print(table)
+    if len(found) > top:
+        out.print(f"... and {len(found) - top:,} more (--top, or -f json).")
+    for line in found.summary:
+        out.print(line)
+    for line in found.warnings:
+        out.print(f"! {line}", style="yellow")
+    if plot is not None:
+        out.print(f"Drawn into {visible(str(plot))}.")
+
+
+def _number(value: float) -> str:
+    return "?" if math.isnan(value) else f"{value:.3f}"
+
+
+def _interval(row: ArmRank) -> str:
+    return "?" if math.isnan(row.estimate) else f"{row.low:.3f} to {row.high:.3f}"
+
+
+def _naive(row: ArmRank) -> str:
+    return "" if row.arm.is_look or math.isnan(row.conditional) else _number(row.conditional)
+
+
+def _pulls(size: float) -> str:
+    return f"{size:,.0f}"
+
+
+def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:
+    columns = found.to_dict()
+    rows = [{name: _plain(column[j]) for name, column in columns.items()} for j in range(len(found))]
+    return {
+        "reward": found.problem.reward,
+        "goal": str(found.problem.goal),
+        "looks": found.looks,
+        "confidence": confidence,
+        "best": str(found.best.arm),
+        "probability_best_approximate": found.probability_best,
+        "hardness": found.hardness,
+        "rarity": found.rarity,
+        "rare": list(found.rare),
+        "arms": rows,
+        "notes": list(found.notes),
+        "warnings": list(found.warnings),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _print_csv(found: Ranking) -> None:
+    columns = found.to_dict()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if _plain(value) is None else value for value in row])
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Callable[[int, int | None], None] | None]:
+    """A progress bar for long logs, on the error stream of a terminal only; short logs end before it would show."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("counting"), BarColumn(), TextColumn("{task.completed:,} rows"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("counting", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,105 @@
+"""``whichdo rank``: the table, JSON, CSV, the plot, and what bad logs get."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.calling import Call
+from whichdo.world.instances import canonical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A front-door problem and 2,000 rows of logs."""
+    monkeypatch.chdir(tmp_path)
+    rows = canonical("frontdoor").network.sample(2000, seed=1)
+    lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
+    (tmp_path / "logs.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "problem.toml").write_text('graph = "X -> M; M -> Y; X <-> Y"\nreward = "Y"\nintervene = ["X"]\n')
+    return tmp_path
+
+
+@pytest.fixture
+def whichdo(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    return Call(monkeypatch, capsys)
+
+
+def test_the_table_says_what_is_best_and_why(whichdo: Call) -> None:
+    answer = whichdo("rank", "problem.toml", "logs.csv")
+    assert answer.code == 0
+    assert answer.out.startswith("3 arms, 2,000 looks; maximize Y\n")
+    assert "X <-> Y is blocked by M" in answer.out
+    assert "Best: do(X=1)" in answer.out
+    assert "approximate" in answer.out
+
+
+def test_json_holds_every_field_and_no_nan(whichdo: Call, folder: Path) -> None:
+    (folder / "problem.toml").write_text('graph = "X -> M; M -> Y; X -> Y; X <-> Y"\nreward = "Y"\n')
+    answer = whichdo("rank", "problem.toml", "logs.csv", "-f", "json")
+    found = json.loads(answer.out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    arms = {row["arm"]: row for row in found["arms"]}
+    assert arms["do(X=1)"]["estimate"] is None
+    assert arms["do(X=1)"]["must_try"]
+    assert arms["do(M=1)"]["method"] == "adjustment"
+    assert found["looks"] == 2000
+    assert "Not estimated, to be tried: do(X=0) and do(X=1)." in found["warnings"]
+
+
+def test_csv_is_a_table(whichdo: Call) -> None:
+    rows = list(csv.DictReader(io.StringIO(whichdo("rank", "problem.toml", "logs.csv", "-f", "csv").out)))
+    assert [row["arm"] for row in rows] == ["do()", "do(X=0)", "do(X=1)"]
+    assert float(rows[2]["low"]) < 0.65 < float(rows[2]["high"])
+
+
+@pytest.mark.parametrize("name", ["forest.png", "forest.svg", "forest.pdf"])
+def test_a_plot_is_drawn(whichdo: Call, folder: Path, name: str) -> None:
+    pytest.importorskip("matplotlib")
+    assert whichdo("rank", "problem.toml", "logs.csv", "--plot", name).code == 0
+    assert (folder / name).stat().st_size > 5_000
+
+
+def test_a_plot_of_no_known_kind_is_refused(whichdo: Call) -> None:
+    pytest.importorskip("matplotlib")
+    answer = whichdo("rank", "problem.toml", "logs.csv", "--plot", "forest.xyz")
+    assert (answer.code, answer.out) == (3, "")
+    assert "The plot cannot be written to forest.xyz" in answer.err
+
+
+def test_several_files_are_one_log(whichdo: Call, folder: Path) -> None:
+    (folder / "more.csv").write_text((folder / "logs.csv").read_text())
+    assert whichdo("rank", "problem.toml", "logs.csv", "more.csv").out.startswith("3 arms, 4,000 looks")
+    assert whichdo("rank", "problem.toml", "*.csv").out.startswith("3 arms, 4,000 looks")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("problem.toml", "none.csv"), 3, "There is no file"),
+        (("problem.toml", "logs.csv", "--counts", "n"), 3, "n"),
+        (("problem.toml", "logs.csv", "--confidence", "95"), 2, "it must lie between 0 and 1"),
+        (("problem.toml", "logs.csv", "--missing", "ignore"), 2, "ignore"),
+        (("problem.toml",), 2, "logs"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(whichdo: Call, words: tuple[str, ...], code: int, said: str) -> None:
+    answer = whichdo("rank", *words)
+    assert answer.code == code
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_a_value_outside_the_domain_is_shown_with_its_row(whichdo: Call, folder: Path) -> None:
+    lines = (folder / "logs.csv").read_text().splitlines()
+    lines[17] = "2,0,1"
+    (folder / "logs.csv").write_text("\n".join(lines) + "\n")
+    answer = whichdo("rank", "problem.toml", "logs.csv")
+    assert answer.code == 3
+    assert 'Row 17, column X: "2". Allowed: 0, 1. 1 such value in 1 column.' in answer.err
