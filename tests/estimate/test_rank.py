@@ -159,6 +159,21 @@ def test_the_table_is_a_frame_of_any_kind(backend: str) -> None:
     assert len(frame) == 3
 
 
+def test_the_papers_own_way_is_an_option() -> None:
+    """Draws add their noise, p (1 - p) / draws, to the variance; a threshold above all counts leaves uniform rows."""
+    instance = canonical("backdoor")
+    seen = World(instance.network, instance.problem, 3).pull(observe(2000))
+    exact, drawn = ranking(seen)[do(X=1)], ranking(seen, sampled=500)[do(X=1)]
+    assert drawn.estimate != exact.estimate
+    assert drawn.estimate == pytest.approx(exact.estimate, abs=0.12)
+    noise = exact.estimate * (1 - exact.estimate) / 500
+    widths = (exact.high - exact.low) ** 2 + (2 * 1.959964) ** 2 * noise
+    assert (drawn.high - drawn.low) ** 2 == pytest.approx(widths, rel=1e-6)
+    assert ranking(seen, threshold=10_000)[do(X=1)].estimate == pytest.approx(0.5)
+    with pytest.raises(UsageError, match="draw at least once"):
+        ranking(seen, sampled=0)
+
+
 @pytest.mark.parametrize("name", ["backdoor", "frontdoor", "s1_chain", "authors_bug", "two_comp"])
 def test_the_papers_sampling_tends_to_the_exact_sum(name: str) -> None:
     """200,000 draws: standard error .0011, so .006 is five of them."""

@@ -39,6 +39,8 @@ def rank(
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
     missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
+    threshold: Annotated[float, typer.Option(min=0, help="Take rows seen less often as uniform (the paper's t).")] = 0,
+    sampled: Annotated[int | None, typer.Option(help="Average so many draws, as the paper does; default: sum.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a forest plot into this file (PNG, SVG, PDF).")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 40,
     format: Annotated[  # noqa: A002 - the option is called --format
@@ -54,7 +56,15 @@ def rank(
     source: Any = logs[0] if len(logs) == 1 else list(logs)
     with _bar() as progress:
         found = rank_arms(
-            asked, source, confidence=confidence, counts=counts, arm=arm, missing=missing, progress=progress
+            asked,
+            source,
+            confidence=confidence,
+            counts=counts,
+            arm=arm,
+            missing=missing,
+            threshold=threshold,
+            sampled=sampled,
+            progress=progress,
         )
     if plot is not None:
         from whichdo.report.forest import forest_plot

@@ -29,16 +29,18 @@ def sampled_means(
     seen: Tally,
     rng: np.random.Generator,
     *,
+    worth: FloatArray | None = None,
     draws: int | None = None,
     threshold: float = 0.0,
     reading: Reading = Reading.PAPER,
 ) -> FloatArray:
-    """The mean utility of each arm over draws from its learned network; NaN where looking settles nothing.
+    """The mean of each arm over draws from its learned network; NaN where looking settles nothing.
 
-    ``draws`` for each arm, by default ten times the looks and at least 10,000.  do() is the plain mean of the looks.
+    ``worth`` of each reward level, by default its utility; ``draws`` for each arm, by default ten times the looks and
+    at least 10,000.  do() is the plain mean of the looks.
     """
     model = estimator(problem, reading)
-    utility = np.array(list(problem.utility.values()))
+    utility = np.array(list(problem.utility.values())) if worth is None else worth
     looks = int(seen.counts[0].sum())
     size = draws if draws is not None else max(10 * looks, 10_000)
     found = np.full(len(problem.arms), np.nan)

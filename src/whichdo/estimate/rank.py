@@ -9,17 +9,20 @@ middle, and an interval that did not widen by as much as the estimate moved woul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.counting.scopes import Reading
 from whichdo.errors import UsageError
 from whichdo.estimate.interventional import Estimator, Looked, estimator
+from whichdo.estimate.literal import sampled_means
 from whichdo.estimate.rarity import hardness
 from whichdo.estimate.reasons import reason, weakest
+from whichdo.evidence import whole_number
 from whichdo.graph.identify import Route, listed
 from whichdo.problem import Arm, Goal
 
@@ -206,18 +209,23 @@ def rank(
     missing: str = "error",
     smoothing: float = 1.0,
     threshold: float = 0.0,
+    sampled: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Ranking:
     """Rank every arm by what the data alone settle.
 
     ``data``: a frame, a dict of columns, a path (or glob) to CSV or Parquet, or a `Tally` of looks.  ``counts`` names a
     column by which each row counts; ``arm`` a column that says what was done in each row (empty: nothing).
-    ``missing="drop"`` leaves rows with missing values out.
+    ``missing="drop"`` leaves rows with missing values out.  ``threshold`` and ``sampled`` are the paper's own, for
+    fidelity: rows seen less often than the threshold are taken as uniform, and each mean is the average of so many
+    draws from the learned network instead of its exact sum.
     """
     from whichdo.counting import count_with_notes
 
     tally, told = count_with_notes(problem, data, counts=counts, arm=arm, missing=missing, progress=progress)
-    return ranking(tally, confidence=confidence, smoothing=smoothing, threshold=threshold, notes=told.sentences)
+    return ranking(
+        tally, confidence=confidence, smoothing=smoothing, threshold=threshold, sampled=sampled, notes=told.sentences
+    )
 
 
 def ranking(
@@ -226,6 +234,7 @@ def ranking(
     confidence: float = 0.95,
     smoothing: float = 1.0,
     threshold: float = 0.0,
+    sampled: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> Ranking:
     """Rank every arm from a tally: its looks, and direct pulls where it holds any."""
@@ -235,6 +244,8 @@ def ranking(
     worth = np.array(list(problem.rewards.values()))
     model = estimator(problem)
     looked = model.from_tally(seen, worth, smoothing=smoothing, threshold=threshold)
+    if sampled is not None:
+        looked = _sampled(looked, seen, worth, whole_number(sampled, "number of draws"), threshold)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     evidence = _Evidence(looked, seen, worth, z)
     unknown = np.isnan(evidence.means)
@@ -262,6 +273,15 @@ def ranking(
             )
         )
     return Ranking(problem, rows, looked, evidence.widths / z, notes)
+
+
+def _sampled(looked: Looked, seen: Tally, worth: FloatArray, draws: int, threshold: float) -> Looked:
+    """The means as averages of draws from the learned networks, the draws' own noise added to the variances."""
+    if draws == 0:
+        raise UsageError("The number of draws is 0; draw at least once, or sum exactly (no `sampled`).")
+    rng = np.random.default_rng(DRAW_SEED)
+    means = sampled_means(seen.problem, seen, rng, worth=worth, draws=draws, threshold=threshold, reading=Reading.OURS)
+    return replace(looked, means=means, variances=looked.variances + looked.spreads / draws)
 
 
 class _Evidence:
