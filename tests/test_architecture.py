@@ -26,7 +26,7 @@ LAYERS = {
     "policies": 3,
     "session": 4,
     "world": 4,
-    "simulate": 5,
+    "simulation": 5,
     "campaign": 6,
     "experiments": 6,
     "report": 7,

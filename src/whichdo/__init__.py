@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         NetworkError,
         ProblemError,
         TooLarge,
+        Unsuitable,
         UsageError,
         WhichdoError,
     )
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
     from whichdo.graph.gallery import gallery
     from whichdo.graph.identify import Route, Verdict, confounding_path
     from whichdo.graph.projection import project
+    from whichdo.policies import policies, policy
+    from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
     from whichdo.report.svg import draw_svg
+    from whichdo.simulation import Outcomes, simulate
     from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
     from whichdo.world.sampler import World
 
@@ -59,12 +63,16 @@ __all__ = [
     "InputError",
     "Mechanism",
     "NetworkError",
+    "Outcomes",
+    "Policy",
     "Problem",
     "ProblemError",
     "Ranking",
+    "Recommendation",
     "Route",
     "Tally",
     "TooLarge",
+    "Unsuitable",
     "UsageError",
     "Verdict",
     "WhichdoError",
@@ -78,11 +86,14 @@ __all__ = [
     "gallery",
     "graph_from",
     "observe",
+    "policies",
+    "policy",
     "project",
     "pull",
     "rank",
     "read_graph",
     "read_problem",
+    "simulate",
     "spread",
     "write_graph",
     "write_problem",
@@ -92,7 +103,7 @@ _ROOMS = {
     "whichdo.counting": ("count",),
     "whichdo.errors": (
         "DataError", "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "ProblemError", "TooLarge",
-        "UsageError", "WhichdoError",
+        "Unsuitable", "UsageError", "WhichdoError",
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),
@@ -102,9 +113,12 @@ _ROOMS = {
     "whichdo.graph.gallery": ("gallery",),
     "whichdo.graph.identify": ("Route", "Verdict", "confounding_path"),
     "whichdo.graph.projection": ("project",),
+    "whichdo.policies": ("policies", "policy"),
+    "whichdo.policies.base": ("Policy", "Recommendation"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
     "whichdo.report.svg": ("draw_svg",),
+    "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),
     "whichdo.world.sampler": ("World",),
 }  # fmt: skip

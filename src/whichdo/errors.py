@@ -10,6 +10,7 @@
         ├── ProblemError      a reward, an arm, a domain or a cost that does not fit the graph
         ├── NetworkError      mechanisms that do not make a network
         ├── DataError         a log that cannot be counted: columns, values, a file that is no table
+        ├── Unsuitable        a policy that cannot serve this problem or this budget
         └── TooLarge          over a limit, with the number that was found
 
 A message says what is wrong, where, what was found, and what to do.  The command line prints it and exits
@@ -35,6 +36,7 @@ __all__ = [
     "Place",
     "ProblemError",
     "TooLarge",
+    "Unsuitable",
     "UsageError",
     "WhichdoError",
     "nearest",
@@ -100,6 +102,10 @@ class NetworkError(InputError):
 
 class DataError(InputError):
     """Rows that cannot be counted: a column that is not there, a value outside its domain, a damaged file."""
+
+
+class Unsuitable(InputError):  # noqa: N818 - it says what a policy is, as the next does of a size
+    """A policy that cannot serve this problem or this budget; the message names the least that would do."""
 
 
 class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
