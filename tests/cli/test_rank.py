@@ -69,8 +69,8 @@ def test_a_plot_is_drawn(whichdo: Call, folder: Path, name: str) -> None:
 def test_a_plot_of_no_known_kind_is_refused(whichdo: Call) -> None:
     pytest.importorskip("matplotlib")
     answer = whichdo("rank", "problem.toml", "logs.csv", "--plot", "forest.xyz")
-    assert (answer.code, answer.out) == (3, "")
-    assert "The plot cannot be written to forest.xyz" in answer.err
+    assert (answer.code, answer.out) == (2, "")
+    assert "forest.xyz does not tell what to draw: end it in .png, .svg, .pdf." in answer.err
 
 
 def test_several_files_are_one_log(whichdo: Call, folder: Path) -> None:

@@ -291,7 +291,7 @@ def test_a_negative_smoothing_or_threshold_is_refused(smoothing: float, threshol
     made = estimator(canonical("frontdoor").problem)
     with pytest.raises(UsageError) as caught:
         made.from_counts(np.zeros(10), BINARY_WORTH, smoothing=smoothing, threshold=threshold)
-    assert str(caught.value) == f"Smoothing ({smoothing:g}) and threshold ({threshold:g}) cannot be negative."
+    assert str(caught.value) == f"Smoothing ({smoothing:g}) and threshold ({threshold:g}) must be finite, not negative."
 
 
 # ----------------------------------------------------------------------------------------------------------------- size

@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from whichdo.errors import ProblemError, UsageError
+from whichdo.errors import DataError, ProblemError, UsageError
 from whichdo.estimate.literal import sampled_means
-from whichdo.estimate.rank import Ranking, ranking
+from whichdo.estimate.rank import Ranking, rank, ranking
 from whichdo.evidence import Tally, observe, spread
 from whichdo.problem import Problem, do
 from whichdo.world.instances import canonical
@@ -31,7 +31,7 @@ def test_front_door_is_ranked_by_what_doing_would_do() -> None:
     assert found[do(X=1)].conditional == pytest.approx(0.74, abs=0.02)
     assert found.best.arm == do(X=1)
     assert found[do(X=1)].method == "component"
-    assert re.fullmatch(r"X <-> Y is blocked by M: \d+ rows had X=0, M=1, Y=0", found[do(X=1)].reason)
+    assert re.fullmatch(r"X <-> Y is blocked by M: \d+ rows had X=0, M=1", found[do(X=1)].reason)
 
 
 def test_back_door_names_what_it_adjusts_for_and_its_weakest_cell() -> None:
@@ -94,6 +94,88 @@ def test_direct_pulls_add_to_what_looking_knows() -> None:
     assert both[do(X=1)].method == "component + direct"
     assert both[do(X=1)].high - both[do(X=1)].low < alone[do(X=1)].high - alone[do(X=1)].low
     assert both[do(X=1)].effective_n == pytest.approx(alone[do(X=1)].effective_n + 1000)
+
+
+def test_contradicting_evidence_is_averaged_by_what_each_is_worth() -> None:
+    """1,000 looks of mean .5 and 1,000 direct pulls of mean 1 of an arm that equals do(): three quarters."""
+    network = CausalNetwork({"X": bernoulli((), 0.5), "Y": bernoulli((), 0.5)})
+    problem = network.problem("Y")
+    counts = np.zeros((3, 2), np.int64)
+    counts[0], counts[2] = (500, 500), (0, 1000)
+    found = ranking(Tally(problem, counts))
+    assert found[do(X=1)].estimate == pytest.approx(0.75, abs=0.002)
+    assert ranking(Tally(problem, counts), confidence=0.5)[do(X=1)].estimate == found[do(X=1)].estimate
+
+
+def test_looking_is_never_worth_more_pulls_than_looks() -> None:
+    causes = [f"A{j}" for j in range(10)]
+    network = CausalNetwork(
+        {name: bernoulli((), 0.5) for name in causes}
+        | {"X": bernoulli((), 0.5, parents=causes), "Y": bernoulli((), 0.5, parents=["X", *causes])}
+    )
+    row = ranking(World(network, network.problem("Y", ["X"]), 1).pull(observe(500)))[do(X=1)]
+    assert row.effective_n < 20  # 1,024 settings of the causes, most of them never seen with X=1
+    assert look("backdoor", 1000)[do()].effective_n == 1000
+
+
+def test_an_arm_never_seen_is_not_called_best() -> None:
+    """X is always 0 and Y rare: smoothing alone would give do(X=1) one half."""
+    network = CausalNetwork(
+        {
+            "Z": bernoulli((), 0.5),
+            "X": bernoulli(("Z",), [0, 0]),
+            "Y": bernoulli(("Z",), [0.02, 0.04], parents=("Z", "X")),
+        }
+    )
+    found = ranking(World(network, network.problem("Y", ["X"]), 1).pull(observe(5000)))
+    assert found.best.arm != do(X=1)
+    assert found[do(X=1)].must_try
+    assert found.ordered[-1].arm == do(X=1)
+
+
+def test_a_cell_that_an_arm_does_not_read_is_no_reason_to_try_it() -> None:
+    """M and V are confounded and never M=1, V=0: do(M=0) reads only M=0."""
+    network = CausalNetwork(
+        {
+            "U": bernoulli((), 0.5),
+            "M": bernoulli(("U",), [0.0, 0.9]),
+            "V": bernoulli(("U",), [0.5, 1.0]),
+            "Y": bernoulli(("M", "V"), [[0.2, 0.4], [0.6, 0.8]]),
+        },
+        hidden={"U"},
+    )
+    found = ranking(World(network, network.problem("Y"), 1).pull(observe(3000)))
+    assert not found[do(M=0)].must_try
+    assert found[do(M=1)].must_try
+
+
+def test_a_pull_settles_that_an_arm_was_tried() -> None:
+    bow = canonical("bow")
+    world = World(bow.network, bow.problem, 2)
+    row = ranking(world.pull(observe(100)) + world.pull(spread(1, [do(X=1)])))[do(X=1)]
+    assert not row.must_try
+    assert row.reason == "cannot be learned by looking: X <-> Y and X -> Y; 1 direct pull"
+
+
+def test_the_naive_mean_is_shown_where_nothing_else_is() -> None:
+    """A bow: P(Y=1 | X=1) = .82 where do(X=1) gives .7."""
+    bow = canonical("bow")
+    found = rank(bow.problem, bow.network.sample(20_000, seed=1))
+    assert found[do(X=1)].conditional == pytest.approx(0.82, abs=0.02)
+
+
+def test_what_is_no_arm_is_not_in_the_ranking() -> None:
+    found = look("frontdoor", 100)
+    assert do(X=1) in found
+    assert do(X=2) not in found
+
+
+def test_arguments_in_the_wrong_places_are_told() -> None:
+    bow = canonical("bow")
+    with pytest.raises(UsageError, match="rank takes a Problem first"):
+        rank("problem.toml", bow.network.sample(10))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="Column X is a dict, which has no order of rows"):
+        rank(bow.problem, {"X": {0: 1}, "Y": {0: 1}})
 
 
 def test_minimise_ranks_the_smallest_first_on_the_rewards_own_scale() -> None:

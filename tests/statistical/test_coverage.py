@@ -52,6 +52,19 @@ def instances() -> Iterator[tuple[str, Instance]]:
     )
     yield "rare", Instance("rare", network, network.problem("Y", ["X"]), "a cell of 7 in 1,000, means near 0 and 1")
 
+    for count in (6, 8):
+        yield f"many cells {count}", many_cells(count)
+
+
+def many_cells(count: int) -> Instance:
+    """As many causes of X as leave most of their settings unseen; the reward is 1 nine times in ten."""
+    causes = [f"A{j}" for j in range(count)]
+    chance = 0.1 + 0.075 * np.indices((2,) * count).sum(axis=0)
+    mechanisms = {name: bernoulli((), 0.3) for name in causes}
+    mechanisms |= {"X": bernoulli(causes, chance), "Y": bernoulli((), 0.9, parents=[*causes, "X"])}
+    network = CausalNetwork(mechanisms)
+    return Instance("many cells", network, network.problem("Y", ["X"]), "most cells are never seen")
+
 
 INSTANCES = dict(instances())
 
@@ -63,7 +76,7 @@ def ours(looked: Looked) -> Interval:
 
 def wilson(looked: Looked) -> Interval:
     """A plausible interval that is wrong: Wilson's, with the effective size for a number of pulls."""
-    n, p = looked.sizes, looked.means
+    n, p = looked.spreads / looked.variances, looked.means
     middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
     return middle - half, middle + half

@@ -52,6 +52,10 @@ def rank(
     from whichdo.problem_file import read_problem
 
     asked = read_problem(problem)
+    if plot is not None:
+        from whichdo.report.forest import check_plot
+
+        check_plot(plot)
     say_if_compiling()
     source: Any = logs[0] if len(logs) == 1 else list(logs)
     with _bar() as progress:

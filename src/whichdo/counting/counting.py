@@ -10,6 +10,7 @@ import numpy as np
 
 from whichdo.counting.faults import Faults
 from whichdo.counting.packed import Counter, Layout
+from whichdo.counting.scopes import pair_scope
 from whichdo.counting.scopes import scopes as problem_scopes
 from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
@@ -113,8 +114,11 @@ def count_with_notes(
         if data.problem != problem:
             raise UsageError("This tally was counted for another problem. Count the log again for this one.")
         return data, CountNotes(int(data.pulls.sum()))
-    job = Job(problem, _scopes(problem, scopes), counts, arm, drop=missing == "drop", chunk=chunk, progress=progress)
+    asked = None if scopes is None else tuple(scopes)
     with opened(data, frozenset(problem.domains)) as parts:
+        there = frozenset.intersection(*(frozenset(part.columns) for part in parts))
+        wide = _scopes(problem, asked, there)
+        job = Job(problem, wide, counts, arm, drop=missing == "drop", chunk=chunk, progress=progress)
         job.total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
         wanted = [job.wanted(part) for part in parts]
         for part, names in zip(parts, wanted, strict=True):
@@ -122,10 +126,16 @@ def count_with_notes(
         return job.result(parts)
 
 
-def _scopes(problem: Problem, given: Iterable[Scope] | None) -> tuple[Scope, ...]:
-    """The scopes to count, each once; the reward's own is always among them."""
+def _scopes(problem: Problem, given: Iterable[Scope] | None, there: frozenset[str]) -> tuple[Scope, ...]:
+    """The scopes to count, each once; the reward's own is always among them.
+
+    A node that no scope of its own holds beside the reward is paired with it for the naive comparison, if its column
+    is there.
+    """
     if given is None:
-        given = problem_scopes(problem).values()
+        needed = problem_scopes(problem)
+        alone = [name for name in problem.intervene if name not in needed.get(name, ()) and name in there]
+        given = [*needed.values(), *(pair_scope(problem, name) for name in alone)]
     found = []
     for scope in given:
         scope = tuple(scope)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whichdo.graph.identify import Verdict
     from whichdo.problem import Problem
 
-__all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "judged", "scopes", "together"]
+__all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "judged", "pair_scope", "scopes", "together"]
 
 Scope = tuple[str, ...]
 
@@ -74,6 +74,11 @@ def scopes(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, Scope
         if cell_count(problem, scope) <= MAX_CELLS:
             found[name] = scope
     return found
+
+
+def pair_scope(problem: Problem, name: str) -> Scope:
+    """A node and the reward: what the naive conditional mean is counted from."""
+    return tuple(sorted((name, problem.reward), key=problem.graph.index))
 
 
 def cell_count(problem: Problem, scope: Scope) -> int:

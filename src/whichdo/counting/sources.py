@@ -185,6 +185,12 @@ def _column(value: Any, name: str) -> Any:
 def _from_series(value: Any, name: str) -> Any:
     import narwhals.stable.v2 as nw
 
+    if isinstance(value, (dict, set, frozenset)):
+        raise DataError(
+            f"Column {name} is a {type(value).__name__}, which has no order of rows. Give a list or an array; of a "
+            f"pandas frame give the frame itself, or to_dict('list')."
+        )
+
     try:
         return _arrow(nw.from_native(value, series_only=True))
     except TypeError:

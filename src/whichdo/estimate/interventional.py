@@ -41,6 +41,8 @@ class Looked:
 
     ``means`` and ``variances`` are on the scale that was asked for; ``shifts`` is how far smoothing moved the means,
     ``doubts`` how far rows that were never seen could move them, ``spreads`` the variance of one pull of the arm.
+    ``weakest`` is how often the row was seen that the mean knows least about, ``weakest_rows`` says which
+    (`Estimator.row_text`).
     ``rarest`` is the least count among the cells of each intervenable node: 0 where looking settles nothing, all looks
     for a node that does not act on the reward.
     """
@@ -50,20 +52,25 @@ class Looked:
     variances: FloatArray
     shifts: FloatArray
     doubts: FloatArray
+    weakest: FloatArray
+    weakest_rows: FloatArray
     spreads: FloatArray
     rarest: FloatArray
 
     def errors(self, z: float = 1.0) -> FloatArray:
         """Half the width of an interval of z standard errors; see `docs/decisions/0006-intervals.md`."""
-        widths: FloatArray = np.sqrt(z**2 * (self.variances + self.shifts**2) + self.doubts**2)
+        widths: FloatArray = z * np.sqrt(self.variances + self.shifts**2) + self.doubts
         return widths
 
     @cached_property
     def sizes(self) -> FloatArray:
-        """Effective sizes: how many direct pulls of each arm looking was worth; 0 where it says nothing."""
+        """Effective sizes: how many direct pulls of each arm looking was worth; 0 where it says nothing.
+
+        By the mean square error, what smoothing moved and what was never seen included; never more than the looks.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
-            worth = self.spreads / self.variances
-        return np.where(np.isfinite(worth), worth, 0.0)
+            worth = self.spreads / (self.variances + self.shifts**2 + self.doubts**2)
+        return np.where(np.isfinite(worth), np.minimum(worth, self.looks), 0.0)
 
 
 def interventional(
@@ -99,6 +106,7 @@ class Estimator:
         self.scopes: tuple[Scope, ...] = tuple(dict.fromkeys(network.scope for network in nets))
         self._nodes = [None, *distinct]
         self._plan = _layout(problem, nets, self.scopes)
+        self._factors = [factor for network in nets for factor in network.factors]
         self.sources = self._arm_sources()
         self._cells = sum(cell_count(problem, scope) for scope in self.scopes)
 
@@ -114,23 +122,40 @@ class Estimator:
         """Estimate from the tables of ``scopes``, flattened one after the other."""
         from whichdo.kernels.contraction import contract
 
-        if smoothing < 0 or threshold < 0:
-            raise UsageError(f"Smoothing ({smoothing:g}) and threshold ({threshold:g}) cannot be negative.")
+        if not (0 <= smoothing < np.inf and 0 <= threshold < np.inf):
+            raise UsageError(f"Smoothing ({smoothing:g}) and threshold ({threshold:g}) must be finite, not negative.")
         if counts.shape != (self._cells,):
             raise UsageError(f"The scopes have {self._cells:,} cells in all; the counts have shape {counts.shape}.")
         found, rarest = contract(self._plan, counts, worth, smoothing, threshold)
         looks = float(counts[: len(worth)].sum())
         by_node = dict.fromkeys(self.networks, looks) | dict(zip(self._nodes, rarest.tolist(), strict=True))
-        means, squares, variances, shifts, doubts = np.where(self.sources >= 0, found[:, self.sources], np.nan)
+        means, squares, variances, shifts, doubts, least, where = np.where(
+            self.sources >= 0, found[:, self.sources], np.nan
+        )
         return Looked(
             looks=looks,
             means=means,
             variances=variances,
             shifts=shifts,
             doubts=doubts,
+            weakest=least,
+            weakest_rows=where,
             spreads=np.maximum(squares - means**2, 0.0),
             rarest=np.array([by_node.get(name, 0.0) for name in self.problem.intervene]),
         )
+
+    def row_text(self, place: float) -> str:
+        """A row of some factor, by its place in the kernel's tables, as text: what is conditioned on."""
+        factor = int(np.searchsorted(self._plan.work_start, place, side="right")) - 1
+        given = self._factors[factor].given
+        row = (int(place) - int(self._plan.work_start[factor])) // int(self._plan.own_sizes[factor])
+        codes = np.unravel_index(row, [len(self.problem.domains[name]) for name in given]) if given else ()
+        return ", ".join(f"{name}={self.problem.domains[name][code]}" for name, code in zip(given, codes, strict=True))
+
+    def scope(self, node: str) -> Scope:
+        """What is counted together for ``node``; empty where looking settles nothing."""
+        network = self.networks.get(node)
+        return () if network is None else network.scope
 
     def table(self, seen: Tally, node: str) -> FloatArray | None:
         """The looks' counts of the scope that settles ``node``, an axis a column; None where nothing does."""

@@ -16,21 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.scopes import Reading
+from whichdo.counting.scopes import Reading, pair_scope
 from whichdo.errors import UsageError
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
 from whichdo.estimate.rarity import hardness
 from whichdo.estimate.reasons import reason, weakest
 from whichdo.evidence import whole_number
-from whichdo.graph.identify import Route, listed
-from whichdo.problem import Arm, Goal
+from whichdo.graph.identify import listed
+from whichdo.problem import Arm, Goal, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whichdo.evidence import Tally
-    from whichdo.problem import Problem
 
 __all__ = ["ArmRank", "Ranking", "rank", "ranking"]
 
@@ -77,6 +76,9 @@ class Ranking(Mapping[Arm, ArmRank]):
         self._looked = looked
         self._errors = errors
 
+    def __contains__(self, arm: object) -> bool:
+        return arm in self._rows
+
     def __getitem__(self, arm: Arm) -> ArmRank:
         if arm not in self._rows:
             self.problem.index(arm)  # says which arms there are
@@ -90,18 +92,27 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     @cached_property
     def ordered(self) -> tuple[ArmRank, ...]:
-        """The rows, best estimate first; what has no estimate comes last."""
-        sign = 1 if self.problem.goal is Goal.MINIMIZE else -1
-        return tuple(sorted(self._rows.values(), key=lambda row: (np.isnan(row.estimate), sign * row.estimate)))
+        """The rows, best estimate first; then estimates that lean on what was never seen, then what has none."""
+        return tuple(
+            sorted(
+                self._rows.values(),
+                key=lambda row: (np.isnan(row.estimate), row.must_try, -self._sign * row.estimate),
+            )
+        )
+
+    @property
+    def _sign(self) -> float:
+        """Plus one where a large reward is good."""
+        return -1.0 if self.problem.goal is Goal.MINIMIZE else 1.0
 
     @property
     def best(self) -> ArmRank:
-        """The row of the best estimate."""
+        """The row of the best estimate among arms that are known; an arm that must be tried could be better."""
         return self.ordered[0]
 
     @cached_property
     def probability_best(self) -> float:
-        """How likely the best estimate is the best of all estimated arms; approximate.
+        """How likely the best estimate is the best of all arms that are known; approximate.
 
         10,000 draws of independent normals with the estimates and their errors, by a fixed seed.  Arms that share
         do()'s evidence share its draw.
@@ -111,11 +122,13 @@ class Ranking(Mapping[Arm, ArmRank]):
             if self._rows[arm].direct:  # an arm with pulls of its own has evidence of its own
                 shares[position] = len(shares) + position
         means = np.array([row.estimate for row in self._rows.values()])
-        known = np.flatnonzero(~np.isnan(means))
+        tried = np.array([row.must_try for row in self._rows.values()])
+        known = np.flatnonzero(~np.isnan(means) & ~tried)
+        if not len(known):
+            return float("nan")
         known = known[np.unique(shares[known], return_index=True)[1]]
-        sign = -1.0 if self.problem.goal is Goal.MINIMIZE else 1.0
         draws = np.random.default_rng(DRAW_SEED).normal(means[known], self._errors[known], (DRAWS, len(known)))
-        winner = np.argmax(sign * draws, axis=1)
+        winner = np.argmax(self._sign * draws, axis=1)
         best = self.problem.index(self.best.arm)
         return float(np.mean(shares[known[winner]] == shares[best]))
 
@@ -127,12 +140,12 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     @cached_property
     def hardness(self) -> int:
-        """The paper's m, from these looks: looking serves all nodes but the m rarest."""
+        """The paper's m, over the cells that are counted here: looking serves all nodes but the m rarest."""
         return hardness(list(self.rarity.values()), _component_sizes(self.problem))
 
     @cached_property
     def rare(self) -> tuple[str, ...]:
-        """The paper's set Q, from these looks: the nodes that looking serves worse than trying would."""
+        """The nodes that are rarer than 1/m: by the paper's rule those that trying serves better than looking."""
         q = np.array(list(self.rarity.values()))
         poor = q ** _component_sizes(self.problem) < 1 / self.hardness
         return tuple(name for name, rare in zip(self.problem.intervene, poor, strict=True) if rare)
@@ -143,17 +156,17 @@ class Ranking(Mapping[Arm, ArmRank]):
         best, reward = self.best, self.problem.reward
         lines = [f"Best: {best.arm}, mean {reward} {best.estimate:.3f} ({best.low:.3f} to {best.high:.3f})."]
         lines.append(
-            f"The best of the estimated arms with probability {self.probability_best:.0%} "
+            f"The best of the known arms with probability {self.probability_best:.0%} "
             f"(approximate: {DRAWS:,} draws of independent normals)."
         )
         naive = self._naive_best
-        if naive is not None and naive.arm != best.arm:
+        if naive is not None and naive.arm != best.arm and abs(naive.conditional - naive.estimate) > 0.01:
             lines.append(
                 f"Comparing those who happen to have each value would have named {naive.arm} "
                 f"({naive.conditional:.3f} where doing it gives {naive.estimate:.3f})."
             )
         if self.rare:
-            lines.append(f"Hardness m = {self.hardness}; arms that the paper's rule would try: on {listed(self.rare)}.")
+            lines.append(f"Hardness m = {self.hardness}; the rarest nodes, to be tried first: {listed(self.rare)}.")
         return tuple(lines)
 
     @cached_property
@@ -170,9 +183,8 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     @cached_property
     def _naive_best(self) -> ArmRank | None:
-        sign = 1 if self.problem.goal is Goal.MINIMIZE else -1
-        known = [row for row in self._rows.values() if not np.isnan(row.conditional) and not np.isnan(row.estimate)]
-        return min(known, key=lambda row: sign * row.conditional, default=None)
+        known = [row for row in self.ordered if not np.isnan(row.conditional) and not row.arm.is_look]
+        return max(known, key=lambda row: self._sign * row.conditional, default=None)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The table by columns, arms as text, in the problem's order."""
@@ -222,6 +234,8 @@ def rank(
     """
     from whichdo.counting import count_with_notes
 
+    if not isinstance(problem, Problem):
+        raise UsageError(f"rank takes a Problem first, then the data; found a {type(problem).__name__}.")
     tally, told = count_with_notes(problem, data, counts=counts, arm=arm, missing=missing, progress=progress)
     return ranking(
         tally, confidence=confidence, smoothing=smoothing, threshold=threshold, sampled=sampled, notes=told.sentences
@@ -253,7 +267,8 @@ def ranking(
     high = np.where(unknown, worth.max(), np.clip(evidence.means + evidence.widths, worth.min(), worth.max()))
     rows = []
     for position, arm in enumerate(problem.arms):
-        cell = weakest(model, seen, arm)
+        cell = weakest(model, looked, position) if looked.looks else None
+        pulls = int(evidence.pulls[position])
         rows.append(
             ArmRank(
                 arm=arm,
@@ -261,15 +276,14 @@ def ranking(
                 low=float(low[position]),
                 high=float(high[position]),
                 identified=arm.node is None or problem.verdicts[arm.node].identified,
-                method=_method(model, arm, int(evidence.pulls[position])),
+                method=_method(model, arm, pulls),
                 effective_n=float(evidence.sizes[position]),
-                direct=int(evidence.pulls[position]),
+                direct=pulls,
                 conditional=_conditional(model, seen, arm, worth),
                 weakest_cell=cell[0] if cell else None,
                 weakest_count=cell[1] if cell else None,
-                must_try=arm.node is not None
-                and (arm.node not in model.networks or (cell is not None and cell[1] == 0)),
-                reason=reason(model, arm, cell),
+                must_try=_must_try(model, arm, cell, pulls),
+                reason=reason(model, arm, cell, pulls),
             )
         )
     return Ranking(problem, rows, looked, evidence.widths / z, notes)
@@ -284,27 +298,36 @@ def _sampled(looked: Looked, seen: Tally, worth: FloatArray, draws: int, thresho
     return replace(looked, means=means, variances=looked.variances + looked.spreads / draws)
 
 
+def _must_try(model: Estimator, arm: Arm, cell: tuple[str, int] | None, pulls: int) -> bool:
+    """Whether neither looking nor pulling says anything sure: not estimated, or leaning on a row never seen."""
+    if arm.node is None or pulls:
+        return False
+    return arm.node not in model.networks or (cell is not None and cell[1] == 0)
+
+
 class _Evidence:
-    """Looking and direct pulls together: each arm's mean is weighted by how well either knows it."""
+    """Looking and direct pulls together: the mean of all, each look counting for what it was worth in pulls."""
 
     def __init__(self, looked: Looked, seen: Tally, worth: FloatArray, z: float) -> None:
         self.pulls = seen.pulls.copy()
         self.pulls[0] = 0  # pulls of do() are the looks themselves
+        known = ~np.isnan(looked.means) & ((looked.looks > 0) | (self.pulls == 0))
+        sizes = np.where(known, looked.sizes, 0.0)
         smooth = seen.counts + 1.0
         share = smooth / smooth.sum(axis=1, keepdims=True)
-        mean = share @ worth
-        spread = share @ worth**2 - mean**2
-        direct = np.where(self.pulls > 0, z**2 * spread / (smooth.sum(axis=1) + 1), np.inf)
-        looking = np.where(np.isnan(looked.means), np.inf, looked.errors(z) ** 2)
+        spread = share @ worth**2 - (share @ worth) ** 2
+        plain = seen.counts @ worth / np.maximum(self.pulls, 1)
+        direct = np.where(sizes > 0, plain, share @ worth)
+        total = sizes + self.pulls
         with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(np.isinf(looking), 0.0, np.where(np.isinf(direct), 1.0, direct / (direct + looking)))
-            self.means = np.where(
-                np.isinf(looking) & np.isinf(direct),
-                np.nan,
-                weight * np.nan_to_num(looked.means) + (1 - weight) * mean,
-            )
-            self.widths = np.sqrt(1 / (1 / looking + 1 / direct))
-        self.sizes = looked.sizes + self.pulls
+            part = np.where(self.pulls == 0, 1.0, np.where(total > 0, sizes / np.maximum(total, 1e-12), 0.0))
+        error = z * np.sqrt(spread / (smooth.sum(axis=1) + 1))
+        looking = np.where(known, looked.errors(z), 0.0)
+        unknown = ~known & (self.pulls == 0)
+        means = part * np.where(known, np.nan_to_num(looked.means), 0.0) + (1 - part) * direct
+        self.means = np.where(unknown, np.nan, means)
+        self.widths = np.sqrt((part * looking) ** 2 + ((1 - part) * error) ** 2)
+        self.sizes = sizes + self.pulls
 
 
 def _component_sizes(problem: Problem) -> FloatArray:
@@ -325,15 +348,17 @@ def _method(model: Estimator, arm: Arm, pulls: int) -> str:
 def _conditional(model: Estimator, seen: Tally, arm: Arm, worth: FloatArray) -> float:
     """E[reward | node = value] as the looks have it; NaN where the two were not counted together or never seen."""
     problem = model.problem
-    if arm.node is None or problem.verdicts[arm.node].route is Route.SAME:
-        levels: FloatArray = seen.counts[0].astype(np.float64) if arm.node is None else np.zeros(len(worth))
+    if arm.node is None:
+        levels: FloatArray = seen.counts[0].astype(np.float64)
     else:
-        table = model.table(seen, arm.node)
-        if table is None:
+        pair = pair_scope(problem, arm.node)
+        counted = seen.tables.get(Arm(), {}).get(pair)
+        table = counted if isinstance(counted, np.ndarray) else model.table(seen, arm.node)
+        scope = pair if isinstance(counted, np.ndarray) else model.scope(arm.node)
+        if table is None or arm.node not in scope:
             return float("nan")
-        scope = model.networks[arm.node].scope
-        pair = table.sum(axis=tuple(j for j, name in enumerate(scope) if name not in (arm.node, problem.reward)))
-        pair = pair if scope.index(arm.node) < scope.index(problem.reward) else pair.T
-        levels = pair[problem.domains[arm.node].index(arm.value)]
+        both = table.sum(axis=tuple(j for j, name in enumerate(scope) if name not in pair))
+        both = both if scope.index(arm.node) < scope.index(problem.reward) else both.T
+        levels = both[problem.domains[arm.node].index(arm.value)].astype(np.float64)
     total = levels.sum()
     return float(levels @ worth / total) if total > 0 else float("nan")

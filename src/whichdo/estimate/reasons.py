@@ -4,44 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from whichdo.counting.scopes import cell_count, together
 from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
-    from whichdo.estimate.interventional import Estimator
-    from whichdo.evidence import Tally
+    from whichdo.estimate.interventional import Estimator, Looked
     from whichdo.graph.identify import Verdict
     from whichdo.problem import Arm
 
 __all__ = ["reason", "weakest"]
 
 
-def weakest(model: Estimator, seen: Tally, arm: Arm) -> tuple[str, int] | None:
-    """The cell that the arm's estimate knows least about, as text, and how often it was seen.
-
-    With an adjustment only cells with the arm's own value count; through a c-component all do.
-    """
-    if arm.node is None or arm.node not in model.networks:
+def weakest(model: Estimator, looked: Looked, position: int) -> tuple[str, int] | None:
+    """What the arm's estimate knows least about: a setting that it conditions on, and how often that was seen."""
+    place = looked.weakest_rows[position]
+    if not place >= 0:
         return None
-    network = model.networks[arm.node]
-    table = model.table(seen, arm.node)
-    if table is None or not network.cells:
-        return None
-    problem = model.problem
-    counts = table.sum(axis=tuple(j for j, name in enumerate(network.scope) if name not in network.cells))
-    if problem.verdicts[arm.node].route is Route.ADJUSTMENT and arm.value is not None:
-        axis = network.cells.index(arm.node)
-        only = np.arange(counts.shape[axis]) != problem.domains[arm.node].index(arm.value)
-        counts = np.where(np.expand_dims(only, [j for j in range(counts.ndim) if j != axis]), np.inf, counts)
-    at = np.unravel_index(int(np.argmin(counts)), counts.shape)
-    named = zip(network.cells, at, strict=True)
-    return ", ".join(f"{name}={problem.domains[name][code]}" for name, code in named), int(counts[at])
+    return model.row_text(place), int(looked.weakest[position])
 
 
-def reason(model: Estimator, arm: Arm, cell: tuple[str, int] | None) -> str:
+def reason(model: Estimator, arm: Arm, cell: tuple[str, int] | None, pulls: int) -> str:
     """One sentence on how the arm is known, or why it is not."""
+    words = _looking(model, arm, cell)
+    if pulls and arm.node is not None:
+        words += f"; {pulls:,} direct pull{'s' if pulls > 1 else ''}"
+    return words
+
+
+def _looking(model: Estimator, arm: Arm, cell: tuple[str, int] | None) -> str:
     if arm.node is None:
         return "the mean of all looks"
     problem = model.problem
@@ -51,8 +41,7 @@ def reason(model: Estimator, arm: Arm, cell: tuple[str, int] | None) -> str:
     if verdict.route is Route.TRY:
         return "cannot be learned by looking: " + verdict.reason.split(": ", 1)[1]
     if arm.node not in model.networks:
-        scope = {*together(problem, verdict), problem.reward}
-        cells = cell_count(problem, tuple(scope))
+        cells = cell_count(problem, tuple({*together(problem, verdict), problem.reward}))
         return f"{_how(verdict)} needs {cells:,} cells, more than any log fills: try it"
     return f"{_how(verdict)}{_seen(cell)}"
 
@@ -68,7 +57,7 @@ def _how(verdict: Verdict) -> str:
 
 
 def _seen(cell: tuple[str, int] | None) -> str:
-    if cell is None:
+    if cell is None or not cell[0]:
         return ""
     text, count = cell
     rows = "no row" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"

@@ -190,11 +190,29 @@ def _spread(
 
 
 @compiled
+def _least(plan: NetPlan, g: int, totals: F64Array, slopes: F64Array) -> tuple[float, float]:
+    """The least number of samples among the rows that the sum reads, and where that row begins."""
+    least, where = np.inf, -1.0
+    for f in range(plan.factor_start[g], plan.factor_start[g + 1]):
+        size = plan.own_sizes[f]
+        for row in range(plan.work_start[f], plan.work_start[f + 1], size):
+            read = False
+            for v in range(row, row + size):
+                read = read or slopes[v] != 0.0
+            if read and totals[row] < least:
+                least, where = totals[row], float(row)
+    return least, where
+
+
+@compiled
 def contract(
     plan: NetPlan, counts: F64Array, worth: F64Array, smoothing: float, threshold: float
 ) -> tuple[F64Array, F64Array]:
-    """For each arm its mean, mean square, variance, shift and doubt, a row each; for each network its least cell."""
-    found = np.empty((5, plan.arm_codes.size))
+    """For each arm, a row each: mean, mean square, variance, shift, doubt, least row total and the place of that row.
+
+    Beside these, for each network, the count of its least cell.
+    """
+    found = np.empty((7, plan.arm_codes.size))
     rarest = np.empty(plan.x_axis.size)
     work = plan.work_start[-1]
     tables, totals, slopes = np.empty(work), np.empty(work), np.empty(work)
@@ -206,4 +224,5 @@ def contract(
         for a in range(plan.arm_start[g], plan.arm_start[g + 1]):
             found[0, a], found[1, a] = _sum(plan, g, plan.arm_codes[a], worth, tables, slopes)
             found[2, a], found[3, a], found[4, a] = _spread(plan, g, smoothing, threshold, tables, totals, slopes)
+            found[5, a], found[6, a] = _least(plan, g, totals, slopes)
     return found, rarest

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from whichdo.estimate.rank import ArmRank, Ranking
 
-__all__ = ["forest_plot"]
+__all__ = ["check_plot", "forest_plot"]
+
+KINDS = (".png", ".svg", ".pdf")
 
 MOST = 60
 # Okabe and Ito's colours, which the colour-blind can tell apart; shapes differ too, for print.
@@ -25,11 +27,7 @@ FAINT = "#8c8c8c"
 
 def forest_plot(ranking: Ranking, path: Path, *, title: str | None = None) -> None:
     """Draw the ranking into a file (PNG, SVG or PDF by its suffix), best arm on top."""
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError:
-        raise UsageError("A plot needs matplotlib: pip install 'whichdo[plots]'.") from None
-    mpl.use("Agg")
+    check_plot(path)
     import matplotlib.pyplot as plt
 
     rows = ranking.ordered[:MOST]
@@ -38,12 +36,25 @@ def forest_plot(ranking: Ranking, path: Path, *, title: str | None = None) -> No
         _draw(axes, rows, ranking)
         axes.set_title(title or _title(ranking), loc="left", fontsize=10, color=INK)
         try:
-            metadata = {"Date": None} if path.suffix == ".svg" else None
+            metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
             figure.savefig(path, dpi=150, metadata=metadata)
         except (OSError, ValueError) as error:
             raise InputError(f"The plot cannot be written to {path.name}: {error}.") from None
         finally:
             plt.close(figure)
+
+
+def check_plot(path: Path) -> None:
+    """Refuse, before a long log is read, what could not be drawn at its end."""
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError:
+        raise UsageError("A plot needs matplotlib: pip install 'whichdo[plots]'.") from None
+    if path.suffix.lower() not in KINDS:
+        raise UsageError(f"{path.name} does not tell what to draw: end it in {', '.join(KINDS)}.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"The plot cannot be written to {path.name}: its folder does not exist.")
+    mpl.use("Agg")
 
 
 def _title(ranking: Ranking) -> str:
