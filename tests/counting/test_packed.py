@@ -93,6 +93,7 @@ def test_the_largest_tables_give_way_when_all_together_are_too_many(monkeypatch:
     sizes = dict.fromkeys("ABCD", 2)
     scopes: tuple[Scope, ...] = (("A", "B", "C", "D"), ("A", "B"), ("B", "C", "D"), ("A", "B", "C"))
     assert Layout(sizes, scopes).sparse == ()
+    assert Layout(sizes, scopes, rows=10**9).sparse == ()
     assert Layout(sizes, scopes, arms=2).sparse == (("A", "B", "C", "D"),)
 
 
@@ -117,3 +118,12 @@ def test_the_number_of_cells_is_a_python_integer() -> None:
     layout = Layout(dict.fromkeys(names, 256), (tuple(names),))
     assert layout.cells(tuple(names)) == 256**200
     assert layout.sparse == (tuple(names),)
+
+
+def test_a_scope_with_more_cells_than_rows_is_counted_sparsely() -> None:
+    """Fourteen binary columns: 16,384 cells, laid out for as many rows and listed for fewer."""
+    names = tuple(f"C{j}" for j in range(14))
+    sizes = dict.fromkeys(names, 2)
+    assert Layout(sizes, (names, names[:3]), rows=16_384).sparse == ()
+    assert Layout(sizes, (names, names[:3]), rows=16_383).sparse == (names,)
+    assert Layout(sizes, (names[:12],), rows=1).sparse == ()

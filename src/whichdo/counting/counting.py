@@ -118,8 +118,8 @@ def count_with_notes(
     with opened(data, frozenset(problem.domains)) as parts:
         there = frozenset.intersection(*(frozenset(part.columns) for part in parts))
         wide = _scopes(problem, asked, there)
-        job = Job(problem, wide, counts, arm, drop=missing == "drop", chunk=chunk, progress=progress)
-        job.total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
+        total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
+        job = Job(problem, wide, counts, arm, total, drop=missing == "drop", chunk=chunk, progress=progress)
         wanted = [job.wanted(part) for part in parts]
         for part, names in zip(parts, wanted, strict=True):
             job.read(part, names)
@@ -157,6 +157,7 @@ class Job:
         scopes: tuple[Scope, ...],
         counts: str | None,
         arm: str | None,
+        total: int | None,
         *,
         drop: bool,
         chunk: int,
@@ -171,12 +172,13 @@ class Job:
             scopes,
             weighted=counts is not None,
             arms=1 if arm is None else len(problem.arms),
+            rows=total,
         )
         self.counters = {0: Counter(self.layout)}
         self.books: dict[str, Codebook] = {}
         self.faults = Faults()
         self.rows = self.dropped = self.weight = 0
-        self.total: int | None = None
+        self.total = total
         self.extra: dict[str, None] = {}
 
     def _check_roles(self) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DENSE_TOTAL", "Counter", "Layout"]
 
 DENSE_TOTAL = 1 << 25  # cells that all tables laid out may have together, 256 MB; the largest give way
+FEW_CELLS = 1 << 12  # cells that are laid out however few the rows are
 FLAT = 1 << 62  # cells up to which a cell's number fits a word
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
@@ -34,12 +35,16 @@ Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 @dataclass(frozen=True)
 class Layout:
-    """How each scope is counted.  ``arms`` tallies share the memory; ``weighted`` rows cannot be counted as bits."""
+    """How each scope is counted.  ``arms`` tallies share the memory; ``weighted`` rows cannot be counted as bits.
+
+    ``rows``, where known: a scope with more cells than rows (and more than `FEW_CELLS`) is mostly empty.
+    """
 
     sizes: Mapping[str, int]
     scopes: tuple[Scope, ...]
     weighted: bool = False
     arms: int = 1
+    rows: int | None = None
 
     def cells(self, scope: Scope) -> int:
         """The number of cells, which may be far more than a machine word holds."""
@@ -49,10 +54,11 @@ class Layout:
     def dense(self) -> frozenset[Scope]:
         """The scopes that are laid out: the smallest, as many as there is room for."""
         room = DENSE_TOTAL // self.arms
+        most = MAX_CELLS if self.rows is None else min(MAX_CELLS, max(FEW_CELLS, self.rows))
         chosen = []
         for scope in sorted(self.scopes, key=self.cells):
             room -= self.cells(scope)
-            if room < 0 or self.cells(scope) > MAX_CELLS:
+            if room < 0 or self.cells(scope) > most:
                 break
             chosen.append(scope)
         return frozenset(chosen)
