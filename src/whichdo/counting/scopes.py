@@ -1,12 +1,13 @@
 """Which columns must be counted together, per problem.
 
 To settle the arms on X by looking, X is counted with what it must be compared within (its adjustment set, or Pa+ of its
-c-component) and with the reward.  Two readings differ in how much that is:
+c-component) and with the reward.  Three readings differ in how much that is:
 
 OURS    nodes that do not act on the reward are left out first, and of X's parents only those stay that a back-door
         path needs blocked; exact, and the tables are as small as they can be;
 PAPER   the whole graph is used unless X fails Assumption 3 there, and parents are dropped only in graphs without any
-        hidden confounder: what the paper's q, m and SRM-ALG mean.
+        hidden confounder: what the paper's q, m and SRM-ALG mean;
+PLAIN   as PAPER, and no parent is ever dropped: the paper without its footnote.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Reading(StrEnum):
 
     OURS = "ours"
     PAPER = "paper"
+    PLAIN = "plain"
 
 
 def judged(problem: Problem, reading: Reading = Reading.OURS) -> Mapping[str, Verdict]:
@@ -53,7 +55,7 @@ def together(problem: Problem, verdict: Verdict, reading: Reading = Reading.OURS
     """
     if verdict.route is Route.SAME:
         return ()
-    if reading is Reading.PAPER and problem.graph.bidirected:
+    if reading is Reading.PLAIN or (reading is Reading.PAPER and problem.graph.bidirected):
         found: Iterable[str] = with_parents(verdict.within, verdict.component)
     else:
         found = (verdict.node, *verdict.given)

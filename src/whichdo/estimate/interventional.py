@@ -8,7 +8,6 @@ variance is a sum over rows.  An arm's *effective size* is the number of direct 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 from whichdo.counting.scopes import Reading, cell_count
 from whichdo.errors import UsageError
 from whichdo.estimate.dnet import FactorNetwork, factor_networks, look_network
+from whichdo.evidence import Tables
 from whichdo.graph.identify import listed
 from whichdo.problem import Arm
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Table, Tally
-    from whichdo.kernels.contraction import NetPlan
+    from whichdo.kernels.contraction import NetPlan, Walk
     from whichdo.problem import Problem
 
 __all__ = ["Estimator", "Looked", "estimator", "interventional"]
@@ -34,15 +34,20 @@ __all__ = ["Estimator", "Looked", "estimator", "interventional"]
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
+BATCH = 1 << 16  # slopes kept at a time, in cells; an arm that needs more is a batch of its own
+
 
 @dataclass(frozen=True)
 class Looked:
     """What looking says about each arm of the problem, in its order; NaN where it says nothing.
 
     ``means`` and ``variances`` are on the scale that was asked for; ``shifts`` is how far smoothing moved the means,
-    ``doubts`` how far rows that were never seen could move them, ``spreads`` the variance of one pull of the arm.
+    ``doubts`` how far rows that were never seen could move them, ``leans`` how lopsided their errors are (third central
+    moment over variance), ``spreads`` the variance of one pull of the arm.
     ``weakest`` is how often the row was seen that the mean knows least about, ``weakest_rows`` says which
-    (`Estimator.row_text`).
+    (`Estimator.row_text`).  ``sizes`` are effective sizes: how many direct pulls of each arm looking was worth, by the
+    mean square error, what smoothing moved and what was never seen included; 0 where it says nothing, never more than
+    the looks.
     ``rarest`` is the least count among the cells of each intervenable node: 0 where looking settles nothing, all looks
     for a node that does not act on the reward.
     """
@@ -52,9 +57,11 @@ class Looked:
     variances: FloatArray
     shifts: FloatArray
     doubts: FloatArray
+    leans: FloatArray
     weakest: FloatArray
     weakest_rows: FloatArray
     spreads: FloatArray
+    sizes: FloatArray
     rarest: FloatArray
 
     def errors(self, z: float = 1.0) -> FloatArray:
@@ -62,15 +69,10 @@ class Looked:
         widths: FloatArray = z * np.sqrt(self.variances + self.shifts**2) + self.doubts
         return widths
 
-    @cached_property
-    def sizes(self) -> FloatArray:
-        """Effective sizes: how many direct pulls of each arm looking was worth; 0 where it says nothing.
-
-        By the mean square error, what smoothing moved and what was never seen included; never more than the looks.
-        """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worth = self.spreads / (self.variances + self.shifts**2 + self.doubts**2)
-        return np.where(np.isfinite(worth), np.minimum(worth, self.looks), 0.0)
+    def offsets(self, z: float = 1.0) -> FloatArray:
+        """How far the middle of that interval lies above the mean: what lopsided errors ask for beyond smoothing."""
+        moved: FloatArray = ((1 + 2 * z**2) / 6 - 1) * self.leans
+        return moved
 
 
 def interventional(
@@ -105,16 +107,28 @@ class Estimator:
         nets = [look_network(problem), *distinct.values()]
         self.scopes: tuple[Scope, ...] = tuple(dict.fromkeys(network.scope for network in nets))
         self._nodes = [None, *distinct]
-        self._plan = _layout(problem, nets, self.scopes)
+        self.plan = _layout(problem, nets, self.scopes)
         self._factors = [factor for network in nets for factor in network.factors]
         self.sources = self._arm_sources()
+        # For each intervenable node, whose least cell counts: its network's, or all looks (-2), or none (-1).
+        self._rarest = np.array(
+            [
+                -1 if network is None else -2 if network.node is None else self._nodes.index(name)
+                for name, network in ((name, self.networks.get(name)) for name in problem.intervene)
+            ]
+        )
         self._cells = sum(cell_count(problem, scope) for scope in self.scopes)
 
     def from_tally(self, seen: Tally, worth: FloatArray, *, smoothing: float = 1.0, threshold: float = 0.0) -> Looked:
         """Estimate from the tables of looks in a tally."""
+        return self.from_counts(self.counts(seen), worth, smoothing=smoothing, threshold=threshold)
+
+    def counts(self, seen: Tally) -> FloatArray:
+        """The looks' tables of ``scopes``, flattened one after the other."""
         tables = seen.tables.get(Arm(), {})
-        counts = [self._table(scope, tables, seen) for scope in self.scopes]
-        return self.from_counts(np.concatenate(counts), worth, smoothing=smoothing, threshold=threshold)
+        if isinstance(tables, Tables) and tables.layout.scopes == self.scopes:
+            return tables.counts.astype(np.float64)
+        return np.concatenate([self._table(scope, tables, seen) for scope in self.scopes])
 
     def from_counts(
         self, counts: FloatArray, worth: FloatArray, *, smoothing: float = 1.0, threshold: float = 0.0
@@ -126,11 +140,10 @@ class Estimator:
             raise UsageError(f"Smoothing ({smoothing:g}) and threshold ({threshold:g}) must be finite, not negative.")
         if counts.shape != (self._cells,):
             raise UsageError(f"The scopes have {self._cells:,} cells in all; the counts have shape {counts.shape}.")
-        found, rarest = contract(self._plan, counts, worth, smoothing, threshold)
+        found, rarest = contract(self.plan, counts, worth, smoothing, threshold)
         looks = float(counts[: len(worth)].sum())
-        by_node = dict.fromkeys(self.networks, looks) | dict(zip(self._nodes, rarest.tolist(), strict=True))
-        means, squares, variances, shifts, doubts, least, where = np.where(
-            self.sources >= 0, found[:, self.sources], np.nan
+        means, squares, variances, shifts, doubts, leans, least, where, sizes = np.where(
+            self.sources >= 0, found.T[:, self.sources], np.nan
         )
         return Looked(
             looks=looks,
@@ -138,17 +151,24 @@ class Estimator:
             variances=variances,
             shifts=shifts,
             doubts=doubts,
+            leans=leans,
             weakest=least,
             weakest_rows=where,
             spreads=np.maximum(squares - means**2, 0.0),
-            rarest=np.array([by_node.get(name, 0.0) for name in self.problem.intervene]),
+            sizes=np.nan_to_num(sizes),
+            rarest=self.rarest(rarest, looks),
         )
+
+    def rarest(self, by_network: FloatArray, looks: float) -> FloatArray:
+        """For each intervenable node the count of its least cell, from what the kernel found for each network."""
+        found: FloatArray = np.concatenate([by_network, [looks, 0.0]])[self._rarest]
+        return found
 
     def row_text(self, place: float) -> str:
         """A row of some factor, by its place in the kernel's tables, as text: what is conditioned on."""
-        factor = int(np.searchsorted(self._plan.work_start, place, side="right")) - 1
+        factor = int(np.searchsorted(self.plan.work_start, place, side="right")) - 1
         given = self._factors[factor].given
-        row = (int(place) - int(self._plan.work_start[factor])) // int(self._plan.own_sizes[factor])
+        row = (int(place) - int(self.plan.work_start[factor])) // int(self.plan.own_sizes[factor])
         codes = np.unravel_index(row, [len(self.problem.domains[name]) for name in given]) if given else ()
         return ", ".join(f"{name}={self.problem.domains[name][code]}" for name, code in zip(given, codes, strict=True))
 
@@ -184,7 +204,7 @@ class Estimator:
 
     def _arm_sources(self) -> IntArray:
         """For each arm of the problem the position of its estimate among the kernel's, or -1."""
-        starts = dict(zip(self._nodes, self._plan.arm_start.tolist(), strict=False))
+        starts = dict(zip(self._nodes, np.searchsorted(self.plan.arm_networks, range(len(self._nodes))), strict=True))
         found = []
         for arm in self.problem.arms:
             network = None if arm.node is None else self.networks.get(arm.node)
@@ -206,24 +226,87 @@ def _layout(problem: Problem, networks: Sequence[FactorNetwork], scopes: Sequenc
     offsets = dict(zip(scopes, _starts(prod(size[name] for name in scope) for scope in scopes), strict=False))
     factors = [(network, factor) for network in networks for factor in network.factors]
     codes = [_codes(problem, network) for network in networks]
+    tables = [sum(prod(size[name] for name in (*f.given, f.node)) for f in network.factors) for network in networks]
+    batches, slopes = _batches([cells for cells, each in zip(tables, codes, strict=True) for _ in each])
     return NetPlan(
-        axis_start=_ints(_starts(len(network.scope) for network in networks)),
-        sizes=_ints(size[name] for network in networks for name in network.scope),
         table_start=_ints(offsets[network.scope] for network in networks),
         factor_start=_ints(_starts(len(network.factors) for network in networks)),
         own_sizes=_ints(size[factor.node] for _, factor in factors),
         inside=_ints(factor.inside for _, factor in factors),
         work_start=_ints(_starts(prod(size[name] for name in (*f.given, f.node)) for _, f in factors)),
-        stride_start=_ints(_starts(len(network.scope) for network, _ in factors)),
-        strides=_ints(stride for network, f in factors for stride in _strides(network.scope, (*f.given, f.node), size)),
-        cell_strides=_ints(stride for network in networks for stride in _strides(network.scope, network.cells, size)),
-        cell_sizes=_ints(prod(size[name] for name in network.cells) for network in networks),
-        enumerated_start=_ints(_starts(len(_enumerated(network)) for network in networks)),
-        enumerated=_ints(axis for network in networks for axis in _enumerated(network)),
-        x_axis=_ints(-1 if n.node is None else n.scope.index(n.node) for n in networks),
-        y_axis=_ints(network.scope.index(problem.reward) for network in networks),
-        arm_start=_ints(_starts(len(each) for each in codes)),
+        cell_start=_ints(_starts(prod(size[name] for name in network.cells) for network in networks)),
+        fold=_walk([_fold_axes(network, size) for network in networks]),
+        sum=_walk([_sum_axes(network, size, problem.reward) for network in networks]),
+        x_strides=_ints(
+            0 if network.node is None or f.inside else _strides((*f.given, f.node), size).get(network.node, 0)
+            for network, f in factors
+        ),
+        arm_networks=_ints(g for g, each in enumerate(codes) for _ in each),
         arm_codes=_ints(code for each in codes for code in each),
+        batch_start=_ints(batches),
+        slope_start=_ints(slopes),
+    )
+
+
+def _batches(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Where each batch of arms begins, and where the slopes of each arm begin in its batch; last, the room it takes."""
+    batches, starts = [0], []
+    used = room = 0
+    for arm, size in enumerate(sizes):
+        if used and used + size > BATCH:
+            batches.append(arm)
+            used = 0
+        starts.append(used)
+        used += size
+        room = max(room, used)
+    return [*batches, len(sizes)], [*starts, room]
+
+
+Axis = tuple[int, list[int]]  # its size, and what one step along it means in each table
+
+
+def _fold_axes(network: FactorNetwork, size: Mapping[str, int]) -> list[Axis]:
+    """The columns of the scope, in the order in which it is counted."""
+    tables = [_strides((*f.given, f.node), size) for f in network.factors]
+    tables.append(_strides(network.cells, size))
+    return [(size[name], [table.get(name, 0) for table in tables]) for name in network.scope]
+
+
+def _sum_axes(network: FactorNetwork, size: Mapping[str, int], reward: str) -> list[Axis]:
+    """What is summed over: the nodes of the factors, the intervened one only where x' occurs, and then only inside."""
+    tables = [_strides((*f.given, f.node), size) for f in network.factors]
+    for factor, table in zip(network.factors, tables, strict=True):
+        if network.node is not None and not factor.inside:
+            table.pop(network.node, None)
+    tables.append({reward: 1})
+    nodes = [factor.node for factor in network.factors if factor.node != network.node or network.sums_over_node]
+    return [(size[name], [table.get(name, 0) for table in tables]) for name in nodes]
+
+
+def _walk(networks: Sequence[Sequence[Axis]]) -> Walk:
+    """The last axes of each network as a block of places, the others as steps."""
+    from whichdo.kernels.contraction import INNER, Walk
+
+    outer, patterns = [], []
+    for axes in networks:
+        kept = len(axes)
+        while kept and prod(length for length, _ in axes[kept - 1 :]) <= INNER:
+            kept -= 1
+        outer.append(axes[:kept])
+        width = len(axes[0][1]) if axes else 0
+        pattern = np.zeros((1, width), np.int64)
+        for length, steps in axes[kept:]:
+            along = np.arange(length)[:, None] * np.array(steps, np.int64)
+            pattern = (pattern[:, None, :] + along[None]).reshape(-1, width)
+        patterns.append(pattern)
+    return Walk(
+        inner_sizes=_ints(len(pattern) for pattern in patterns),
+        inner_start=_ints(_starts(pattern.size for pattern in patterns)),
+        pattern=np.concatenate([pattern.ravel() for pattern in patterns]),
+        outer_start=_ints(_starts(len(axes) for axes in outer)),
+        outer_sizes=_ints(length for axes in outer for length, _ in axes),
+        stride_start=_ints(_starts(sum(len(steps) for _, steps in axes) for axes in outer)),
+        outer_strides=_ints(step for axes in outer for _, steps in axes for step in steps),
     )
 
 
@@ -234,20 +317,14 @@ def _codes(problem: Problem, network: FactorNetwork) -> list[int]:
     return [domain.index(value) for value in problem.intervene[network.node]]
 
 
-def _enumerated(network: FactorNetwork) -> list[int]:
-    """The axes that are summed over: the nodes of the factors, the intervened one only where x' occurs."""
-    nodes = [factor.node for factor in network.factors if factor.node != network.node or network.sums_over_node]
-    return [network.scope.index(name) for name in nodes]
-
-
-def _strides(axes: Scope, table: Scope, size: dict[str, int]) -> list[int]:
-    """What one step along each axis means in a table over some of the nodes, the last varying fastest."""
-    stride = dict.fromkeys(axes, 0)
+def _strides(table: Scope, size: Mapping[str, int]) -> dict[str, int]:
+    """What one step along each node means in a table over some nodes, the last varying fastest."""
+    steps: dict[str, int] = {}
     step = 1
     for name in reversed(table):
-        stride[name] = step
+        steps[name] = step
         step *= size[name]
-    return [stride[name] for name in axes]
+    return steps
 
 
 def _starts(lengths: Iterable[int]) -> list[int]:

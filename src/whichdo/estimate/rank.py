@@ -263,8 +263,8 @@ def ranking(
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     evidence = _Evidence(looked, seen, worth, z)
     unknown = np.isnan(evidence.means)
-    low = np.where(unknown, worth.min(), np.clip(evidence.means - evidence.widths, worth.min(), worth.max()))
-    high = np.where(unknown, worth.max(), np.clip(evidence.means + evidence.widths, worth.min(), worth.max()))
+    low = np.where(unknown, worth.min(), np.clip(evidence.lows, worth.min(), worth.max()))
+    high = np.where(unknown, worth.max(), np.clip(evidence.highs, worth.min(), worth.max()))
     rows = []
     for position, arm in enumerate(problem.arms):
         cell = weakest(model, looked, position) if looked.looks else None
@@ -327,6 +327,9 @@ class _Evidence:
         means = part * np.where(known, np.nan_to_num(looked.means), 0.0) + (1 - part) * direct
         self.means = np.where(unknown, np.nan, means)
         self.widths = np.sqrt((part * looking) ** 2 + ((1 - part) * error) ** 2)
+        middle = self.means + part * np.where(known, looked.offsets(z), 0.0)
+        self.lows = np.minimum(middle - self.widths, self.means)
+        self.highs = np.maximum(middle + self.widths, self.means)
         self.sizes = sizes + self.pulls
 
 

@@ -8,7 +8,7 @@ a network and for q counted in samples.
 
 from __future__ import annotations
 
-from math import ceil, inf
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +17,6 @@ from whichdo.counting.scopes import Reading, judged, together
 from whichdo.graph.identify import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from whichdo.counting.scopes import Scope
@@ -40,7 +38,11 @@ def rarity_scopes(problem: Problem) -> list[Scope | None]:
 
 def c_sizes(problem: Problem) -> NDArray[np.int64]:
     """k: the size of each intervenable node's c-component in the graph that `rarity_scopes` counts it in."""
-    return np.array([len(verdict.component) for verdict in judged(problem, Reading.PAPER).values()], dtype=np.int64)
+    made: NDArray[np.int64] = problem.remember(
+        "c-component sizes",
+        lambda: np.array([len(verdict.component) for verdict in judged(problem, Reading.PAPER).values()], np.int64),
+    )
+    return made
 
 
 def hardness(q: ArrayLike, k: ArrayLike) -> int:
@@ -50,6 +52,7 @@ def hardness(q: ArrayLike, k: ArrayLike) -> int:
     [0, 1], ``k`` the c-component sizes.  Never more than the number of nodes (at least 2).
     """
     rare = np.asarray(q, dtype=np.float64) ** np.asarray(k, dtype=np.float64)
-    weights: Sequence[float] = sorted((inf if share <= 0 else 1 / share for share in rare.tolist()), reverse=True)
-    best = min(max(position, weight) for position, weight in enumerate([*weights, 0.0]))
+    with np.errstate(divide="ignore"):
+        weights = np.append(np.sort(1.0 / np.maximum(rare, 0.0))[::-1], 0.0)
+    best = float(np.maximum(np.arange(len(weights)), weights).min())
     return max(2, ceil(best - 1e-9 * best))

@@ -185,22 +185,21 @@ def _count_block(words: U64Array, width: int, samples: int, scopes: Scopes, cell
         for subset in range(1, 1 << mine.size):
             rest = subset & (subset - 1)
             node = mine[mine.size - 1 - np.int64(trailing_zeros(np.uint64(subset)))]
-            column = words[node]
             if rest == 0:
                 if ones[node] < 0:
-                    ones[node] = _count_ones(column, width)
+                    ones[node] = _count_ones(words[node], width)
                 target[subset] += ones[node]
                 continue
-            known = both[rest]
-            if rest & (rest - 1) == 0:
-                known = words[mine[mine.size - 1 - np.int64(trailing_zeros(np.uint64(rest)))]]
             found = np.uint64(0)
-            for w in range(width):
-                found += popcount(known[w] & column[w])
-            if not subset & 1:  # larger subsets build on this one
-                common = both[subset]
+            if rest & (rest - 1) == 0:
+                other = mine[mine.size - 1 - np.int64(trailing_zeros(np.uint64(rest)))]
                 for w in range(width):
-                    common[w] = known[w] & column[w]
+                    both[subset, w] = words[other, w] & words[node, w]
+                    found += popcount(both[subset, w])
+            else:
+                for w in range(width):
+                    both[subset, w] = both[rest, w] & words[node, w]
+                    found += popcount(both[subset, w])
             target[subset] += np.int64(found)
 
 
