@@ -19,7 +19,7 @@ import numpy as np
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
 from whichdo.world.exact import reward_laws
-from whichdo.world.sampler import World
+from whichdo.world.sampler import SimulatedArena, World, exact_laws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,11 +77,12 @@ def simulate(
         raise UsageError("The number of runs is 0; simulate at least one.")
     policy.check(problem, horizon)
     utility = np.array(list(problem.utility.values()))
-    truth = reward_laws(network, problem) @ utility
+    laws = exact_laws(network, problem)
+    truth = (reward_laws(network, problem) if laws is None else laws) @ utility
     job = partial(_runs, policy, network, problem, horizon, whole_number(seed, "seed"))
     parts = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
     if workers <= 1 or len(parts) == 1:
-        found = [job(part) for part in parts]
+        found = [job(range(count))]
     else:
         with ProcessPoolExecutor(min(workers, len(parts)), mp_context=get_context("spawn")) as pool:
             found = list(pool.map(job, parts))
@@ -93,16 +94,21 @@ def simulate(
 def _runs(
     policy: Policy, network: CausalNetwork, problem: Problem, budget: float, seed: int, numbers: Sequence[int]
 ) -> list[tuple[int, float]]:
-    return [_run(policy, network, problem, budget, np.random.SeedSequence(seed, spawn_key=(n,))) for n in numbers]
+    """Runs by their numbers: the position of the recommended arm, and what was spent."""
+    arena = SimulatedArena.of(network, problem)
+    fast = None if arena is None else policy.compiled_run(problem, budget, arena)
+    found = []
+    for number in numbers:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        key = rng.bit_generator.random_raw(2)  # the world's streams follow from this, the policy's are the rest
+        found.append(fast(key, rng) if fast else played(policy, World(network, problem, key), budget, rng))
+    return found
 
 
-def _run(
-    policy: Policy, network: CausalNetwork, problem: Problem, budget: float, seed: np.random.SeedSequence
-) -> tuple[int, float]:
-    """One run: the position of the recommended arm, and what was spent."""
-    for_world, for_policy = seed.spawn(2)
-    world = World(network, problem, for_world)
-    play = policy.play(problem, budget, np.random.default_rng(for_policy), Tally.empty(problem))
+def played(policy: Policy, world: World, budget: float, rng: np.random.Generator) -> tuple[int, float]:
+    """One run through `play`: the position of the recommended arm, and what was spent."""
+    problem = world.problem
+    play = policy.play(problem, budget, rng, Tally.empty(problem))
     spent = 0.0
     answer: Any = None
     while True:

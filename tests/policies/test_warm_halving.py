@@ -8,7 +8,7 @@ import pytest
 from whichdo.errors import UsageError
 from whichdo.evidence import Batch, Tally, observe
 from whichdo.policies import policy
-from whichdo.policies.warm_halving import water_filling
+from whichdo.policies.allocation import water_filling
 from whichdo.problem import do
 from whichdo.world.instances import canonical
 from whichdo.world.sampler import World
@@ -23,10 +23,23 @@ def test_water_filling_gives_each_pull_to_the_least_evidence() -> None:
         one_by_one = levels.copy()
         for _ in range(pulls):
             one_by_one[np.argmin(one_by_one)] += 1
-        found = water_filling(levels, pulls)
+        found = water_filling(levels, np.ones(len(levels)), float(pulls))
         assert found.sum() == pulls
         assert (found >= 0).all()
         assert np.abs(np.sort(levels + found) - np.sort(one_by_one)).max() <= 1 + 1e-9
+
+
+def test_water_filling_pays_prices() -> None:
+    """The levels of all arms that were pulled end within one pull of each other; what is left buys none of them."""
+    rng = np.random.default_rng(4)
+    for _ in range(1000):
+        arms = int(rng.integers(1, 8))
+        levels, prices, money = rng.random(arms) * 20, rng.random(arms) * 5 + 0.1, float(rng.random() * 60)
+        found = water_filling(levels, prices, money)
+        reached = (levels + found)[found > 0]
+        assert found @ prices <= money + 1e-6
+        assert reached.size == 0 or reached.max() - reached.min() <= 2 + 1e-9
+        assert reached.size == 0 or money - found @ prices < prices.max() * arms
 
 
 def first_batch(name: str, looks_at_hand: int = 0) -> Batch:

@@ -100,9 +100,9 @@ def test_any_domain_has_the_exact_law_at_every_detail(detail: Any) -> None:
 
 
 def count(network: CausalNetwork, plan: BinaryPlan, scope: tuple[str, ...]) -> np.ndarray[Any, Any]:
-    stream = Stream(network, scope, {}, seed_streams(np.random.SeedSequence(5)))
-    stream._plan = plan
-    table = stream.tables(400_000, [scope])[scope]
+    stream = Stream(network, [scope], {}, seed_streams(np.random.SeedSequence(5)))
+    stream._plan = stream._plan._replace(steps=plan)
+    table = stream.tables(400_000)[scope]
     assert isinstance(table, np.ndarray)
     return table
 
@@ -115,7 +115,7 @@ def test_the_law_test_sees_a_wrong_threshold_bit_and_swapped_inputs() -> None:
     )
     scope = ("A", "B", "C")
     law = marginal(network, scope, {})
-    plan = Stream(network, scope, {}, seed_streams(np.random.SeedSequence(5)))._plan
+    plan = Stream(network, [scope], {}, seed_streams(np.random.SeedSequence(5)))._plan.steps
     assert isinstance(plan, BinaryPlan)
     assert fits(count(network, plan, scope), law)
     wrong = plan.thresholds.copy()

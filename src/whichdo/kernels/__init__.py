@@ -7,15 +7,20 @@ from whichdo.kernels.binary import rows_binary, tables_binary
 from whichdo.kernels.codes import rows_codes, tables_codes
 from whichdo.kernels.compiling import compiled, popcount
 from whichdo.kernels.plans import BLOCK, BinaryPlan, CodePlan, Scopes
-from whichdo.kernels.random import seed_streams
+from whichdo.kernels.random import keyed_streams, seed_streams
+from whichdo.kernels.rewards import RewardStreams, pull_all, reward_streams
 
 __all__ = [
     "BLOCK",
     "BinaryPlan",
     "CodePlan",
+    "RewardStreams",
     "Scopes",
     "compiled",
+    "keyed_streams",
     "popcount",
+    "pull_all",
+    "reward_streams",
     "rows_binary",
     "rows_codes",
     "seed_streams",

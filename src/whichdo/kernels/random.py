@@ -2,6 +2,9 @@
 
 sfc64 (Doty-Humphrey 2010; numpy ships it too) needs additions, shifts and XORs only, so that one loop over as many
 generators as a block has words compiles to vector instructions.  One more generator yields single words.
+
+A world has one stream for each arm and purpose.  All follow from its key of 128 bits by SplitMix64 (Steele, Lea and
+Flood 2014), so that a stream costs nothing before it is first used, in compiled code or outside it.
 """
 
 from __future__ import annotations
@@ -15,10 +18,23 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from whichdo.kernels.compiling import U64Array
 
-__all__ = ["STREAMS", "fill", "next_word", "seed_streams"]
+__all__ = [
+    "REWARDS",
+    "ROWS",
+    "STREAMS",
+    "TABLES",
+    "fill",
+    "keyed_stream",
+    "keyed_streams",
+    "next_word",
+    "seed_streams",
+    "step",
+]
 
 STREAMS = 64  # generators side by side: as many as a block has words
 WARM_UP = 12  # outputs thrown away after seeding, as the author advises
+REWARDS, TABLES, ROWS = 0, 1, 2  # the purposes of an arm's streams
+PURPOSES = 3
 
 
 def seed_streams(sequence: np.random.SeedSequence) -> U64Array:
@@ -58,4 +74,62 @@ def next_word(state: U64Array) -> np.uint64:
     state[1, STREAMS] = c + (c << np.uint64(3))
     state[2, STREAMS] = ((c << np.uint64(24)) | (c >> np.uint64(40))) + word
     state[3, STREAMS] = counter + np.uint64(1)
+    return word
+
+
+@compiled
+def _mixed(word: np.uint64) -> np.uint64:
+    """SplitMix64's finisher: every bit of the result depends on every bit of the word."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@compiled
+def _start(key: U64Array, arm: int, purpose: int) -> np.uint64:
+    """Where the words begin that seed one stream of a world."""
+    number = np.uint64(arm * PURPOSES + purpose + 1)
+    return _mixed(key[0] ^ _mixed(key[1] + number * np.uint64(0x9E3779B97F4A7C15)))
+
+
+@compiled
+def _seed_word(key: U64Array, start: np.uint64, number: int) -> np.uint64:
+    return _mixed(key[1] ^ _mixed(start + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)))
+
+
+@compiled
+def keyed_streams(key: U64Array, arm: int, purpose: int) -> U64Array:
+    """The state of all generators, laid out as by `seed_streams`, for one arm and purpose of a world."""
+    start = _start(key, arm, purpose)
+    state = np.ones((4, STREAMS + 1), np.uint64)
+    for row in range(3):
+        for column in range(STREAMS + 1):
+            state[row, column] = _seed_word(key, start, row * (STREAMS + 1) + column)
+    out = np.empty(STREAMS, np.uint64)
+    for _ in range(WARM_UP):
+        fill(state, out, STREAMS)
+        next_word(state)
+    return state
+
+
+@compiled
+def keyed_stream(key: U64Array, arm: int, purpose: int, states: U64Array) -> None:
+    """Seed the generator ``states[arm]`` (a, b, c and counter) for one purpose of the world with this key."""
+    start = _start(key, arm, purpose)
+    for column in range(3):
+        states[arm, column] = _seed_word(key, start, column)
+    states[arm, 3] = np.uint64(1)
+    for _ in range(WARM_UP):
+        step(states, arm)
+
+
+@compiled
+def step(states: U64Array, arm: int) -> np.uint64:
+    """One random word of the generator ``states[arm]``."""
+    b, c, counter = states[arm, 1], states[arm, 2], states[arm, 3]
+    word: np.uint64 = states[arm, 0] + b + counter
+    states[arm, 0] = b ^ (b >> np.uint64(11))
+    states[arm, 1] = c + (c << np.uint64(3))
+    states[arm, 2] = ((c << np.uint64(24)) | (c >> np.uint64(40))) + word
+    states[arm, 3] = counter + np.uint64(1)
     return word

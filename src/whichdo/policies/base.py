@@ -4,15 +4,18 @@ Between two decisions a policy wants a number of pulls and reads back a statisti
 these arms so often, I need this much detail back"), receives a `Tally`, and at the end returns a `Recommendation`.
 
 A policy is a function of what it has been told.  It sees no world, no clock, no file and no global random generator.
+
+A policy may add a *compiled run*, which makes the very decisions of `play` against a simulated world, only faster; the
+conformance tests hold the two together.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,12 +25,27 @@ from whichdo.evidence import Batch, Tally
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whichdo.counting.scopes import Scope
     from whichdo.evidence import FloatArray
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Objective", "Play", "Policy", "Recommendation", "best_arm", "equal_pulls", "refuse_below", "unit_costs"]
+__all__ = [
+    "Arena",
+    "Objective",
+    "Play",
+    "Policy",
+    "Recommendation",
+    "Run",
+    "best_arm",
+    "equal_pulls",
+    "prices",
+    "refuse_below",
+    "unit_costs",
+    "utilities",
+]
 
 ROUNDING = 1e-9
+Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class Objective(StrEnum):
@@ -48,6 +66,21 @@ class Recommendation:
 
 
 Play = Generator[Batch, Tally, Recommendation]
+Run = Callable[[Words, np.random.Generator], tuple[int, float]]
+"""One run against the world with this key: the position of the recommended arm, and the money spent."""
+
+
+class Arena(Protocol):
+    """What a simulated world offers to compiled runs: ways to pull, none to peep."""
+
+    bounds: Words
+    """For `whichdo.kernels.rewards.reward_streams`."""
+
+    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[Words], Callable[[int], FloatArray]] | None:
+        """For a world's key, a function that looks so often and gives the tables of the scopes, flat, in order.
+
+        The very looks that `play` would get; None where a scope is too wide to lay out.
+        """
 
 
 class Policy(ABC):
@@ -63,25 +96,34 @@ class Policy(ABC):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Spend ``budget`` (in cost units: pulls, where all costs are 1) and recommend; ``seen`` are looks at hand."""
 
+    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:  # noqa: ARG002
+        """What `play` does with nothing seen before, in compiled steps; None where there is only `play`."""
+        return None
+
 
 def best_arm(problem: Problem, means: FloatArray, rng: np.random.Generator) -> Recommendation:
     """The arm of the largest mean; ties are broken at random, arms without a mean are passed over."""
-    best = np.flatnonzero(means == np.nanmax(means))
-    return Recommendation(problem.arms[int(rng.choice(best))], means)
+    from whichdo.policies.allocation import best_of
+
+    return Recommendation(problem.arms[best_of(means, rng.random(len(means)))], means)
 
 
 def equal_pulls(problem: Problem, money: float, arms: Iterable[Arm]) -> Batch:
     """Pull the arms equally often for ``money``; what is left buys one more pull each, in the order given."""
+    from whichdo.policies.allocation import equal_counts
+
     chosen = tuple(arms)
-    prices = [problem.costs[arm] for arm in chosen]
-    each = int(np.floor(money / sum(prices) + ROUNDING))
-    left = money - each * sum(prices) + ROUNDING
-    counts = []
-    for price in prices:
-        more = left >= price
-        left -= price * more
-        counts.append(each + more)
-    return Batch(chosen, tuple(counts))
+    return Batch(chosen, tuple(equal_counts(money, prices(problem, chosen)).tolist()))
+
+
+def prices(problem: Problem, arms: Iterable[Arm]) -> FloatArray:
+    """What a pull of each arm costs."""
+    return np.array([problem.costs[arm] for arm in arms], np.float64)
+
+
+def utilities(problem: Problem) -> FloatArray:
+    """What each level of the reward is worth, more is better."""
+    return np.array(list(problem.utility.values()), np.float64)
 
 
 def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
@@ -95,5 +137,6 @@ def unit_costs(policy: Policy, problem: Problem) -> None:
     dear = [arm for arm, cost in problem.costs.items() if cost != 1]
     if dear:
         raise Unsuitable(
-            f"{policy.name} counts pulls, and {dear[0]} costs {problem.costs[dear[0]]:g}. Choose ue or sh."
+            f"{policy.name} counts pulls, and {dear[0]} costs {problem.costs[dear[0]]:g}. "
+            f"Choose a policy that minds costs, such as warm-halving, srm, sr, sh or ue."
         )

@@ -1,6 +1,6 @@
 """SH: sequential halving (Karnin, Koren and Somekh, ICML 2013).
 
-ceil(log2 K) rounds with equal shares of the budget; after each the better half stays.
+ceil(log2 K) rounds with equal shares of the budget; after each the better half stays.  Means pool all rounds.
 """
 
 from __future__ import annotations
@@ -12,10 +12,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.evidence import Tally
-from whichdo.policies.base import Objective, Play, Policy, Recommendation, equal_pulls, refuse_below
+from whichdo.kernels.compiling import compiled
+from whichdo.kernels.rewards import pull_all, reward_streams
+from whichdo.policies.allocation import better_half, equal_counts, means_of
+from whichdo.policies.base import (
+    Objective,
+    Play,
+    Policy,
+    Recommendation,
+    equal_pulls,
+    prices,
+    refuse_below,
+    utilities,
+)
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
+    from whichdo.evidence import FloatArray
+    from whichdo.kernels.rewards import RewardStreams
+    from whichdo.policies.base import Arena, Run, Words
     from whichdo.problem import Problem
 
 __all__ = ["SequentialHalving"]
@@ -24,7 +39,7 @@ __all__ = ["SequentialHalving"]
 @register("sh")
 @dataclass(frozen=True)
 class SequentialHalving(Policy):
-    """Sequential halving over all arms; means pool all rounds."""
+    """Sequential halving over all arms."""
 
     objective = Objective.SIMPLE
 
@@ -36,15 +51,40 @@ class SequentialHalving(Policy):
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch a round."""
+        luck, utility = rng.random(len(problem.arms)), utilities(problem)
         alive = np.arange(len(problem.arms))
         tried = Tally.empty(problem)
         rounds = ceil(log2(len(alive)))
         left = float(budget)
         for number in range(rounds):
             batch = equal_pulls(problem, left / (rounds - number), [problem.arms[j] for j in alive])
-            left -= sum(problem.costs[arm] * count for arm, count in zip(batch.arms, batch.counts, strict=True))
+            left -= float(np.array(batch.counts) @ prices(problem, batch.arms))
             tried = tried + (yield batch)
-            shuffled = rng.permutation(alive)  # ties are broken at random
-            better = np.argsort(-tried.means[shuffled], kind="stable")[: ceil(len(alive) / 2)]
-            alive = np.sort(shuffled[better])
-        return Recommendation(problem.arms[int(alive[0])], tried.means)
+            alive = alive[better_half(means_of(tried.counts, utility, alive), luck[alive])]
+        return Recommendation(problem.arms[alive[0]], tried.means)
+
+    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
+        """The same in one compiled step."""
+        price, utility = prices(problem, problem.arms), utilities(problem)
+
+        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+            return _race(reward_streams(arena.bounds, key), price, float(budget), utility, rng.random(len(price)))
+
+        return run
+
+
+@compiled
+def _race(
+    streams: RewardStreams, prices: FloatArray, money: float, utility: FloatArray, luck: FloatArray
+) -> tuple[int, float]:
+    """`play` against the rewards of a simulated world: the survivor, and the money spent."""
+    alive = np.arange(prices.size)
+    levels = np.zeros((prices.size, utility.size), np.int64)
+    rounds = np.int64(np.ceil(np.log2(prices.size)))
+    left = money
+    for number in range(rounds):
+        counts = equal_counts(left / (rounds - number), prices[alive])
+        left -= (counts * prices[alive]).sum()
+        pull_all(streams, alive, counts, levels)
+        alive = alive[better_half(means_of(levels, utility, alive), luck[alive])]
+    return alive[0], money - left

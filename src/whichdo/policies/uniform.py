@@ -1,17 +1,21 @@
-"""UE: pull every arm equally often, recommend the best mean.  Simple regret O(sqrt(K/T))."""
+"""UE: pull every arm equally often, recommend the best mean.  Simple regret O(sqrt(K/T)).
+
+Pulls that do not divide go to arms chosen at random, one more each.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichdo.policies.base import Objective, Play, Policy, best_arm, equal_pulls, refuse_below
+import numpy as np
+
+from whichdo.policies.base import Objective, Play, Policy, best_arm, equal_pulls, prices, refuse_below, utilities
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from whichdo.evidence import Tally
+    from whichdo.policies.base import Arena, Run, Words
     from whichdo.problem import Problem
 
 __all__ = ["UniformExploration"]
@@ -20,16 +24,35 @@ __all__ = ["UniformExploration"]
 @register("ue")
 @dataclass(frozen=True)
 class UniformExploration(Policy):
-    """Uniform exploration; what does not divide goes to random arms."""
+    """Uniform exploration."""
 
     objective = Objective.SIMPLE
 
     def check(self, problem: Problem, budget: float) -> None:
         """Every arm must be pulled once."""
-        refuse_below(self, budget, sum(problem.costs.values()), f"one pull of each of {len(problem.arms)} arms")
+        least = sum(problem.costs.values())
+        refuse_below(self, budget, least, f"{len(problem.arms)} arms, each pulled once")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch."""
-        order = [problem.arms[position] for position in rng.permutation(len(problem.arms))]
-        tried = yield equal_pulls(problem, budget, order)
+        order = np.argsort(rng.random(len(problem.arms)))
+        tried = yield equal_pulls(problem, budget, [problem.arms[j] for j in order])
         return best_arm(problem, tried.means, rng)
+
+    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
+        """The same in compiled steps."""
+        from whichdo.kernels.rewards import pull_all, reward_streams
+        from whichdo.policies.allocation import best_of, equal_counts, means_of
+
+        price, utility = prices(problem, problem.arms), utilities(problem)
+        everyone = np.arange(len(price))
+
+        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+            order = np.argsort(rng.random(len(price)))
+            counts = equal_counts(budget, price[order])
+            levels = np.zeros((len(price), len(utility)), np.int64)
+            pull_all(reward_streams(arena.bounds, key), order, counts, levels)
+            means = means_of(levels, utility, everyone)
+            return best_of(means, rng.random(len(means))), float(counts @ price[order])
+
+        return run

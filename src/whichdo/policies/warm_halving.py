@@ -13,22 +13,28 @@ and the budget follows the arms that are still in question.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log2
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.errors import UsageError
-from whichdo.estimate.interventional import estimator, interventional
+from whichdo.estimate.interventional import estimator
 from whichdo.evidence import Batch, Tally, observe
-from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below, unit_costs
+from whichdo.kernels.compiling import compiled
+from whichdo.kernels.contraction import contract
+from whichdo.kernels.rewards import pull_all, reward_streams
+from whichdo.policies.allocation import better_half, water_filling
+from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
     from whichdo.evidence import FloatArray, IntArray
+    from whichdo.kernels.contraction import NetPlan
+    from whichdo.kernels.rewards import RewardStreams
+    from whichdo.policies.base import Arena, Run, Words
     from whichdo.problem import Problem
 
-__all__ = ["WarmHalving", "water_filling"]
+__all__ = ["WarmHalving"]
 
 
 @register("warm-halving")
@@ -45,67 +51,145 @@ class WarmHalving(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """One look and one pull at least."""
-        unit_costs(self, problem)
-        refuse_below(self, budget, 2, "a look and a pull")
+        least = problem.costs[problem.arms[0]] + max(problem.costs.values())
+        refuse_below(self, budget, least, "a look and a pull")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
-        left = int(budget)
+        luck, price, utility = rng.random(len(problem.arms)), prices(problem, problem.arms), utilities(problem)
         model = estimator(problem)
-        served = np.count_nonzero(model.sources[1:] >= 0) / len(model.sources[1:])
-        look = max(0, int(left * served / 2) - int(seen.counts[0].sum()))  # logs at hand are looks already made
+        left = float(budget)
+        look = max(0, _looks(problem, budget) - int(seen.counts[0].sum()))  # logs at hand are looks already made
         if look:
             seen = seen + (yield observe(look, scopes=model.scopes))
-            left -= look
-        looked = interventional(problem, seen)
-        known = np.isfinite(looked.means) & (looked.looks > 0)
-        base, sizes = np.where(known, looked.means, 0.0), np.where(known, looked.sizes, 0.0)
-        alive = _plausible(np.where(known, looked.means, 0.5), sizes, self.caution)
+            left -= look * price[0]
+        base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
+        alive = plausible(base, sizes, self.caution)
         tried = Tally.empty(problem)
-        rounds = max(1, ceil(log2(len(alive))))
-        for number in range(rounds):
-            pulls = water_filling(sizes[alive] + tried.pulls[alive], left // (rounds - number))
-            batch = [(problem.arms[j], int(count)) for j, count in zip(alive, pulls, strict=True) if count]
-            if batch:
-                arms, counts = zip(*batch, strict=True)
-                tried = tried + (yield Batch(arms, counts))
-                left -= sum(counts)
-            shuffled = rng.permutation(alive)  # ties are broken at random
-            means = _pooled(base, sizes, tried)[shuffled]
-            alive = np.sort(shuffled[np.argsort(-means, kind="stable")[: ceil(len(alive) / 2)]])
-        pooled = _pooled(base, sizes, tried)
-        return Recommendation(problem.arms[int(alive[np.argmax(pooled[alive])])], pooled)
+        for number in range(_rounds(alive.size), 0, -1):
+            counts = water_filling(sizes[alive] + tried.pulls[alive], price[alive], left / number)
+            left -= (counts * price[alive]).sum()
+            if counts.any():
+                wanted = alive[counts > 0]
+                arms = tuple(problem.arms[j] for j in wanted)
+                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist())))
+            alive = alive[better_half(pooled(base, sizes, tried.counts, utility, alive), luck[alive])]
+        everyone = np.arange(len(problem.arms))
+        return Recommendation(problem.arms[alive[0]], pooled(base, sizes, tried.counts, utility, everyone))
+
+    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
+        """The same in compiled steps."""
+        model = estimator(problem)
+        looks = arena.looks(model.scopes)
+        if looks is None:
+            return None
+        price, utility = prices(problem, problem.arms), utilities(problem)
+        look = _looks(problem, budget)
+        left = float(budget - look * price[0])
+        nothing = model.counts(Tally.empty(problem))
+
+        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+            luck = rng.random(len(price))
+            counts = looks(key)(look) if look else nothing
+            streams = reward_streams(arena.bounds, key)
+            found = _whole(model.plan, counts, model.sources, streams, self.caution, price, left, utility, luck)
+            return found[0], look * price[0] + found[1]
+
+        return run
 
 
-def water_filling(levels: FloatArray, pulls: int) -> IntArray:
-    """How to spread pulls so that each goes to the arm with the least evidence; the lowest levels rise together."""
-    order = np.argsort(levels, kind="stable")
-    heights = levels[order]
-    counts = np.zeros(len(levels), np.int64)
-    # The first k arms can be filled to the level of the next with what is left; find the largest such k.
-    below = np.arange(1, len(levels) + 1) * heights - np.cumsum(heights)
-    k = int(np.searchsorted(below, pulls, side="right"))
-    surface = (pulls + heights[:k].sum()) / k
-    share = np.maximum(surface - heights[:k], 0.0)
-    whole = np.floor(share).astype(np.int64)
-    rest = pulls - int(whole.sum())
-    first = np.argsort(whole - share, kind="stable")[:rest]  # the largest fractions get one more
-    whole[first] += 1
-    counts[order[:k]] = whole
-    return counts
+def _looks(problem: Problem, budget: float) -> int:
+    """How often to look: for half the money, or less in proportion where looking serves fewer arms."""
+    sources = estimator(problem).sources[1:]
+    served = np.count_nonzero(sources >= 0) / len(sources)
+    return int(budget * served / 2 / problem.costs[problem.arms[0]])
 
 
-def _plausible(means: FloatArray, sizes: FloatArray, caution: float) -> Any:
+@compiled
+def evidence(
+    plan: NetPlan, counts: FloatArray, sources: IntArray, utility: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What looking says of every arm: means, and their sizes in pulls; size 0 where it says nothing."""
+    found, _ = contract(plan, counts, utility, 1.0, 0.0)
+    means, sizes = np.full(sources.size, 0.5), np.zeros(sources.size)
+    for j in range(sources.size):
+        if sources[j] >= 0 and found[sources[j], 8] > 0.0:
+            means[j], sizes[j] = found[sources[j], 0], found[sources[j], 8]
+    return means, sizes
+
+
+@compiled
+def _rounds(arms: int) -> int:
+    return max(1, int(np.ceil(np.log2(arms))))
+
+
+@compiled
+def plausible(means: FloatArray, sizes: FloatArray, caution: float) -> IntArray:
     """The arms that could still be best: upper end not below the best lower end."""
-    with np.errstate(divide="ignore"):
-        radius = caution / np.sqrt(sizes)
-    return np.flatnonzero(means + radius >= np.max(means - radius))
+    best = -np.inf
+    for j in range(means.size):
+        if sizes[j] > 0.0:
+            best = max(best, means[j] - caution / np.sqrt(sizes[j]))
+    alive = np.empty(means.size, np.int64)
+    count = 0
+    for j in range(means.size):
+        if sizes[j] <= 0.0 or means[j] + caution / np.sqrt(sizes[j]) >= best:
+            alive[count] = j
+            count += 1
+    return alive[:count]
 
 
-def _pooled(base: FloatArray, sizes: FloatArray, tried: Tally) -> FloatArray:
-    """The mean of looking and pulling together; an arm that nothing is known of counts as the worst."""
-    pulls = tried.pulls
-    direct = np.nan_to_num(tried.means) * pulls
-    total = sizes + pulls
-    pooled: FloatArray = np.where(total > 0, (base * sizes + direct) / np.maximum(total, 1e-12), -1.0)
-    return pooled
+@compiled
+def pooled(base: FloatArray, sizes: FloatArray, levels: IntArray, utility: FloatArray, arms: IntArray) -> FloatArray:
+    """The means of looking and pulling together; an arm that nothing is known of counts as the worst."""
+    means = np.empty(arms.size)
+    for j in range(arms.size):
+        arm = arms[j]
+        total, weight = base[arm] * sizes[arm], sizes[arm]
+        for level in range(utility.size):
+            total += levels[arm, level] * utility[level]
+            weight += levels[arm, level]
+        means[j] = total / weight if weight > 0.0 else -1.0
+    return means
+
+
+@compiled
+def _race(
+    streams: RewardStreams,
+    base: FloatArray,
+    sizes: FloatArray,
+    caution: float,
+    prices: FloatArray,
+    money: float,
+    utility: FloatArray,
+    luck: FloatArray,
+) -> tuple[int, float]:
+    """The halving of `play` against the rewards of a simulated world: the survivor, and the money spent."""
+    alive = plausible(base, sizes, caution)
+    levels = np.zeros((base.size, utility.size), np.int64)
+    known = sizes.copy()
+    left = money
+    for number in range(_rounds(alive.size), 0, -1):
+        counts = water_filling(known[alive], prices[alive], left / number)
+        left -= (counts * prices[alive]).sum()
+        pull_all(streams, alive, counts, levels)
+        known[alive] = known[alive] + counts
+        alive = alive[better_half(pooled(base, sizes, levels, utility, alive), luck[alive])]
+    return alive[0], money - left
+
+
+@compiled
+def _whole(
+    plan: NetPlan,
+    counts: FloatArray,
+    sources: IntArray,
+    streams: RewardStreams,
+    caution: float,
+    prices: FloatArray,
+    money: float,
+    utility: FloatArray,
+    luck: FloatArray,
+) -> tuple[int, float]:
+    """All that follows the looks."""
+    base, sizes = evidence(plan, counts, sources, utility)
+    return _race(streams, base, sizes, caution, prices, money, utility, luck)

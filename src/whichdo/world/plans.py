@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.kernels import BinaryPlan, CodePlan
+from whichdo.counting.scopes import MAX_CELLS
+from whichdo.evidence import Layout
+from whichdo.kernels import BinaryPlan, CodePlan, Scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.counting.scopes import Scope
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["plan"]
+__all__ = ["LookPlan", "look_plan", "plan", "reward_bounds"]
 
 Int64 = np.ndarray[Any, np.dtype[np.int64]]
 UInt64 = np.ndarray[Any, np.dtype[np.uint64]]
@@ -23,21 +27,47 @@ WORD = 2.0**64
 KEPT_PLANS = 2_000
 
 
-def plan(network: CausalNetwork, wanted: Iterable[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
-    """The steps that draw ``wanted`` with some nodes forced: only nodes and inputs that these depend on.
+class LookPlan(NamedTuple):
+    """How to draw what some scopes need and, unless one is too wide to lay out, how to count them."""
+
+    columns: tuple[str, ...]
+    steps: BinaryPlan | CodePlan
+    layout: Layout | None
+    scopes: Scopes
+
+
+def look_plan(network: CausalNetwork, scopes: tuple[Scope, ...], forced: Mapping[str, int]) -> LookPlan:
+    """The plan of some scopes with some nodes forced.
 
     Remembered with the network: a simulation asks for the same few plans again and again.
     """
-    key = (tuple(wanted), tuple(sorted(forced.items())))
-    kept: dict[Any, BinaryPlan | CodePlan] = network.plans
+    key = (scopes, tuple(sorted(forced.items())))
+    kept = network.plans
     if key not in kept:
         if len(kept) >= KEPT_PLANS:
             kept.clear()
-        kept[key] = _plan(network, key[0], forced)
-    return kept[key]
+        columns = tuple(dict.fromkeys(name for scope in scopes for name in scope))
+        kept[key] = LookPlan(columns, plan(network, columns, forced), *_counting(network, scopes))
+    found: LookPlan = kept[key]
+    return found
 
 
-def _plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
+def _counting(network: CausalNetwork, scopes: tuple[Scope, ...]) -> tuple[Layout | None, Scopes]:
+    sizes = network.sizes
+    cells = [prod(sizes[name] for name in scope) for scope in scopes]
+    position = {name: number for number, name in enumerate(network.full.nodes)}
+    strides = [prod(sizes[other] for other in scope[j + 1 :]) for scope in scopes for j in range(len(scope))]
+    counted = Scopes(
+        start=_starts(len(scope) for scope in scopes),
+        columns=np.array([position[name] for scope in scopes for name in scope], np.int64),
+        strides=np.array(strides, np.int64),
+        cell_start=_starts(cells),
+    )
+    return (Layout(sizes, scopes) if max(cells, default=0) <= MAX_CELLS else None), counted
+
+
+def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
+    """The steps that draw ``wanted`` with some nodes forced: only nodes and inputs that these depend on."""
     tables = network.essentials
     needed = set(wanted)
     for name in reversed(network.full.nodes):
@@ -115,6 +145,11 @@ def _codes(
         bound_start=_starts(table.shape[0] * (table.shape[1] - 1) for table in rows.values()),
         bounds=_joined([_bounds(table) for table in rows.values()], np.uint64),
     )
+
+
+def reward_bounds(laws: Float) -> UInt64:
+    """The laws of the reward, a row for each arm, as `whichdo.kernels.rewards` wants them."""
+    return _bounds(laws).reshape(len(laws), -1)
 
 
 def _bounds(table: Float) -> UInt64:

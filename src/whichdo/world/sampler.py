@@ -16,23 +16,24 @@ import numpy as np
 from whichdo.counting.scopes import MAX_CELLS
 from whichdo.counting.scopes import scopes as problem_scopes
 from whichdo.errors import TooLarge
-from whichdo.evidence import Detail, Rows, Sparse, Tally, whole_number
+from whichdo.evidence import Detail, Rows, Sparse, Tables, Tally, whole_number
 from whichdo.world.exact import reward_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Batch, CodeArray, FloatArray, IntArray, Table
+    from whichdo.kernels import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["World", "sample_rows"]
+__all__ = ["SimulatedArena", "World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
 
 State = np.ndarray[Any, np.dtype[np.uint64]]
-Int64 = np.ndarray[Any, np.dtype[np.int64]]
+Key = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def sample_rows(
@@ -41,19 +42,18 @@ def sample_rows(
     """Codes of the observed nodes: shape (nodes, n).  The first rows do not depend on ``n``."""
     from whichdo.kernels import seed_streams
 
-    return Stream(network, network.graph.nodes, forced, seed_streams(_sequence(seed))).rows(
-        whole_number(n, "number of rows")
-    )
+    nodes = [(name,) for name in network.graph.nodes]
+    return Stream(network, nodes, forced, seed_streams(_sequence(seed))).rows(whole_number(n, "number of rows"))
 
 
 class World:
     """A network that answers the batches of one problem.  The same seed gives the same answers to the same batches."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, seed: int | np.random.SeedSequence = 0) -> None:
+    def __init__(self, network: CausalNetwork, problem: Problem, seed: int | np.random.SeedSequence | Key = 0) -> None:
         network.check(problem)
         self.network = network
         self.problem = problem
-        self._seed = _sequence(seed)
+        self.key: Key = seed if isinstance(seed, np.ndarray) else _key(seed)
         self._arms: dict[Arm, ArmStream] = {}
 
     @cached_property
@@ -62,187 +62,228 @@ class World:
         return tuple(dict.fromkeys(problem_scopes(self.problem).values()))
 
     @cached_property
-    def _laws(self) -> FloatArray | None:
-        """The exact law of the reward under each arm; None where it is too large to sum: rewards are then sampled."""
-        try:
-            return reward_laws(self.network, self.problem)
-        except TooLarge:
-            return None
+    def _rewards(self) -> RewardStreams | None:
+        """The rewards of each arm; None where their law is too large to sum: rewards are then counted from samples."""
+        from whichdo.kernels import reward_streams
+        from whichdo.world.plans import reward_bounds
+
+        laws = exact_laws(self.network, self.problem)
+        return None if laws is None else reward_streams(reward_bounds(laws), self.key)
 
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
+        positions = np.array([self.problem.index(arm) for arm in batch.arms], np.int64)
         counts = np.zeros((len(self.problem.arms), len(self.problem.rewards)), np.int64)
-        tables: dict[Arm, dict[Scope, Table]] = {}
+        if batch.detail is Detail.ROWS:
+            return self._rows(batch, positions, counts)
+        tables: dict[Arm, Mapping[Scope, Table]] = {}
+        if batch.detail is Detail.REWARDS and self._rewards is not None:
+            from whichdo.kernels import pull_all
+
+            pull_all(self._rewards, positions, np.array(batch.counts, np.int64), counts)
+        else:
+            wanted = self._wanted(batch)
+            for arm, position, count in zip(batch.arms, positions, batch.counts, strict=True):
+                counts[position], found = self._stream(arm, position).tables(count, wanted)
+                if batch.detail is Detail.TABLES:
+                    tables[arm] = found
+        return Tally(self.problem, counts, tables)
+
+    def _rows(self, batch: Batch, positions: IntArray, counts: IntArray) -> Tally:
+        reward = self.problem.graph.index(self.problem.reward)
         rows = []
-        wanted = self._wanted(batch)
-        for arm, count in zip(batch.arms, batch.counts, strict=True):
-            position = self.problem.index(arm)
-            stream = self._stream(arm, position)
-            if batch.detail is Detail.ROWS:
-                codes = stream.rows(count)
-                rows.append(Rows(np.full(count, position, np.int64), codes))
-                reward = codes[:, self.problem.graph.index(self.problem.reward)]
-                counts[position] = np.bincount(reward, minlength=counts.shape[1])
-            elif batch.detail is Detail.TABLES:
-                counts[position], tables[arm] = stream.tables(count, wanted)
-            else:
-                counts[position] = stream.rewards(count, None if self._laws is None else self._laws[position])
+        for arm, position, count in zip(batch.arms, positions, batch.counts, strict=True):
+            codes = self._stream(arm, position).rows(count)
+            rows.append(Rows(np.full(count, position, np.int64), codes))
+            counts[position] = np.bincount(codes[:, reward], minlength=counts.shape[1])
         together = (
             Rows(np.concatenate([r.arms for r in rows]), np.concatenate([r.codes for r in rows])) if rows else None
         )
-        return Tally(self.problem, counts, tables, together)
+        return Tally(self.problem, counts, {}, together)
 
     def _wanted(self, batch: Batch) -> tuple[Scope, ...]:
-        if batch.detail is not Detail.TABLES:
+        if batch.detail is Detail.REWARDS:
             return ()
         if batch.scopes is None:
             return self.scopes
-        for scope in batch.scopes:
-            for name in scope:
-                self.problem.graph.index(name)  # hidden and unknown nodes cannot be counted
+        for name in {name for scope in batch.scopes for name in scope}:
+            self.problem.graph.index(name)  # hidden and unknown nodes cannot be counted
         return batch.scopes
 
     def _stream(self, arm: Arm, position: int) -> ArmStream:
         if arm not in self._arms:
-            # Spawned by the arm's position, so that the order in which arms are first pulled does not matter.
-            key = (*self._seed.spawn_key, position)
-            sequence = np.random.SeedSequence(self._seed.entropy, spawn_key=key)
-            forced = {} if arm.node is None or arm.value is None else self.network.codes_of({arm.node: arm.value})
-            self._arms[arm] = ArmStream(self.network, self.problem, forced, sequence)
+            # By the arm's position, so that the order in which arms are first pulled does not matter.
+            self._arms[arm] = ArmStream(self.network, self.problem, arm, self.key, int(position))
         return self._arms[arm]
 
 
-class ArmStream:
-    """All that one arm ever yields: three streams from one seed, one for each detail."""
+def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
+    """The exact law of the reward under each arm, remembered with the network; None where it is too large to sum."""
+    kept = network.plans
+    if problem not in kept:
+        try:
+            kept[problem] = reward_laws(network, problem)
+        except TooLarge:
+            kept[problem] = None
+    laws: FloatArray | None = kept[problem]
+    return laws
 
-    def __init__(
-        self, network: CausalNetwork, problem: Problem, forced: Mapping[str, int], sequence: np.random.SeedSequence
-    ) -> None:
-        self._network, self._problem, self._forced = network, problem, forced
-        self._seeds = sequence.spawn(3)
-        self._generator = np.random.Generator(np.random.PCG64(self._seeds[0]))
+
+class SimulatedArena:
+    """What a network offers to compiled runs of policies: the rewards of all arms, and looks."""
+
+    def __init__(self, network: CausalNetwork, problem: Problem, bounds: Key) -> None:
+        self._network, self._problem = network, problem
+        self.bounds = bounds
+
+    @classmethod
+    def of(cls, network: CausalNetwork, problem: Problem) -> SimulatedArena | None:
+        """None where the law of the reward is too large to sum."""
+        from whichdo.world.plans import reward_bounds
+
+        network.check(problem)
+        laws = exact_laws(network, problem)
+        return None if laws is None else cls(network, problem, reward_bounds(laws))
+
+    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[Key], Callable[[int], FloatArray]] | None:
+        """The looks of a world by its key, as flat tables of the scopes; None where one is too wide to lay out.
+
+        They are those that a `World` of the same key tells to batches of looks with these scopes.
+        """
+        from whichdo.kernels import BinaryPlan, keyed_streams, tables_binary, tables_codes
+        from whichdo.kernels.random import TABLES
+        from whichdo.world.plans import look_plan
+
+        together = with_reward(self._problem, scopes)
+        plan = look_plan(self._network, together, {})
+        if plan.layout is None or together != scopes:
+            return None
+        steps, columns = plan.steps, plan.scopes
+
+        def begin(key: Key) -> Callable[[int], FloatArray]:
+            state = keyed_streams(key, 0, TABLES)
+
+            def tables(count: int) -> FloatArray:
+                if isinstance(steps, BinaryPlan):
+                    return tables_binary(state, count, steps, columns).astype(np.float64)
+                return tables_codes(state, count, steps, columns).astype(np.float64)
+
+            return tables
+
+        return begin
+
+
+def with_reward(problem: Problem, scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+    """Scopes with the reward's own, which every pull is counted by, first."""
+    return tuple(dict.fromkeys([(problem.reward,), *scopes]))
+
+
+class ArmStream:
+    """Tables and rows of one arm, each from a stream of its own."""
+
+    def __init__(self, network: CausalNetwork, problem: Problem, arm: Arm, key: Key, position: int) -> None:
+        self._network, self._problem = network, problem
+        self._forced = {} if arm.node is None or arm.value is None else network.codes_of({arm.node: arm.value})
+        self._key, self._position = key, position
         self._counted: dict[tuple[Scope, ...], Stream] = {}
         self._kept: Stream | None = None
 
-    def rewards(self, count: int, law: FloatArray | None) -> IntArray:
-        """How often each reward level comes in ``count`` pulls."""
-        if law is None:
-            return self.tables(count, ())[0]
-        if len(law) == 2:
-            ones = self._generator.binomial(count, min(1.0, law[1]))
-            return np.array([count - ones, ones], np.int64)
-        return self._generator.multinomial(count, law / law.sum()).astype(np.int64)
-
-    def tables(self, count: int, scopes: Sequence[Scope]) -> tuple[IntArray, dict[Scope, Table]]:
+    def tables(self, count: int, scopes: tuple[Scope, ...]) -> tuple[IntArray, Mapping[Scope, Table]]:
         """The reward levels and the tables of all scopes over the same ``count`` pulls."""
-        from whichdo.kernels import seed_streams
+        from whichdo.kernels import keyed_streams
+        from whichdo.kernels.random import TABLES
 
-        chosen = tuple(scopes)
-        if chosen not in self._counted:
-            columns = dict.fromkeys([self._problem.reward, *(name for scope in chosen for name in scope)])
-            state = seed_streams(
-                np.random.SeedSequence(self._seeds[1].generate_state(4).tolist(), spawn_key=(len(self._counted),))
-            )
-            self._counted[chosen] = Stream(self._network, tuple(columns), self._forced, state)
-        found = self._counted[chosen].tables(count, [(self._problem.reward,), *chosen])
+        if scopes not in self._counted:
+            # Other scopes are other samples; in truth a policy asks for the same ones all along.
+            key = self._key + np.uint64(len(self._counted))
+            state = keyed_streams(key, self._position, TABLES)
+            self._counted[scopes] = Stream(self._network, with_reward(self._problem, scopes), self._forced, state)
+        found = self._counted[scopes].tables(count)
         levels = found[(self._problem.reward,)]
         if not isinstance(levels, np.ndarray):
             raise TypeError(levels)
-        return levels, {scope: found[scope] for scope in chosen}
+        return levels, found
 
     def rows(self, count: int) -> CodeArray:
         """The next ``count`` rows, whatever batches they are asked in."""
-        from whichdo.kernels import seed_streams
+        from whichdo.kernels import keyed_streams
+        from whichdo.kernels.random import ROWS
 
         if self._kept is None:
-            self._kept = Stream(self._network, self._problem.graph.nodes, self._forced, seed_streams(self._seeds[2]))
+            nodes = [(name,) for name in self._problem.graph.nodes]
+            state = keyed_streams(self._key, self._position, ROWS)
+            self._kept = Stream(self._network, nodes, self._forced, state)
         return np.ascontiguousarray(self._kept.rows(count).T)
 
 
 class Stream:
-    """An endless sequence of samples of some columns."""
+    """An endless sequence of samples of the columns that some scopes need."""
 
-    def __init__(self, network: CausalNetwork, columns: Sequence[str], forced: Mapping[str, int], state: State) -> None:
+    def __init__(
+        self, network: CausalNetwork, scopes: Iterable[Scope], forced: Mapping[str, int], state: State
+    ) -> None:
+        from whichdo.world.plans import look_plan
+
         self._network = network
-        self._columns = tuple(columns)
-        from whichdo.world.plans import plan
-
-        self._plan = plan(network, columns, forced)
+        self._scopes = tuple(scopes)
         self._state = state
-        self._position = {name: number for number, name in enumerate(network.full.nodes)}
         self._left: CodeArray | None = None
+        self._plan = look_plan(network, self._scopes, forced)
 
     def rows(self, count: int) -> CodeArray:
         """The next rows as codes, shape (columns, count); drawn in whole blocks, so that no split changes them."""
         from whichdo.kernels import BLOCK, BinaryPlan, rows_binary, rows_codes
 
-        left = self._left if self._left is not None else np.zeros((len(self._columns), 0), np.uint8)
+        left = self._left if self._left is not None else np.zeros((len(self._plan.columns), 0), np.uint8)
         missing = count - left.shape[1]
         if missing > 0:
-            wanted = np.array([self._position[name] for name in self._columns], np.int64)
+            position = {name: number for number, name in enumerate(self._network.full.nodes)}
+            wanted = np.array([position[name] for name in self._plan.columns], np.int64)
             blocks = -(-missing // BLOCK) * BLOCK
-            if isinstance(self._plan, BinaryPlan):
-                drawn = rows_binary(self._state, blocks, self._plan, wanted)
+            if isinstance(self._plan.steps, BinaryPlan):
+                drawn = rows_binary(self._state, blocks, self._plan.steps, wanted)
             else:
-                drawn = rows_codes(self._state, blocks, self._plan, wanted)
+                drawn = rows_codes(self._state, blocks, self._plan.steps, wanted)
             left = np.concatenate([left, drawn], axis=1) if left.shape[1] else drawn
         self._left = left[:, count:]
         return left[:, :count]
 
-    def tables(self, count: int, scopes: Sequence[Scope]) -> dict[Scope, Table]:
+    def tables(self, count: int) -> Mapping[Scope, Table]:
         """Joint counts of each scope over the next ``count`` samples."""
-        sizes = [prod(self._network.sizes[name] for name in scope) for scope in scopes]
-        if max(sizes, default=0) > MAX_CELLS:
-            return self._sparse_tables(count, scopes, sizes)
-        return dict(zip(scopes, self._dense_tables(count, scopes, sizes), strict=True))
+        from whichdo.kernels import BinaryPlan, tables_binary, tables_codes
 
-    def _dense_tables(self, count: int, scopes: Sequence[Scope], cells: Sequence[int]) -> list[IntArray]:
-        from whichdo.kernels import BinaryPlan, Scopes, tables_binary, tables_codes
+        layout, steps = self._plan.layout, self._plan.steps
+        if layout is None:
+            return self._sparse_tables(count)
+        if isinstance(steps, BinaryPlan):
+            return Tables(layout, tables_binary(self._state, count, steps, self._plan.scopes))
+        return Tables(layout, tables_codes(self._state, count, steps, self._plan.scopes))
 
-        sizes = self._network.sizes
-        strides = [prod(sizes[other] for other in scope[j + 1 :]) for scope in scopes for j in range(len(scope))]
-        columns = [self._position[name] for scope in scopes for name in scope]
-        layout = Scopes(
-            _starts([len(scope) for scope in scopes]),
-            np.array(columns, np.int64),
-            np.array(strides, np.int64),
-            _starts(cells),
-        )
-        if isinstance(self._plan, BinaryPlan):
-            counts = tables_binary(self._state, count, self._plan, layout)
-        else:
-            counts = tables_codes(self._state, count, self._plan, layout)
-        return [
-            counts[layout.cell_start[j] : layout.cell_start[j + 1]].reshape([sizes[name] for name in scope])
-            for j, scope in enumerate(scopes)
-        ]
-
-    def _sparse_tables(self, count: int, scopes: Sequence[Scope], cells: Sequence[int]) -> dict[Scope, Table]:
+    def _sparse_tables(self, count: int) -> dict[Scope, Table]:
         """Count from rows where some scope is too wide to lay out; in chunks, so that memory stays bounded."""
         found: dict[Scope, Table] = {}
-        place = {name: number for number, name in enumerate(self._columns)}
+        place = {name: number for number, name in enumerate(self._plan.columns)}
         done = 0
         while done < count or not found:
             now = min(SPARSE_BLOCK, count - done)
             rows = self.rows(now)
-            for scope, size in zip(scopes, cells, strict=True):
+            for scope in self._scopes:
                 part = rows[[place[name] for name in scope]]
-                table = (
-                    _dense(part, [self._network.sizes[name] for name in scope]) if size <= MAX_CELLS else _sparse(part)
-                )
+                sizes = [self._network.sizes[name] for name in scope]
+                table = _dense(part, sizes) if prod(sizes) <= MAX_CELLS else _sparse(part)
                 found[scope] = found[scope] + table if scope in found else table  # type: ignore[operator]
             done += max(now, 1)
         return found
+
+
+def _key(seed: int | np.random.SeedSequence) -> Key:
+    return _sequence(seed).generate_state(2, np.uint64).astype(np.uint64)
 
 
 def _sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
     if isinstance(seed, np.random.SeedSequence):
         return seed
     return np.random.SeedSequence(whole_number(seed, "seed"))
-
-
-def _starts(lengths: Sequence[int]) -> Int64:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _dense(part: CodeArray, sizes: Sequence[int]) -> IntArray:
