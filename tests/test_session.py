@@ -306,6 +306,16 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(arm: Any, outcome: Any
     assert session.told.tables[X1][XMY].ravel().tolist() == [0, 0, 0, 0, 0, 2, 0, 1]  # type: ignore[union-attr]
 
 
+def test_a_wrong_value_is_refused_in_a_node_that_is_not_needed_too() -> None:
+    session = scripted(wd.pull(X1, 2))
+    for outcome in ({"M": 7, "Y": 1}, [{"Y": 1}, {"M": 7, "Y": 1}]):
+        with pytest.raises(wd.DataError, match=r'column M: "7"\. Allowed: 0, 1'):
+            session.tell(X1, outcome)
+    with pytest.raises(wd.DataError, match="the intervention was not applied"):
+        session.tell(X1, {"X": 0, "Y": 1})
+    assert session.ask(9) == [X1, X1]
+
+
 def test_rows_cannot_be_made_from_tables() -> None:
     session = scripted(wd.pull(X1, detail=wd.ROWS))
     with pytest.raises(wd.DataError, match="This tally holds no rows, and the policy reads rows"):
