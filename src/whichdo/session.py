@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.gathering import Gathering
-from whichdo.counting.told import TellReader
+from whichdo.counting.gathering import Desk, Gathering
 from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError, quoted
 from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
 from whichdo.graph.identify import listed
@@ -68,7 +67,7 @@ class Session:
         self._budget = _budget(problem, horizon, budget)
         self._seen = _looks(problem, seen)
         policy.check(problem, self._budget)
-        self._reader = TellReader(problem)
+        self._desk = Desk(problem)
         self._told = Tally.empty(problem)
         self._rows: list[Rows] = []
         self._ignored: dict[str, None] = {}
@@ -226,7 +225,7 @@ class Session:
                 f"it asked for {batch.pulls:,} pulls that cost {cost:g}, with {self._budget - self._committed:g} left "
                 f"of its budget of {self._budget:g}"
             )
-        asked = Gathering(self._problem, batch, self._reader)
+        asked = Gathering(self._desk, batch)
         if Arm() in batch.arms:
             self._check_seen(asked)
         self._committed += cost

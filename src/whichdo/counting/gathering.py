@@ -24,20 +24,49 @@ if TYPE_CHECKING:
     from whichdo.evidence import Batch, CodeArray, Table
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Gathering"]
+__all__ = ["Desk", "Gathering"]
 
+MOST_LAYOUTS = 64
 WAITING = 4096  # rows that are kept before they are counted together: one at a time each would cost a pass
+
+
+class Desk:
+    """What the batches of one problem have in common: worked out once, since a batch may be a single pull."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.reader = TellReader(problem)
+        self._columns: dict[object, tuple[tuple[Scope, ...], tuple[str, ...]]] = {}
+        self._layouts: dict[object, Layout] = {}
+
+    def columns(self, batch: Batch) -> tuple[tuple[Scope, ...], tuple[str, ...]]:
+        """The scopes to count, and the nodes that a row must say, in the graph's order."""
+        key = (batch.detail, batch.scopes)
+        if key not in self._columns:
+            scopes = _scopes(self.problem, batch)
+            self._columns[key] = scopes, _needed(self.problem, batch, scopes)
+        return self._columns[key]
+
+    def layout(self, scopes: tuple[Scope, ...], arms: int, rows: int) -> Layout:
+        """How the tables of ``arms`` arms, one of them with ``rows`` rows to come, are counted."""
+        key = (scopes, arms, rows)
+        if key not in self._layouts:
+            if len(self._layouts) >= MOST_LAYOUTS:
+                self._layouts.clear()
+            sizes = {name: len(domain) for name, domain in self.problem.domains.items()}
+            self._layouts[key] = Layout(sizes, scopes, arms=arms, rows=rows)
+        return self._layouts[key]
 
 
 class Gathering:
     """Fills the tally of one batch."""
 
-    def __init__(self, problem: Problem, batch: Batch, reader: TellReader) -> None:
-        self._problem, self._reader = problem, reader
+    def __init__(self, desk: Desk, batch: Batch) -> None:
+        self._desk, self._problem, self._reader = desk, desk.problem, desk.reader
         self.batch = batch
         self.owed = {arm: count for arm, count in zip(batch.arms, batch.counts, strict=True) if count}
-        self.scopes: tuple[Scope, ...] = _scopes(problem, batch)
-        self.needed = _needed(problem, batch, self.scopes)
+        self.scopes, self.needed = desk.columns(batch)
+        problem = self._problem
         self._counts = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
         self._piles: dict[Arm, _Pile] = {}
 
@@ -84,11 +113,10 @@ class Gathering:
 
     def _pile(self, arm: Arm) -> _Pile:
         if arm not in self._piles:
-            counts = dict(zip(self.batch.arms, self.batch.counts, strict=True))
-            sizes = {name: len(self._problem.domains[name]) for name in self.needed}
             layout = None
             if self.batch.detail is Detail.TABLES:
-                layout = Layout(sizes, self.scopes, arms=max(1, len(self.batch.arms)), rows=counts[arm])
+                rows = self.batch.counts[self.batch.arms.index(arm)]
+                layout = self._desk.layout(self.scopes, len(self.batch.arms), rows)
             self._piles[arm] = _Pile(self.needed, layout)
         return self._piles[arm]
 

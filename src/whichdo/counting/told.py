@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TellReader", "Told", "uniform_table"]
 
+PLAIN = frozenset({int, float, str, bool, type(None)})
 NOTHING = "There are no rows, so nothing is told."
 
 
@@ -245,7 +246,7 @@ def uniform_table(table: Table, sizes: Sequence[int]) -> Table:
 
 
 def _is_column(value: object) -> bool:
-    return not isinstance(value, (str, bytes)) and hasattr(value, "__len__")
+    return type(value) not in PLAIN and not isinstance(value, (str, bytes)) and hasattr(value, "__len__")
 
 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
