@@ -20,6 +20,7 @@ from whichdo.session import Session
 from whichdo.world.network import CausalNetwork, bernoulli
 
 if TYPE_CHECKING:
+    from whichdo.evidence import Tally
     from whichdo.problem import Arm
 
 NETWORKS = 300
@@ -41,30 +42,35 @@ def coded(problem: Problem, rows: list[dict[str, object]]) -> list[Row]:
     return [{name: list(problem.domains[name]).index(row[name]) for name in row} for row in rows]  # type: ignore[arg-type]
 
 
+def badly_seen(twin: SlowSRM, problem: Problem, told: Tally, rows: list[Row]) -> list[Act]:
+    """The set Q by the twin; q, k and m are compared on the way."""
+    nodes = list(problem.intervene)
+    q = {node: twin.rarity(node, rows) for node in nodes}
+    k = {node: twin.judged(node).k for node in nodes}
+    m = slow_hardness(list(q.values()), list(k.values()))
+    counted = estimator(problem, Reading.PAPER).from_tally(told, np.array(twin.worth)).rarest / len(rows)
+    assert counted.tolist() == pytest.approx([float(share) for share in q.values()], abs=1e-12)
+    assert c_sizes(problem).tolist() == list(k.values())
+    assert hardness(counted, c_sizes(problem)) == m
+    return poorly_seen([act(problem, arm) for arm in problem.arms], q, k, m)
+
+
 def compared(network: CausalNetwork, problem: Problem, budget: int, seed: int) -> str:
     """Play one run both ways and compare all along; says what kind of run it was."""
     acts = [act(problem, arm) for arm in problem.arms]
-    twin, nodes = slow(problem), list(problem.intervene)
+    twin = slow(problem)
     session = Session(policy("srm"), problem, horizon=budget, seed=seed)
     source = RowSource(network, problem, seed)
 
     look = budget // 2
     assert dict(zip(session.batch.arms, session.batch.counts, strict=True)) == {problem.arms[0]: look}
-    useless = {node for node in nodes if not twin.judged(node).acts}
+    useless = {node for node in problem.intervene if not twin.judged(node).acts}
     seen = rows_of(source.tally(problem.arms[0], look))
     session.tell(problem.arms[0], seen)
     rows = coded(problem, seen)
     means = twin.means(acts, rows)
 
-    q = {node: twin.rarity(node, rows) for node in nodes}
-    k = {node: twin.judged(node).k for node in nodes}
-    m = slow_hardness(list(q.values()), list(k.values()))
-    counted = estimator(problem, Reading.PAPER).from_tally(session.told, np.array(twin.worth))
-    assert (counted.rarest / look).tolist() == pytest.approx([float(share) for share in q.values()], abs=1e-12)
-    assert c_sizes(problem).tolist() == list(k.values())
-    assert hardness(counted.rarest / look, c_sizes(problem)) == m
-
-    poor = poorly_seen(acts, q, k, m)
+    poor = badly_seen(twin, problem, session.told, rows)
     wanted = shares(budget - look, poor) if poor else {None: budget - look}
     asked = {act(problem, arm): n for arm, n in zip(session.batch.arms, session.batch.counts, strict=True)}
     assert asked == {each: count for each, count in wanted.items() if count}
