@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
     from whichdo.report.svg import draw_svg
+    from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
     from whichdo.world.sampler import World
@@ -70,6 +71,7 @@ __all__ = [
     "Ranking",
     "Recommendation",
     "Route",
+    "Session",
     "Tally",
     "TooLarge",
     "Unsuitable",
@@ -118,6 +120,7 @@ _ROOMS = {
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
     "whichdo.report.svg": ("draw_svg",),
+    "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),
     "whichdo.world.sampler": ("World",),

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.sessions import RowSource, rows_of
 from whichdo.errors import Unsuitable, UsageError
-from whichdo.evidence import Tally
+from whichdo.evidence import ROWS, Tally
 from whichdo.policies import policies, policy
 from whichdo.problem import Problem, do
+from whichdo.session import Session
 from whichdo.simulation import played as run_played
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, families
@@ -19,7 +21,12 @@ from whichdo.world.network import CausalNetwork, bernoulli
 from whichdo.world.sampler import SimulatedArena, World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whichdo.policies.base import Policy, Recommendation
+    from whichdo.world.instances import Instance
+
+    Tell = Callable[[Session, RowSource, np.random.Generator], None]
 
 EVERY = [policy(name) for name in policies()]
 NAMED = pytest.mark.parametrize("played", EVERY, ids=lambda each: each.name)
@@ -97,6 +104,100 @@ def test_an_obvious_best_arm_is_found_in_95_percent_of_200_runs(played: Policy) 
     network = plain()
     found = simulate(played, network, network.problem("Y"), horizon=700, runs=200, seed=3)
     assert sum(arm == do(X2=1) for arm in found.arms) >= 190
+
+
+def tell_whole_batches(session: Session, source: RowSource, rng: np.random.Generator) -> None:
+    """All pulls of a batch, a tally for each arm."""
+    batch = session.batch
+    for arm, count in zip(batch.arms, batch.counts, strict=True):
+        session.tell(arm, source.tally(arm, count))
+
+
+def tell_one_pull(session: Session, source: RowSource, rng: np.random.Generator) -> None:
+    """What is asked next, a row."""
+    (arm,) = session.ask()
+    session.tell(arm, source.rows(arm, 1)[0])
+
+
+def tell_in_any_split(session: Session, source: RowSource, rng: np.random.Generator) -> None:
+    """A batch in random portions of random arms, as rows, columns and tallies; rows in any order where none is kept."""
+    batch = session.batch
+    left = {arm: rows_of(source.tally(arm, count)) for arm, count in zip(batch.arms, batch.counts, strict=True)}
+    if batch.detail is not ROWS:
+        left = {arm: [rows[j] for j in rng.permutation(len(rows))] for arm, rows in left.items()}
+    while left:
+        arm = list(left)[int(rng.integers(len(left)))]
+        count = int(rng.integers(1, len(left[arm]) + 1)) if rng.random() < 0.3 else 1
+        part, left[arm] = left[arm][:count], left[arm][count:]
+        if not left[arm]:
+            del left[arm]
+        as_columns = {name: np.array([row[name] for row in part]) for name in part[0]}
+        session.tell(arm, [part, as_columns, part[0] if count == 1 else part][int(rng.integers(3))])
+
+
+def driven(
+    each: Policy, instance: Instance, budget: int, tell: Tell, seed: int
+) -> tuple[list[tuple[Any, ...]], list[float], str]:
+    """The batches that a session asked for, and its final means and arm, when told by ``tell``."""
+    session = Session(each, instance.problem, horizon=budget, seed=seed)
+    source = RowSource(instance.network, instance.problem, seed)
+    rng = np.random.default_rng(seed)
+    batches = []
+    last = -1.0
+    while not session.finished:
+        if session.spent + session.batch.pulls != last:  # a new batch
+            last = session.spent + session.batch.pulls
+            batches.append((session.batch, session.spent))
+        tell(session, source, rng)
+    final = session.recommend()
+    return batches, np.nan_to_num(final.means, nan=-7.0).tolist(), str(final.arm)
+
+
+def served(each: Policy, budget: int) -> list[Instance]:
+    """Some instances that a policy can play, identifiable arms and others."""
+    instances = [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=3)[:2]]
+    found = []
+    for instance in instances:
+        try:
+            each.check(instance.problem, budget)
+        except Unsuitable:
+            continue
+        found.append(instance)
+    assert found
+    return found
+
+
+@NAMED
+@pytest.mark.parametrize("budget", [60, 177])
+def test_decides_the_same_told_at_once_or_pull_by_pull_or_in_any_split(played: Policy, budget: int) -> None:
+    for number, instance in enumerate(served(played, budget)):
+        whole = driven(played, instance, budget, tell_whole_batches, number)
+        assert driven(played, instance, budget, tell_one_pull, number) == whole
+        assert driven(played, instance, budget, tell_in_any_split, number) == whole
+
+
+@NAMED
+def test_a_fresh_session_that_is_told_the_record_asks_the_same(played: Policy) -> None:
+    for number, instance in enumerate(served(played, 60)):
+        first = Session(played, instance.problem, horizon=60, seed=number)
+        source = RowSource(instance.network, instance.problem, number)
+        rng = np.random.default_rng(number)
+        record: list[tuple[int, list[Any], Any, dict[str, Any]]] = []
+        while not first.finished:
+            n = int(rng.integers(1, 5))
+            asked = first.ask(n)
+            arm = asked[int(rng.integers(len(asked)))]
+            row = source.rows(arm, 1)[0]
+            record.append((n, asked, arm, row))
+            first.tell(arm, row)
+        again = Session(played, instance.problem, horizon=60, seed=number)
+        for n, asked, arm, row in record:
+            assert again.ask(n) == asked
+            again.tell(arm, row)
+        assert again.finished
+        assert again.recommend().arm == first.recommend().arm
+        assert np.array_equal(again.recommend().means, first.recommend().means, equal_nan=True)
+        assert again.told.counts.tolist() == first.told.counts.tolist()
 
 
 @NAMED

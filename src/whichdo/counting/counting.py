@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int | None], None]
 
-__all__ = ["CountNotes", "count", "count_with_notes"]
+__all__ = ["CountNotes", "absent_columns", "count", "count_with_notes"]
 
 MOST = 2**63 - 1
 
@@ -201,7 +201,7 @@ class Job:
                 )
         absent = [name for name in needed if name not in there]
         if absent:
-            raise DataError(_absent(part, absent, self.problem))
+            raise DataError(absent_columns(part, absent, self.problem))
         if self.arm_name is not None:  # to check that what was done was done
             needed |= dict.fromkeys(name for name in self.problem.intervene if name in there)
         roles = {name for name in (self.weight_name, self.arm_name) if name is not None}
@@ -351,7 +351,7 @@ def _columns(part: Part) -> str:
     return f" Its columns are {listed(names, most=12)}." if names else " It has no columns."
 
 
-def _absent(part: Part, absent: Sequence[str], problem: Problem) -> str:
+def absent_columns(part: Part, absent: Sequence[str], problem: Problem) -> str:
     """Nodes without a column, with what may have been meant."""
     near = []
     free = [name for name in part.columns if name not in problem.domains]

@@ -25,6 +25,7 @@ __all__ = ["Faults"]
 
 #: Texts by which other programs write a missing value.
 ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "missing", "<na>", "#n/a"})
+FILL_OR_DROP = 'Fill them in, drop these rows (missing="drop"), or mark a node that is often missing as hidden.'
 
 
 class First(NamedTuple):
@@ -38,9 +39,13 @@ class First(NamedTuple):
 
 
 class Faults:
-    """Collects what is wrong, part by part and chunk by chunk, in the order of the rows."""
+    """Collects what is wrong, part by part and chunk by chunk, in the order of the rows.
 
-    def __init__(self) -> None:
+    ``way_out`` is what a reader is told to do about missing values.
+    """
+
+    def __init__(self, way_out: str = FILL_OR_DROP) -> None:
+        self._way_out = way_out
         self.bad: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
         self.missing_rows = 0
@@ -114,6 +119,5 @@ class Faults:
         where = first.part.where(first.row, first.column, "")
         return (
             f"{self.missing_rows:,} of {rows:,} rows {have} missing values: {counts}. First: {where}, column "
-            f'{first.column}. Fill them in, drop these rows (missing="drop"), or mark a node that is often missing as '
-            f"hidden."
+            f"{first.column}. {self._way_out}"
         )

@@ -52,7 +52,7 @@ def hardness(q: ArrayLike, k: ArrayLike) -> int:
     [0, 1], ``k`` the c-component sizes.  Never more than the number of nodes (at least 2).
     """
     rare = np.asarray(q, dtype=np.float64) ** np.asarray(k, dtype=np.float64)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         weights = np.append(np.sort(1.0 / np.maximum(rare, 0.0))[::-1], 0.0)
     best = float(np.maximum(np.arange(len(weights)), weights).min())
     return max(2, ceil(best - 1e-9 * best))

@@ -175,7 +175,7 @@ class _Known:
 
     def _dear(self, q: FloatArray) -> IntArray:
         """The arms that are cheaper to try than to look for, rarest first."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             needed = (1.0 / q**self.k)[self.nodes]
         order = np.argsort(-needed, kind="stable")
         spent = np.concatenate([[0.0], np.cumsum(self.prices[1:][order])])

@@ -202,6 +202,8 @@ class ArmStream:
         levels = found[(self._problem.reward,)]
         if not isinstance(levels, np.ndarray):
             raise TypeError(levels)
+        if (self._problem.reward,) not in scopes:
+            found = {scope: found[scope] for scope in scopes}
         return levels, found
 
     def rows(self, count: int) -> CodeArray:

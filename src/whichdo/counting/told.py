@@ -1,0 +1,281 @@
+"""What is told of one arm's pulls, checked and brought into one form: a row, rows, columns, a frame or a tally.
+
+Values are read as in counting a log (`whichdo.counting.values`): nothing is guessed.  Every column that is a node is
+checked, also one that is not needed; columns that are no nodes are left alone and named.  Nothing is kept here, so that
+what is refused leaves no trace.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.counting.counting import absent_columns
+from whichdo.counting.faults import Faults
+from whichdo.counting.scopes import MAX_CELLS
+from whichdo.counting.sources import CHUNK, opened, plain_name
+from whichdo.counting.values import BAD, MISSING, DomainBook, decode
+from whichdo.errors import DataError, UsageError, quoted
+from whichdo.evidence import Sparse, Tally
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.counting.scopes import Scope
+    from whichdo.counting.sources import Part
+    from whichdo.evidence import CodeArray, IntArray, Table
+    from whichdo.problem import Arm, Problem
+
+__all__ = ["TellReader", "Told", "uniform_table"]
+
+PLAIN = frozenset({int, float, str, bool, type(None)})
+NOTHING = "There are no rows, so nothing is told."
+
+
+@dataclass(frozen=True)
+class Told:
+    """Some pulls of one arm: how often each reward level came, and codes or tables."""
+
+    levels: IntArray
+    codes: CodeArray | None = None
+    """A row for each pull, a column for each of the needed nodes."""
+    tables: Mapping[Scope, Table] = field(default_factory=dict)
+    """Where there are no codes."""
+    extra: tuple[str, ...] = ()
+    """Columns that are no nodes: they were not read."""
+
+    @property
+    def pulls(self) -> int:
+        """How many."""
+        return int(self.levels.sum())
+
+
+class TellReader:
+    """Reads what is told about a problem's arms."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._books = {name: DomainBook(domain) for name, domain in problem.domains.items()}
+
+    def read(self, arm: Arm, outcome: object, needed: Sequence[str]) -> Told:
+        """Pulls of ``arm`` with the codes of the ``needed`` nodes, the reward among them; or an error."""
+        if isinstance(outcome, Mapping) and not any(_is_column(value) for value in outcome.values()):
+            told = self._row(arm, outcome, needed)
+            if told is not None:
+                return told
+            outcome = {name: [value] for name, value in outcome.items()}  # to say what is wrong with it
+        elif isinstance(outcome, (list, tuple)) and not outcome:
+            raise DataError(NOTHING)
+        elif isinstance(outcome, (list, tuple)) and not all(isinstance(each, (str, os.PathLike)) for each in outcome):
+            outcome = _columns(outcome)
+        return self._table(arm, outcome, needed)
+
+    def _row(self, arm: Arm, row: Mapping[Any, Any], needed: Sequence[str]) -> Told | None:
+        """One row, quickly; None if anything is wrong with it."""
+        codes: dict[str, int] = {}
+        extra = []
+        for name, value in row.items():
+            book = self._books.get(name)
+            if book is None:
+                name = plain_name(name)
+                book = self._books.get(name)
+            if book is None:
+                extra.append(name)
+            elif name in codes:
+                return None
+            else:
+                codes[name] = book.code(value)
+        found = [codes.get(name, MISSING) for name in needed]
+        if min(found) < 0 or BAD in codes.values():
+            return None
+        if arm.node is not None and codes.get(arm.node, MISSING) not in {MISSING, self._code(arm)}:
+            return None
+        return self._told(np.array([found], np.uint8), needed, extra)
+
+    def _table(self, arm: Arm, data: object, needed: Sequence[str]) -> Told:
+        """Rows of any source that can be counted."""
+        faults = Faults(f"A row needs {listed(needed, most=12)}.")
+        blocks: list[CodeArray] = []
+        extra: dict[str, None] = {}
+        rows = 0
+        with opened(data, frozenset(self._books)) as parts:
+            for part in parts:
+                there = set(part.columns)
+                absent = [name for name in needed if name not in there]
+                if absent:
+                    raise DataError(absent_columns(part, absent, self._problem))
+                extra |= dict.fromkeys(name for name in part.columns if name not in self._books)
+                place = {name: j for j, name in enumerate(part.columns) if name in self._books}
+                first = 0
+                for columns in part.chunks(list(place.values()), CHUNK):
+                    named = dict(zip(place, columns, strict=True))
+                    blocks.append(self._decoded(arm, part, first, named, needed, faults))
+                    first += len(columns[0])
+                rows += first
+        if not rows:
+            raise DataError(NOTHING)
+        faults.check(rows, drop=False)
+        return self._told(np.concatenate(blocks), needed, extra)
+
+    def _decoded(
+        self, arm: Arm, part: Part, first: int, columns: Mapping[str, Any], needed: Sequence[str], faults: Faults
+    ) -> CodeArray:
+        """The codes of one chunk, which begins at row ``first``; what is wrong is noted."""
+        found = {name: decode(self._books[name], column) for name, column in columns.items()}
+        for name, column in found.items():
+            if column.bad is not None:
+                faults.add_bad(part, first, name, columns[name], self._books[name], column.bad)
+        missing = {name: gaps for name in needed if (gaps := found[name].missing) is not None}
+        if missing:
+            faults.add_missing(part, first, missing)
+        if arm.node is not None and arm.node in found and found[arm.node].bad is None:
+            own = found[arm.node]
+            wrong = own.codes != self._code(arm)
+            wrong = wrong if own.missing is None else wrong & ~own.missing
+            if wrong.any():
+                place = int(np.argmax(wrong))
+                value = self._problem.domains[arm.node][own.codes[place]]
+                faults.add_contradiction(part, first + place, int(wrong.sum()), arm, value)
+        return np.stack([found[name].codes for name in needed], axis=1)
+
+    def _code(self, arm: Arm) -> int:
+        """The code of the value that an arm sets."""
+        if arm.node is None or arm.value is None:
+            return MISSING
+        return self._problem.domains[arm.node].index(arm.value)
+
+    def _told(self, codes: CodeArray, needed: Sequence[str], extra: Sequence[str] | Mapping[str, None]) -> Told:
+        reward = self._problem.reward
+        levels = np.bincount(codes[:, needed.index(reward)], minlength=len(self._problem.domains[reward]))
+        return Told(levels.astype(np.int64), codes, extra=tuple(extra))
+
+    # ------------------------------------------------------------------------------------------------------- tallies
+
+    def read_tally(self, arm: Arm, tally: Tally, needed: Sequence[str], scopes: Sequence[Scope]) -> Told:
+        """The pulls in a tally of one arm, with its rows, or else with tables of the ``scopes``; or an error."""
+        problem = self._problem
+        if tally.problem != problem:
+            raise UsageError("This tally belongs to another problem. Tell pulls of this one.")
+        position = problem.index(arm)
+        shape = (len(problem.arms), len(problem.domains[problem.reward]))
+        if not _are_counts(tally.counts, shape):
+            raise DataError(f"The counts of a tally are {shape[0]} arms by {shape[1]} reward levels, not below 0.")
+        others = [str(problem.arms[j]) for j in np.flatnonzero(tally.pulls) if j != position]
+        if others:
+            raise UsageError(f"This tally of {arm} also holds pulls of {listed(others)}. Tell each arm by itself.")
+        levels = tally.counts[position].astype(np.int64)
+        if not levels.any():
+            raise DataError(f"This tally holds no pull of {arm}, so nothing is told.")
+        tables = {scope: self._checked(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
+        if tally.rows is not None:
+            return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])
+        own: dict[Scope, Table] = {(problem.reward,): levels}  # in the counts anyway
+        lacking = [scope for scope in scopes if scope not in tables and scope not in own]
+        if lacking:
+            raise DataError(
+                f"This tally holds no table of {listed(lacking[0], most=12)}, which the policy counts together. Tell "
+                f"rows, or a tally with this table."
+            )
+        return Told(levels, tables={scope: tables[scope] if scope in tables else own[scope] for scope in scopes})
+
+    def _rows(self, arm: Arm, position: int, tally: Tally, levels: IntArray) -> CodeArray:
+        """The rows of a tally; they must be those of its counts."""
+        problem, rows = self._problem, tally.rows
+        sizes = [len(domain) for domain in problem.domains.values()]
+        if rows is None or len(rows) != levels.sum() or np.any(rows.arms != position):
+            raise DataError(f"The rows of this tally are not those of its {int(levels.sum()):,} pulls of {arm}.")
+        codes = rows.codes
+        if codes.shape != (len(rows), len(sizes)) or codes.dtype != np.uint8 or np.any(codes >= np.array(sizes)):
+            raise DataError("The rows of this tally are no codes of this problem's nodes.")
+        told = self._told(codes, problem.graph.nodes, ())
+        if np.any(told.levels != levels):
+            raise DataError("The rewards in the rows of this tally are not those of its counts.")
+        if arm.node is not None:
+            self._check_applied(arm, np.bincount(codes[:, problem.graph.index(arm.node)]))
+        return codes
+
+    def _checked(self, arm: Arm, scope: Scope, table: Table, levels: IntArray) -> Table:
+        """A table of a tally, which must fit its counts."""
+        problem = self._problem
+        if any(name not in problem.domains for name in scope) or len(set(scope)) < len(scope):
+            raise DataError(f"This tally has a table of {scope}, which are no different nodes of this problem.")
+        sizes = [len(problem.domains[name]) for name in scope]
+        what = f"The table of {listed(scope, most=12) or 'nothing'} in this tally"
+        if not _is_table(table, sizes):
+            raise DataError(f"{what} is no table of counts with {' by '.join(map(str, sizes)) or '1'} cells.")
+        if isinstance(table, Sparse):  # a cell may be listed twice, or with a count of 0
+            some = table.counts > 0
+            table = Sparse(table.cells[some], table.counts[some]) + Sparse(table.cells[:0], table.counts[:0])
+        table = uniform_table(table, sizes)
+        total = int((table.counts if isinstance(table, Sparse) else table).sum())
+        if total != levels.sum():
+            raise DataError(f"{what} holds {total:,} pulls, where {int(levels.sum()):,} were counted.")
+        if problem.reward in scope and np.any(_margin(table, scope.index(problem.reward), len(levels)) != levels):
+            raise DataError(f"{what} has other rewards than its counts.")
+        if arm.node in scope:
+            self._check_applied(arm, _margin(table, scope.index(arm.node), len(problem.domains[arm.node])))
+        return table
+
+    def _check_applied(self, arm: Arm, margin: IntArray) -> None:
+        wrong = [code for code in np.flatnonzero(margin).tolist() if code != self._code(arm)]
+        if arm.node is not None and wrong:
+            value = self._problem.domains[arm.node][wrong[0]]
+            raise DataError(
+                f"The arm is {arm}, but {arm.node} is {value} in {int(margin[wrong[0]]):,} pulls of this tally: the "
+                f"intervention was not applied."
+            )
+
+    def _places(self, needed: Sequence[str]) -> list[int]:
+        return [self._problem.graph.index(name) for name in needed]
+
+
+def uniform_table(table: Table, sizes: Sequence[int]) -> Table:
+    """A table in the one form it is handed to policies in: laid out, or sparse if it has over `MAX_CELLS` cells."""
+    if prod(sizes) <= MAX_CELLS:
+        return table.laid_out(sizes) if isinstance(table, Sparse) else table.astype(np.int64)
+    if isinstance(table, Sparse):
+        return table
+    where = np.nonzero(table)
+    return Sparse(np.stack(where, axis=1).astype(np.uint8), table[where].astype(np.int64))
+
+
+def _is_column(value: object) -> bool:
+    return type(value) not in PLAIN and not isinstance(value, (str, bytes)) and hasattr(value, "__len__")
+
+
+def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Rows as columns; what a row does not say is missing."""
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise UsageError(f'Row {number:,} is {quoted(row)}; a row is a mapping such as {{"X": 1, "Y": 0}}.')
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _are_counts(array: Any, shape: Sequence[int]) -> bool:
+    """Whether something is an array of whole numbers from 0, of this shape."""
+    fits = isinstance(array, np.ndarray) and array.shape == tuple(shape) and array.dtype.kind in "iu"
+    return fits and not np.any(array < 0)
+
+
+def _is_table(table: Table, sizes: Sequence[int]) -> bool:
+    if not isinstance(table, Sparse):
+        return _are_counts(table, sizes)
+    cells = table.cells
+    shaped = bool(sizes) and cells.dtype == np.uint8 and cells.shape == (len(cells), len(sizes))
+    return shaped and _are_counts(table.counts, (len(cells),)) and not np.any(cells >= np.array(sizes))
+
+
+def _margin(table: Table, axis: int, size: int) -> IntArray:
+    """The counts of one column of a table."""
+    if not isinstance(table, Sparse):
+        return np.asarray(table.sum(axis=tuple(j for j in range(table.ndim) if j != axis)), np.int64)
+    margin = np.zeros(size, np.int64)
+    np.add.at(margin, table.cells[:, axis], table.counts)
+    return margin

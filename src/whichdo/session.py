@@ -1,0 +1,310 @@
+"""A session: one policy at work on one problem, told what came of its pulls by whoever makes them.
+
+`Session.ask` says which arms are owed, `Session.tell` takes what came, and once a batch is told in full the policy
+decides on.  When the budget is spent, `Session.recommend` names the arm.
+
+What a session asks and recommends is a function of policy, problem, budget, seed, looks at hand and what it is told:
+told at once, in pieces or pull by pull, it asks the same, and a new session that is told the same stands where the old
+one stood.  The policy's random generator is ``numpy.random.default_rng(SeedSequence(seed))``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import chain, islice, repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.counting.gathering import Desk, Gathering
+from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError, quoted
+from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
+from whichdo.graph.identify import listed
+from whichdo.policies.base import ROUNDING, Policy, Recommendation
+from whichdo.problem import Arm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whichdo.problem import Problem
+
+__all__ = ["Session"]
+
+MOST_EMPTY = 10_000
+
+
+class Session:
+    """One policy at work, fed by hand.
+
+    ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.  Give one of the two.
+    ``seed``: of the policy's own choices, such as breaking ties.
+    ``seen``: looks at hand, counted by ``whichdo.count``; the policy gets them for free.
+
+    >>> from whichdo.policies import policy
+    >>> from whichdo.problem import Problem, do
+    >>> session = Session(policy("ue"), Problem("X -> Y", "Y"), horizon=6, seed=1)
+    >>> while not session.finished:
+    ...     (arm,) = session.ask()
+    ...     session.tell(arm, {"Y": int(arm == do(X=1))})  # in life, what came of it
+    >>> str(session.recommend().arm)
+    'do(X=1)'
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        problem: Problem,
+        *,
+        horizon: int | None = None,
+        budget: float | None = None,
+        seed: int = 0,
+        seen: Tally | None = None,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise UsageError(f'A session needs a policy such as whichdo.policy("srm"); found {quoted(policy)}.')
+        self._policy, self._problem = policy, problem
+        self._budget = _budget(problem, horizon, budget)
+        self._seen = _looks(problem, seen)
+        policy.check(problem, self._budget)
+        self._desk = Desk(problem)
+        self._told = Tally.empty(problem)
+        self._rows: list[Rows] = []
+        self._ignored: dict[str, None] = {}
+        self._committed = 0.0  # what all batches so far cost
+        self._gathering: Gathering | None = None
+        self._final: Recommendation | None = None
+        self._failure: str | None = None
+        rng = np.random.default_rng(np.random.SeedSequence(whole_number(seed, "seed")))
+        self._play = policy.play(problem, self._budget, rng, self._seen)
+        self._resume(None)
+
+    # --------------------------------------------------------------------------------------------------- ask and tell
+
+    def ask(self, n: int = 1) -> list[Arm]:
+        """Up to ``n`` pulls that are owed now, an arm for each; asked again before telling, the same.
+
+        Fewer than ``n`` where the policy wants to hear about these before it decides on more; none once finished.
+        """
+        wanted = whole_number(n, "number of arms to ask for")
+        self._check_alive()
+        owed = self._gathering.owed if self._gathering is not None else {}
+        return list(islice(chain.from_iterable(repeat(arm, count) for arm, count in owed.items()), wanted))
+
+    def tell(self, arm: Arm, outcome: object) -> None:
+        """What came of one or more pulls of ``arm`` that are owed.
+
+        ``outcome``: a row, such as ``{"X": 1, "M": 0, "Y": 1}``, with a value for each node in ``needed``; a list of
+        rows; columns, as a dict of arrays, a frame or a path, as for ``whichdo.count``; or a `Tally` of this arm's
+        pulls.  Whatever does not fit is an error, and then nothing has changed.
+        """
+        self._check_alive()
+        if self._gathering is None:
+            raise UsageError(f"The session is finished, nothing is owed: told was {arm}. Nothing was changed.")
+        try:
+            told = self._gathering.read(arm, outcome)
+        except (UsageError, InputError) as error:
+            error.args = (f"{error} Nothing was changed.",)
+            raise
+        self._gathering.add(arm, told)
+        self._ignored |= dict.fromkeys(told.extra)
+        if not self._gathering.owed:
+            self._resume(self._close(self._gathering))
+
+    def recommend(self) -> Recommendation:
+        """The arm that the policy names, and what it believes of every arm; an error before the end."""
+        self._check_alive()
+        if self._final is None:
+            owed = {} if self._gathering is None else self._gathering.owed
+            raise UsageError(
+                f"{self._name} is not done: {sum(owed.values()):,} pulls are owed before it decides on, "
+                f"{listed(f'{arm} ({count:,})' for arm, count in owed.items())}; {self.spent:g} of its budget of "
+                f"{self._budget:g} is spent. Ask and tell on."
+            )
+        return self._final
+
+    # -------------------------------------------------------------------------------------------------- how it stands
+
+    @property
+    def finished(self) -> bool:
+        """True once the policy has recommended an arm."""
+        return self._final is not None
+
+    @property
+    def batch(self) -> Batch:
+        """What is owed before the policy decides on, and the detail it needs; no arms once finished."""
+        if self._gathering is None:
+            return Batch((), ())
+        owed, asked = self._gathering.owed, self._gathering.batch
+        return Batch(tuple(owed), tuple(owed.values()), asked.detail, asked.scopes)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The nodes whose values a row must say now; none once finished."""
+        return () if self._gathering is None else self._gathering.needed
+
+    @property
+    def told(self) -> Tally:
+        """All that was told so far, each pull at the detail that the policy asked for; without ``seen``."""
+        if self._gathering is None:
+            return replace(self._told, rows=_joined(self._rows))
+        now = self._gathering.tally()
+        rows = [*self._rows, now.rows] if now.rows is not None else self._rows
+        return replace(self._told + replace(now, rows=None), rows=_joined(rows))
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Columns that were told and are no observed node of the graph: they were not read."""
+        return tuple(self._ignored)
+
+    @property
+    def spent(self) -> float:
+        """What the pulls told so far cost."""
+        owed = {} if self._gathering is None else self._gathering.owed
+        return self._committed - _cost(self._problem, owed)
+
+    @property
+    def left(self) -> float:
+        """What is left of the budget; a policy may not need all of it."""
+        return self._budget - self.spent
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "failed" if self._failure else f"{self.batch.pulls:,} pulls owed"
+        return f"<Session: {self._name}, {state}, {self.spent:g} of {self._budget:g} spent>"
+
+    # ----------------------------------------------------------------------------------------------------- the policy
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._policy, "name", type(self._policy).__name__)
+
+    def _close(self, done: Gathering) -> Tally:
+        """A batch that is told in full, added to what was told before."""
+        answer = done.tally()
+        self._told = self._told + replace(answer, rows=None)
+        if answer.rows is not None:
+            self._rows.append(answer.rows)
+        self._gathering = None
+        return answer
+
+    def _resume(self, answer: Tally | None) -> None:
+        try:
+            self._decide(answer)
+        except BaseException as error:  # a generator that has raised cannot go on
+            self._failure = f"{type(error).__name__}: {error}"
+            raise
+
+    def _decide(self, answer: Tally | None) -> None:
+        """Let the policy go on until it wants pulls or recommends.  Batches of no pulls are answered at once."""
+        for _ in range(MOST_EMPTY):
+            try:
+                asked = self._accepted(self._play.send(answer))  # type: ignore[arg-type]
+            except StopIteration as stop:
+                self._final = self._recommended(stop.value)
+                return
+            if asked.owed:
+                self._gathering = asked
+                return
+            answer = asked.tally()
+        raise self._fault(f"it asked for no pulls {MOST_EMPTY:,} times in a row")
+
+    def _accepted(self, batch: object) -> Gathering:
+        """A batch that keeps to the rules."""
+        if not isinstance(batch, Batch):
+            raise self._fault(f"it asked for {quoted(repr(batch))}, which is no batch")
+        try:
+            cost = _cost(self._problem, dict(zip(batch.arms, batch.counts, strict=True)))
+            for name in chain.from_iterable(batch.scopes or ()):
+                self._problem.graph.index(name)
+        except WhichdoError as error:
+            raise self._fault(str(error)) from error
+        if any(len(set(scope)) < len(scope) for scope in batch.scopes or ()):
+            raise self._fault("it asked for a scope that names a node twice")
+        if self._committed + cost > self._budget + ROUNDING:
+            raise self._fault(
+                f"it asked for {batch.pulls:,} pulls that cost {cost:g}, with {self._budget - self._committed:g} left "
+                f"of its budget of {self._budget:g}"
+            )
+        asked = Gathering(self._desk, batch)
+        if Arm() in batch.arms:
+            self._check_seen(asked)
+        self._committed += cost
+        return asked
+
+    def _check_seen(self, asked: Gathering) -> None:
+        """Looks at hand must be counted as the looks that are asked for will be, or the two do not add up."""
+        if not self._seen.counts.any() or asked.batch.detail is not Detail.TABLES:
+            return
+        tables = self._seen.tables.get(Arm(), {})
+        lacking = [scope for scope in asked.scopes if scope not in tables and scope != (self._problem.reward,)]
+        if lacking:
+            raise UsageError(
+                f"{self._name} counts {listed(lacking[0], most=12)} together, and `seen` holds no such table. Count "
+                f"the log by what the policy asks for: whichdo.count(problem, data, scopes=session.batch.scopes), with "
+                f"a session made without `seen`."
+            )
+
+    def _recommended(self, final: object) -> Recommendation:
+        if not isinstance(final, Recommendation):
+            raise self._fault(f"it returned {quoted(repr(final))}, which is no recommendation")
+        try:
+            self._problem.index(final.arm)
+        except ProblemError as error:
+            raise self._fault(str(error)) from error
+        return final
+
+    def _fault(self, what: str) -> UsageError:
+        return UsageError(f"The policy {self._name} breaks the rules: {what.rstrip('.')}. Mend the policy.")
+
+    def _check_alive(self) -> None:
+        if self._failure is not None:
+            raise UsageError(
+                f"The policy {self._name} failed, so the session cannot go on ({self._failure}). "
+                f"`told` still holds what was told."
+            )
+
+
+def _budget(problem: Problem, horizon: int | None, budget: float | None) -> float:
+    if (horizon is None) == (budget is None):
+        found = "neither" if horizon is None else "both"
+        raise UsageError(f"Give `horizon`, the number of pulls, or `budget`, in cost units; found {found}.")
+    if horizon is not None:
+        dear = [arm for arm, cost in problem.costs.items() if cost != 1]
+        if dear:
+            raise UsageError(
+                f"`horizon` counts pulls, and {dear[0]} costs {problem.costs[dear[0]]:g}. Give `budget`, in cost units."
+            )
+        return whole_number(horizon, "horizon")
+    return _finite(budget)
+
+
+def _finite(budget: object) -> float:
+    number = isinstance(budget, (int, float, np.number)) and not isinstance(budget, bool)
+    if not number or not math.isfinite(float(budget)):  # type: ignore[arg-type]
+        raise UsageError(f"The budget is {quoted(budget)}; it must be a finite number.")
+    return float(budget)  # type: ignore[arg-type]
+
+
+def _looks(problem: Problem, seen: Tally | None) -> Tally:
+    if seen is None:
+        return Tally.empty(problem)
+    if not isinstance(seen, Tally):
+        raise UsageError(f"`seen` is a {type(seen).__name__}; give a Tally: whichdo.count(problem, data) counts a log.")
+    if seen.problem != problem:
+        raise UsageError("`seen` was counted for another problem. Count the log again for this one.")
+    done = [str(arm) for arm in seen.levels if not arm.is_look]
+    if done:
+        raise UsageError(f"`seen` holds pulls of {listed(done)}; it may hold looks only, pulls of do().")
+    return seen
+
+
+def _cost(problem: Problem, counts: Mapping[Arm, int]) -> float:
+    for arm in counts:
+        problem.index(arm)
+    return sum(problem.costs[arm] * count for arm, count in counts.items())
+
+
+def _joined(rows: list[Rows]) -> Rows | None:
+    if not rows:
+        return None
+    return Rows(np.concatenate([each.arms for each in rows]), np.concatenate([each.codes for each in rows]))

@@ -1,0 +1,107 @@
+"""Sessions: budgets, looks at hand, and policies that break the rules."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whichdo as wd
+from tests.sessions import Scripted
+from whichdo.world.instances import canonical
+
+FRONT_DOOR = canonical("frontdoor")
+PROBLEM = FRONT_DOOR.problem  # X -> M -> Y, X <-> Y; arms do(), do(X=0), do(X=1)
+LOOK, X0, X1 = PROBLEM.arms
+OTHER = wd.Problem("X -> M; M -> Y; X <-> Y", "Y", ["X"], goal="minimize")
+
+
+def scripted(*batches: Any, final: Any = None, budget: float = 1000) -> wd.Session:
+    return wd.Session(Scripted(batches, final), PROBLEM, budget=budget)
+
+
+def test_a_horizon_is_a_number_of_pulls_and_a_budget_is_money() -> None:
+    srm = wd.policy("srm")
+    assert wd.Session(srm, PROBLEM, horizon=600).batch == wd.Session(srm, PROBLEM, budget=600.0).batch
+    with pytest.raises(wd.UsageError, match=r"Give `horizon`, .* or `budget`, in cost units; found neither"):
+        wd.Session(srm, PROBLEM)
+    with pytest.raises(wd.UsageError, match="found both"):
+        wd.Session(srm, PROBLEM, horizon=600, budget=600)
+    dear = wd.Problem(PROBLEM.graph, "Y", ["X"], costs={X1: 5})
+    with pytest.raises(wd.UsageError, match=r"`horizon` counts pulls, and do\(X=1\) costs 5. Give `budget`"):
+        wd.Session(wd.policy("ue"), dear, horizon=600)
+    assert wd.Session(wd.policy("ue"), dear, budget=70).batch.counts == (10, 10, 10)
+    with pytest.raises(wd.Unsuitable, match="ue needs a budget of at least 3"):
+        wd.Session(wd.policy("ue"), PROBLEM, horizon=2)
+    with pytest.raises(wd.UsageError, match=r"The horizon is 2.5; it must be a whole number"):
+        wd.Session(srm, PROBLEM, horizon=2.5)  # type: ignore[arg-type]
+    for wrong in (float("nan"), float("inf"), "600", True):
+        with pytest.raises(wd.UsageError, match="it must be a finite number"):
+            wd.Session(srm, PROBLEM, budget=wrong)  # type: ignore[arg-type]
+    with pytest.raises(wd.UsageError, match=r'A session needs a policy such as .* found "srm"'):
+        wd.Session("srm", PROBLEM, horizon=600)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------------------- seen
+
+
+def test_looks_at_hand_are_handed_to_the_policy() -> None:
+    log = FRONT_DOOR.network.sample(60, seed=1)
+    session = wd.Session(wd.policy("warm-halving"), PROBLEM, horizon=200, seen=wd.count(PROBLEM, log))
+    assert (session.batch.arms, session.batch.counts) == ((LOOK,), (40,))  # half of 200, less the 60 at hand
+    assert session.told.counts.sum() == 0
+
+
+def test_what_was_seen_must_be_looks_at_this_problem() -> None:
+    log = FRONT_DOOR.network.sample(60, seed=1)
+    with pytest.raises(wd.UsageError, match="`seen` is a dict; give a Tally"):
+        wd.Session(wd.policy("srm"), PROBLEM, horizon=200, seen=log)  # type: ignore[arg-type]
+    with pytest.raises(wd.UsageError, match="`seen` was counted for another problem"):
+        wd.Session(wd.policy("srm"), PROBLEM, horizon=200, seen=wd.count(OTHER, log))
+    with pytest.raises(wd.UsageError, match=r"`seen` holds pulls of do\(X=1\); it may hold looks only"):
+        wd.Session(wd.policy("srm"), PROBLEM, horizon=200, seen=wd.Tally(PROBLEM, np.array([[0, 0], [0, 0], [0, 1]])))
+
+
+def test_looks_that_do_not_add_up_with_those_asked_for_are_refused() -> None:
+    """No back-door path goes through W, so wd.count leaves it out; SRM keeps it, since the graph has a hidden cause."""
+    problem = wd.Problem("W -> X; X -> Y; A <-> Y", "Y", ["X"])
+    log = {name: [0, 1, 1] for name in "WXYA"}
+    with pytest.raises(wd.UsageError, match="srm counts W, X and Y together, and `seen` holds no such table"):
+        wd.Session(wd.policy("srm"), problem, horizon=20, seen=wd.count(problem, log))
+    scopes = wd.Session(wd.policy("srm"), problem, horizon=20).batch.scopes
+    wd.Session(wd.policy("srm"), problem, horizon=20, seen=wd.count(problem, log, scopes=scopes))
+
+
+# ----------------------------------------------------------------------------------------------------- faulty policies
+
+
+@pytest.mark.parametrize(
+    ("batches", "final", "said"),
+    [
+        ([wd.pull(X1, 11)], None, "it asked for 11 pulls that cost 11, with 10 left of its budget of 10"),
+        ([wd.pull(wd.do(Z=1), 1)], None, "do(Z=1) is no arm of this problem"),
+        ([wd.observe(1, scopes=[("X", "Q")])], None, '"Q"'),
+        ([wd.observe(1, scopes=[("X", "X")])], None, "it asked for a scope that names a node twice"),
+        (["look"], None, "which is no batch"),
+        ([wd.pull(X1, 0)] * 10_001, None, "it asked for no pulls 10,000 times in a row"),
+        ([], "do()", "which is no recommendation"),
+        ([], wd.Recommendation(wd.do(Z=1), np.full(3, np.nan)), "do(Z=1) is no arm of this problem"),
+    ],
+)
+def test_a_policy_that_breaks_the_rules_is_named(batches: list[Any], final: Any, said: str) -> None:
+    with pytest.raises(wd.UsageError, match=f"The policy scripted breaks the rules: .*{re.escape(said)}"):
+        scripted(*batches, final=final, budget=10)
+
+
+def test_a_policy_that_fails_later_leaves_what_was_told() -> None:
+    session = scripted(wd.pull(X1, 6), wd.pull(X1, 5), budget=10)
+    with pytest.raises(wd.UsageError, match="it asked for 5 pulls that cost 5, with 4 left"):
+        session.tell(X1, [{"Y": 1}] * 6)
+    for call in (session.ask, session.recommend, lambda: session.tell(X1, {"Y": 1})):
+        with pytest.raises(wd.UsageError, match="The policy scripted failed, so the session cannot go on"):
+            call()
+    assert session.told.counts.tolist() == [[0, 0], [0, 0], [0, 6]]
+    assert not session.finished
+    assert repr(session) == "<Session: scripted, failed, 6 of 10 spent>"
