@@ -39,6 +39,7 @@ __all__ = [
     "Unsuitable",
     "UsageError",
     "WhichdoError",
+    "counted",
     "nearest",
     "quoted",
     "visible",
@@ -110,6 +111,11 @@ class Unsuitable(InputError):  # noqa: N818 - it says what a policy is, as the n
 
 class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
     """A limit was passed.  The message holds the number that was found and the way out."""
+
+
+def counted(number: int, thing: str) -> str:
+    """A number and what it numbers: ``1 look``, ``2,000 looks``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

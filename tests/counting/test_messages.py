@@ -196,6 +196,10 @@ def test_what_is_no_source(source: object) -> None:
         ("1", "has 1 field"),
         ("1,1,1", "has 3 fields"),
         ("1,1,1,1", "has 4 fields"),
+        ("1,1,", "has 3 fields"),
+        ("1,1,,", "has 4 fields"),
+        ('1,1,""', "has 3 fields"),
+        ('"1","1",', "has 3 fields"),
     ],
 )
 def test_a_ragged_row(row: str, words: str, tmp_path: Path) -> None:
@@ -211,6 +215,36 @@ def test_a_ragged_row(row: str, words: str, tmp_path: Path) -> None:
 def test_a_ragged_row_far_down(tmp_path: Path) -> None:
     path = log(tmp_path, HEAD + "1,0\n" * 300_000 + "1\n")
     assert message(path).startswith("log.csv, line 300,002: Row 300,001 has 1 field; the header names 2 columns.")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_one_delimiter_too_many_among_quoted_ones(end: str, tmp_path: Path) -> None:
+    """Delimiters and line breaks inside quotes are no fields; DuckDB would overlook the empty field at the end."""
+    rows = ['X,"no,te",Y', '1,"a, b",1', '0,"a ""word"",', 'and, another",1', "1,,0,"]
+    text = (end or "\n").join(rows) + end
+    said = "%s, line 5: Row 3 has 4 fields; the header names 3 columns."
+    assert message(log(tmp_path, text)).startswith(said % "log.csv")
+    assert message(log(tmp_path, gzip.compress(text.encode()), "log.csv.gz")).startswith(said % "log.csv.gz")
+    whole = (text.removesuffix(end)[:-1] + end).encode()
+    assert count(XY, log(tmp_path, b"\xef\xbb\xbf" + whole)).pulls[0] == 3
+
+
+def test_a_quote_inside_a_field_quotes_nothing(tmp_path: Path) -> None:
+    rows = 'X,note,Y\n1,5" pipe,1\n0,3" pipe,0\n'
+    assert count(XY, log(tmp_path, rows)).pulls[0] == 2
+    assert message(log(tmp_path, rows + '1,5" pipe,1,\n1,"a,b",1\n')).startswith("log.csv, line 4: Row 3 has 4 fields;")
+
+
+def test_one_delimiter_too_many_far_down(tmp_path: Path) -> None:
+    path = log(tmp_path, HEAD + "1,0\n" * 300_000 + "1,0,\n")
+    assert message(path).startswith("log.csv, line 300,002: Row 300,001 has 3 fields; the header names 2 columns.")
+
+
+def test_one_column_and_a_delimiter(tmp_path: Path) -> None:
+    problem = Problem("X -> Y", "Y")
+    with pytest.raises(DataError, match=r"^log\.csv, line 3: Row 2 has 2 fields; the header names 1 columns?\."):
+        count(problem, log(tmp_path, "Y\n1\n1,\n0\n"), scopes=[("Y",)])
+    assert count(problem, log(tmp_path, "Y\n1\n0\n"), scopes=[("Y",)]).pulls[0] == 2
 
 
 def test_quotes_that_do_not_close(tmp_path: Path) -> None:

@@ -12,7 +12,15 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from whichdo.counting.csv_text import LONGEST_LINE, check_gzip, diagnose, line_of, open_bytes, read_header
+from whichdo.counting.csv_text import (
+    LONGEST_LINE,
+    check_dividers,
+    count_dividers,
+    diagnose,
+    line_of,
+    open_bytes,
+    read_header,
+)
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLarge, quoted
 
@@ -129,10 +137,14 @@ class CsvPart:
     def __init__(self, path: Path, connection: Any, *, packed: bool, known: frozenset[str]) -> None:
         self._path, self._connection, self._packed = path, connection, packed
         self.name = path.name
-        if packed:
-            check_gzip(path)
-        self._header = read_header(path, packed=packed, known=known)
+        try:
+            self._header = read_header(path, packed=packed, known=known)
+        except (InputError, EOFError, OSError, zlib.error):
+            if packed:  # damage explains more than what it does to the first row
+                count_dividers(path, packed=True, delimiter=",")
+            raise
         self.columns = self._header.names
+        self._dividers = self._count_dividers() if packed else None
 
     def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
         """Batches of the wanted columns as texts; an empty field is missing."""
@@ -142,10 +154,16 @@ class CsvPart:
             f"header=true, delim=?, quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, "
             f"ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE}, compression=?)"
         )
-        compression = "gzip" if self._packed else "none"
-        return _stream(
-            self._connection, query, [_literal(self._path), self._header.delimiter, compression], size, self._diagnosis
-        )
+        parameters = [_literal(self._path), self._header.delimiter, "gzip" if self._packed else "none"]
+        rows = 0
+        for batch in _stream(self._connection, query, parameters, size, self._diagnosis):
+            rows += len(batch[0])
+            yield batch
+        found = self._count_dividers() if self._dividers is None else self._dividers
+        check_dividers(self._path, packed=self._packed, header=self._header, rows=rows, found=found)
+
+    def _count_dividers(self) -> int:
+        return count_dividers(self._path, packed=self._packed, delimiter=self._header.delimiter)
 
     def where(self, row: int, column: str | None = None, text: str | None = None) -> str:
         """The number of the data row, which does not count the header, and the line of the file."""
