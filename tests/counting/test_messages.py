@@ -108,6 +108,19 @@ def test_texts_are_judged_strictly(field: str, hint: str, tmp_path: Path) -> Non
     )
 
 
+def test_a_time_of_day_where_dates_are_declared(tmp_path: Path) -> None:
+    problem = Problem("X -> Y", "Y", domains={"X": ["2024-01-01", "2024-01-02"]})
+    moments = np.array(["2024-01-01", "2024-01-02T12"], "M8[s]")
+    words = (
+        'Row 2, column X: "2024-01-02%s12:00:00". Allowed: 2024-01-01, 2024-01-02. 1 such value in 1 column. The '
+        "declared values are dates; cut off the time of day and the time zone."
+    )
+    assert message({"X": moments, "Y": [0, 1]}, problem) == words % "T"
+    assert message(pd.DataFrame({"X": moments, "Y": [0, 1]}), problem) == words % " "
+    path = log(tmp_path, "X,Y\n2024-01-01,0\n2024-01-02 12:00:00,1\n")
+    assert message(path, problem) == "log.csv, line 3: " + words % " "
+
+
 def test_a_long_domain_is_cut() -> None:
     problem = Problem("X -> Y", "Y", domains={"X": range(100)})
     assert message({"X": [100], "Y": [1]}, problem) == (

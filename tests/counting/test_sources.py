@@ -216,6 +216,15 @@ def test_masked_values_are_missing() -> None:
     assert notes.dropped == 1
 
 
+def test_midnight_in_frames_is_a_date(tmp_path: Path) -> None:
+    problem = Problem("X -> Y", "Y", domains={"X": ["2024-01-01", "2024-01-02"]})
+    days = np.array(["2024-01-01", "2024-01-02", "2024-01-02"], "M8[us]")
+    data = {"X": days, "Y": [0, 1, 1]}
+    pq.write_table(pa.table(data), tmp_path / "log.parquet")
+    for source in (data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data), tmp_path / "log.parquet"):
+        assert count(problem, source).tables[do()]["X", "Y"].tolist() == [[1, 0], [0, 2]]  # type: ignore[union-attr]
+
+
 def test_a_tally_is_returned_as_it_is() -> None:
     problem = Problem("X -> Y", "Y")
     tally = count(problem, {"X": [0, 1], "Y": [1, 1]})

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.counting.decoding import decode
 from whichdo.counting.faults import Faults
 from whichdo.counting.packed import Counter, Layout
 from whichdo.counting.scopes import pair_scope
 from whichdo.counting.scopes import scopes as problem_scopes
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
+from whichdo.counting.values import ArmBook, DomainBook, WeightBook
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, quoted
 from whichdo.evidence import Tally
 from whichdo.graph.identify import listed

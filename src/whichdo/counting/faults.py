@@ -5,12 +5,14 @@ Only numbers and the first of each kind are kept, so a log of bad values takes n
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.values import text_at
+from whichdo.counting.decoding import text_at
+from whichdo.counting.values import DomainBook
 from whichdo.errors import DataError, quoted
 from whichdo.graph.identify import listed
 
@@ -25,6 +27,8 @@ __all__ = ["Faults"]
 
 #: Texts by which other programs write a missing value.
 ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "missing", "<na>", "#n/a"})
+
+DATE_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]")
 
 
 class First(NamedTuple):
@@ -89,16 +93,11 @@ class Faults:
     def _bad_message(self, first: First) -> str:
         total = self.bad.total()
         book = first.book
-        hint = ""
-        if first.text.strip().lower() in ABSENT:
-            hint = " If it stands for a missing value, leave the field empty."
-        elif first.text.strip() != first.text:
-            hint = " Blanks around a value count; remove them."
         allowed = "" if book is None else f" Allowed: {book.allowed()}."
         return (
             f"{first.part.where(first.row, first.column, first.text)}, column {first.column}: {quoted(first.text)}."
             f"{allowed} {total:,} such value{'s' if total > 1 else ''} in {len(self.bad):,} "
-            f"column{'s' if len(self.bad) > 1 else ''}.{hint}"
+            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first)}"
         )
 
     def _contradiction_message(self, first: First) -> str:
@@ -117,3 +116,15 @@ class Faults:
             f'{first.column}. Fill them in, drop these rows (missing="drop"), or mark a node that is often missing as '
             f"hidden."
         )
+
+
+def _hint(first: First) -> str:
+    """What may have been meant by a value outside the domain."""
+    text = first.text.strip()
+    if text.lower() in ABSENT:
+        return " If it stands for a missing value, leave the field empty."
+    if text != first.text:
+        return " Blanks around a value count; remove them."
+    if isinstance(first.book, DomainBook) and first.book.dates and DATE_BEFORE.match(text):
+        return " The declared values are dates; cut off the time of day and the time zone."
+    return ""
