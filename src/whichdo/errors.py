@@ -19,13 +19,15 @@ with the code above; it never shows a traceback unless ``--debug`` asks for one.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "DataError",
@@ -41,7 +43,9 @@ __all__ = [
     "WhichdoError",
     "counted",
     "nearest",
+    "option",
     "quoted",
+    "speaking_of_commands",
     "visible",
 ]
 
@@ -132,6 +136,30 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(folded, _likely(folded, list(spelt)), n=3, cutoff=0.6)
     found = [other for match in close for other in spelt[match]][:3]
     return f" Did you mean {' or '.join(map(quoted, found))}?" if found else ""
+
+
+_commands: ContextVar[bool] = ContextVar("commands", default=False)
+
+
+@contextmanager
+def speaking_of_commands() -> Iterator[None]:
+    """Inside, messages name options as they are typed in a shell; the command line runs in it."""
+    token = _commands.set(True)
+    try:
+        yield
+    finally:
+        _commands.reset(token)
+
+
+def option(name: str, value: str | None = None) -> str:
+    """An option as its reader writes it: ``missing="drop"`` in Python, ``--missing drop`` in a shell.
+
+    >>> option("missing", "drop"), option("arm")
+    ('missing="drop"', '`arm`')
+    """
+    if _commands.get():
+        return f"--{name}" if value is None else f"--{name} {value}"
+    return f"`{name}`" if value is None else f'{name}="{value}"'
 
 
 def quoted(name: object) -> str:

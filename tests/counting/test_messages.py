@@ -23,6 +23,7 @@ from whichdo.problem import Problem
 
 XY = Problem("X -> Y", "Y")
 HEAD = "X,Y\n"
+ABSENT = ' If it stands for a missing value, leave the field empty; missing="drop" then drops such rows.'
 
 
 def message(source: Any, problem: Problem = XY, kind: type[InputError] = DataError, **options: Any) -> str:
@@ -93,8 +94,7 @@ def test_the_file_is_named_in_which_the_first_is(tmp_path: Path) -> None:
     [
         ("01", ""),
         (" 1", " Blanks around a value count; remove them."),
-        ("NA", " If it stands for a missing value, leave the field empty."),
-        ("nan", " If it stands for a missing value, leave the field empty."),
+        *((text, ABSENT) for text in ("NA", "N/A", "nan", "null", "None", "?")),
         ("1_0", ""),
         ("\uff11", ""),
         ("1.5", ""),
@@ -106,6 +106,19 @@ def test_texts_are_judged_strictly(field: str, hint: str, tmp_path: Path) -> Non
     assert message(log(tmp_path, f"{HEAD}1,1\n{field},1\n")) == (
         f'log.csv, line 3: Row 2, column X: "{field}". Allowed: 0, 1. 1 such value in 1 column.{hint}'
     )
+
+
+@pytest.mark.parametrize("text", ["NA", "N/A", "nan", "null"])
+def test_a_text_that_says_that_a_value_is_missing(text: str) -> None:
+    problem = Problem("X -> Y", "Y", domains={"X": ["no", "yes"]})
+    data = {"X": ["no", text, text], "Y": [0, 1, 1]}
+    for source in (data, pd.DataFrame(data), pl.DataFrame(data)):
+        assert message(source, problem) == (
+            f'Row 2, column X: "{text}". Allowed: no, yes. 2 such values in 1 column. If it stands for a missing '
+            f'value, put None in its place; missing="drop" then drops such rows.'
+        )
+    declared = Problem("X -> Y", "Y", domains={"X": ["no", text]})
+    assert count(declared, data).pulls[0] == 3
 
 
 def test_a_time_of_day_where_dates_are_declared(tmp_path: Path) -> None:

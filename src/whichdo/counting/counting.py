@@ -15,7 +15,7 @@ from whichdo.counting.scopes import pair_scope
 from whichdo.counting.scopes import scopes as problem_scopes
 from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, DomainBook, WeightBook
-from whichdo.errors import DataError, TooLarge, UsageError, nearest, quoted
+from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
 from whichdo.graph.identify import listed
 
@@ -110,7 +110,7 @@ def count_with_notes(
 ) -> tuple[Tally, CountNotes]:
     """As `count`, and what a reader should be told: columns ignored, rows dropped.  ``chunk`` rows are held at once."""
     if missing not in {"error", "drop"}:
-        raise UsageError(f'`missing` is {quoted(missing)}; it must be "error" or "drop".')
+        raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error" or "drop".')
     if isinstance(data, Tally):
         if data.problem != problem:
             raise UsageError("This tally was counted for another problem. Count the log again for this one.")
@@ -185,9 +185,9 @@ class Job:
     def _check_roles(self) -> None:
         for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
             if name is not None and name in self.problem.domains:
-                raise UsageError(f"`{role}` names {quoted(name)}, which is a node of the graph.")
+                raise UsageError(f"{option(role)} names {quoted(name)}, which is a node of the graph.")
         if self.weight_name is not None and self.weight_name == self.arm_name:
-            raise UsageError(f"`counts` and `arm` name the same column, {quoted(self.arm_name)}.")
+            raise UsageError(f"{option('counts')} and {option('arm')} name the same column, {quoted(self.arm_name)}.")
 
     def wanted(self, part: Part) -> list[str]:
         """The columns to read of a part; one that is needed and not there is an error."""
@@ -197,7 +197,7 @@ class Job:
         for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
             if name is not None and name not in there:
                 raise DataError(
-                    f"{_holder(part)} has no column {quoted(name)}, which `{role}` names."
+                    f"{_holder(part)} has no column {quoted(name)}, which {option(role)} names."
                     f"{nearest(name, part.columns) or _columns(part)}"
                 )
         absent = [name for name in needed if name not in there]

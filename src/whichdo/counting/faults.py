@@ -13,7 +13,7 @@ import numpy as np
 
 from whichdo.counting.decoding import text_at
 from whichdo.counting.values import DomainBook
-from whichdo.errors import DataError, quoted
+from whichdo.errors import DataError, option, quoted
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ class Faults:
         where = first.part.where(first.row, first.column, "")
         return (
             f"{self.missing_rows:,} of {rows:,} rows {have} missing values: {counts}. First: {where}, column "
-            f'{first.column}. Fill them in, drop these rows (missing="drop"), or mark a node that is often missing as '
-            f"hidden."
+            f"{first.column}. Fill them in, drop these rows ({option('missing', 'drop')}), or mark a node that is "
+            f"often missing as hidden."
         )
 
 
@@ -122,7 +122,8 @@ def _hint(first: First) -> str:
     """What may have been meant by a value outside the domain."""
     text = first.text.strip()
     if text.lower() in ABSENT:
-        return " If it stands for a missing value, leave the field empty."
+        blank = "leave the field empty" if first.part.name is not None else "put None in its place"
+        return f" If it stands for a missing value, {blank}; {option('missing', 'drop')} then drops such rows."
     if text != first.text:
         return " Blanks around a value count; remove them."
     if isinstance(first.book, DomainBook) and first.book.dates and DATE_BEFORE.match(text):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.scopes import Reading, pair_scope
-from whichdo.errors import UsageError
+from whichdo.errors import UsageError, option
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
 from whichdo.estimate.rarity import hardness
@@ -292,7 +292,7 @@ def ranking(
 def _sampled(looked: Looked, seen: Tally, worth: FloatArray, draws: int, threshold: float) -> Looked:
     """The means as averages of draws from the learned networks, the draws' own noise added to the variances."""
     if draws == 0:
-        raise UsageError("The number of draws is 0; draw at least once, or sum exactly (no `sampled`).")
+        raise UsageError(f"The number of draws is 0; draw at least once, or sum exactly (no {option('sampled')}).")
     rng = np.random.default_rng(DRAW_SEED)
     means = sampled_means(seen.problem, seen, rng, worth=worth, draws=draws, threshold=threshold, reading=Reading.OURS)
     return replace(looked, means=means, variances=looked.variances + looked.spreads / draws)
