@@ -65,10 +65,15 @@ FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 
 
 class Files:
-    """The files that a path, a glob or a list of these names, with the one connection that reads them."""
+    """The files that a path, a glob or a list of these names, with the one connection that reads them.
+
+    A file that is named twice, by globs that overlap or through a link, is counted once and listed in ``repeated``.
+    Counting it twice would make every interval too narrow, and nobody names a file twice for that; refusing it would
+    make ``logs/*.csv logs/2024-*.csv`` an error where what is meant is plain.
+    """
 
     def __init__(self, given: Sequence[str | os.PathLike[str]], known: frozenset[str] = frozenset()) -> None:
-        paths = list(dict.fromkeys(path for one in given for path in _paths(one)))
+        paths, self.repeated = _distinct([path for one in given for path in _paths(one)])
         kinds = [_kind(path) for path in paths]
         self._connection = _connect(paths)
         try:
@@ -244,6 +249,21 @@ def _paths(given: str | os.PathLike[str]) -> list[Path]:
             raise DataError(f"No file matches {quoted(text)}.")
         return files
     return [_absolute(path)]
+
+
+def _distinct(paths: Sequence[Path]) -> tuple[list[Path], tuple[str, ...]]:
+    """Each file once, whatever the names it goes by, and the names of those that came again."""
+    found: dict[object, Path] = {}
+    again: dict[str, None] = {}
+    for path in paths:
+        try:
+            state = path.stat()
+            key: object = (state.st_dev, state.st_ino) if state.st_ino else path
+        except (OSError, ValueError):
+            key = path  # an error that is told when it is opened
+        if found.setdefault(key, path) is not path:
+            again[path.name] = None
+    return list(found.values()), tuple(again)
 
 
 def _literal(path: Path) -> str:
