@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from whichdo.counting.dividers import all_dividers, dividers_outside_quotes
+from whichdo.counting.foreign import foreign_text
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLarge, counted
 
@@ -69,9 +70,13 @@ def read_header(path: Path, *, packed: bool, known: frozenset[str] = frozenset()
         for delimiter in ("\t" if path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else DELIMITERS)
         if (record := _first_record(text, delimiter, cut=cut)) is not None
     ]
-    if not found:
+    header = max(found, key=lambda h: (len(known.intersection(h.names)), len(h.names)), default=None)
+    if header is None or not known.intersection(header.names):
+        what = foreign_text(data.removeprefix(BOM))
+        if what is not None:
+            raise DataError(f"{path.name} {what}")
+    if header is None:
         raise _endless(path.name, cut=cut)
-    header = max(found, key=lambda h: (len(known.intersection(h.names)), len(h.names)))
     check_names(header.names, path.name)
     return header
 

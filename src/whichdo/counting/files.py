@@ -21,6 +21,7 @@ from whichdo.counting.csv_text import (
     open_bytes,
     read_header,
 )
+from whichdo.counting.foreign import GZIP, PARQUET, foreign_bytes
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLarge, quoted
 
@@ -32,36 +33,6 @@ __all__ = ["Files"]
 MEMORY = "768MB"
 THREADS = 2
 VECTOR = 2048  # rows DuckDB works on at a time, the least that a batch is worth
-
-GZIP = b"\x1f\x8b"
-PARQUET = b"PAR1"
-SHEET = "Export the sheet as CSV in UTF-8"
-EXPORT = "Export the rows as CSV in UTF-8, or as Parquet"
-
-#: Files that are surely no log, by how they begin: what each is, and what to do about it.
-FOREIGN: tuple[tuple[bytes, str, str], ...] = (
-    *((bytes([0x80, n]), "a Python pickle", f"Reading one can run code. {EXPORT}") for n in (2, 3, 4, 5)),
-    (b"PK\x03\x04", "a spreadsheet or a ZIP archive", f"{SHEET}, or unpack the archive"),
-    (b"PK\x05\x06", "an empty ZIP archive", EXPORT),
-    (b"\xd0\xcf\x11\xe0", "an old Office document", SHEET),
-    (b"PARE", "an encrypted Parquet file", "Write it without encryption"),
-    (b"ARROW1", "a Feather or Arrow file", "Write it as Parquet"),
-    (b"ORC", "an ORC file", "Write it as Parquet"),
-    (b"Obj\x01", "an Avro file", "Write it as Parquet"),
-    (b"\x89HDF", "an HDF5 file", EXPORT),
-    (b"\x93NUMPY", "a numpy array", EXPORT),
-    (b"SQLite format 3\x00", "an SQLite database", EXPORT),
-    (b"%PDF", "a PDF document", EXPORT),
-    (b"\x89PNG", "a PNG picture", EXPORT),
-    (b"\xff\xd8\xff", "a JPEG picture", EXPORT),
-    (b"\xfd7zXZ", "compressed with xz", "Unpack it, or compress it with gzip"),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it, or compress it with gzip"),
-    (b"BZh", "compressed with bzip2", "Unpack it, or compress it with gzip"),
-    (GZIP, "compressed twice", "Unpack it once"),
-    (b"\xff\xfe", "text in UTF-16", "Save it as UTF-8"),
-    (b"\xfe\xff", "text in UTF-16", "Save it as UTF-8"),
-    (b"{\\rtf", "an RTF document", SHEET),
-)
 
 
 class Files:
@@ -281,9 +252,9 @@ def _kind(path: Path) -> str:
     begin, packed = _begin(path)
     if not packed and begin.startswith(PARQUET):
         return "parquet"
-    for magic, what, advice in FOREIGN:
-        if begin.startswith(magic):
-            raise DataError(f"{path.name} is {what}. {advice}.")
+    what = foreign_bytes(begin)
+    if what is not None:
+        raise DataError(f"{path.name} is {what}")
     if begin.startswith(PARQUET):
         raise DataError(f"{path.name} is a Parquet file inside gzip. Unpack it.")
     if path.suffix.lower() in {".parquet", ".pq"}:
