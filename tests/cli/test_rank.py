@@ -41,6 +41,13 @@ def test_the_table_says_what_is_best_and_why(whichdo: Call) -> None:
     assert "approximate" in answer.out
 
 
+def test_one_look_is_one_look(whichdo: Call, folder: Path) -> None:
+    (folder / "one.csv").write_text("X,M,Y\n1,1,1\n")
+    answer = whichdo("rank", "problem.toml", "one.csv")
+    assert answer.out.startswith("3 arms, 1 look; maximize Y\n")
+    assert "1 looks" not in answer.out
+
+
 def test_json_holds_every_field_and_no_nan(whichdo: Call, folder: Path) -> None:
     (folder / "problem.toml").write_text('graph = "X -> M; M -> Y; X -> Y; X <-> Y"\nreward = "Y"\n')
     answer = whichdo("rank", "problem.toml", "logs.csv", "-f", "json")
