@@ -14,7 +14,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from whichdo.counting.dividers import all_dividers, dividers_outside_quotes
+from whichdo.counting.dividers import all_dividers, dividers_outside_quotes, may_end_empty
 from whichdo.counting.foreign import foreign_text
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLarge, counted
@@ -106,6 +106,9 @@ def check_dividers(path: Path, *, packed: bool, header: Header, rows: int, found
     if found == expected:
         return
     with open_bytes(path, packed=packed) as file:
+        if found > expected and not may_end_empty(file, header.delimiter):
+            return
+        file.seek(0)
         if dividers_outside_quotes(file, header.delimiter) == expected:
             return
     wrong = _undivided(path, packed=packed, header=header)
