@@ -244,3 +244,10 @@ def test_rows_that_count_for_nothing_are_no_look() -> None:
 def test_dropping_every_row_is_an_error() -> None:
     with pytest.raises(DataError, match=r"^Every one of the 2 rows has a missing value, so none is left: X 2\."):
         count(XY, {"X": [None, None], "Y": [1, 1]}, missing="drop")
+
+
+def test_one_row_is_one_row() -> None:
+    with pytest.raises(DataError, match=r"^The only row has a missing value, so none is left: X 1\."):
+        count(XY, {"X": [None], "Y": [1]}, missing="drop")
+    with pytest.raises(DataError, match=r"^1 of 1 row has missing values: X 1\."):
+        count(XY, {"X": [None], "Y": [1]})

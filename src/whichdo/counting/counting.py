@@ -200,8 +200,9 @@ class Job:
             raise DataError(f"{header} Expected at least one row of values.")
         self.faults.check(self.rows, drop=self.drop)
         if self.dropped == self.rows:
+            rows = "The only row" if self.rows == 1 else f"Every one of the {self.rows:,} rows"
             raise DataError(
-                f"Every one of the {self.rows:,} rows has a missing value, so none is left: "
+                f"{rows} has a missing value, so none is left: "
                 f"{listed(f'{name} {count:,}' for name, count in self.faults.missing.items())}. Mark a node that is "
                 f"never recorded as hidden."
             )

@@ -13,7 +13,7 @@ import numpy as np
 
 from whichdo.counting.decoding import text_at
 from whichdo.counting.values import DomainBook
-from whichdo.errors import DataError, option, quoted
+from whichdo.errors import DataError, counted, option, quoted
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Faults:
         have = "has" if self.missing_rows == 1 else "have"
         where = first.part.where(first.row, first.column, "")
         return (
-            f"{self.missing_rows:,} of {rows:,} rows {have} missing values: {counts}. First: {where}, column "
+            f"{self.missing_rows:,} of {counted(rows, 'row')} {have} missing values: {counts}. First: {where}, column "
             f"{first.column}. Fill them in, drop these rows ({option('missing', 'drop')}), or mark a node that is "
             f"often missing as hidden."
         )
