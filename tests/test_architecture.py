@@ -19,6 +19,7 @@ LAYERS = {
     "graph": 0,
     "kernels": 0,
     "counting": 1,
+    "domains": 1,
     "evidence": 1,
     "problem": 1,
     "problem_file": 1,

@@ -7,15 +7,13 @@ import io
 import re
 import runpy
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from whichdo.estimate.rank import rank
 from whichdo.graph.formats import parse_graph
 from whichdo.problem_file import read_problem
 from whichdo.report.inspection import inspect_file
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -46,6 +44,19 @@ def test_the_picture_is_what_the_command_draws(tmp_path: Path) -> None:
     found = inspect_file(ROOT / "examples" / "infection" / "problem.toml")
     found.draw(tmp_path / "infection.svg")
     assert (tmp_path / "infection.svg").read_text() == (ROOT / "docs" / "images" / "infection.svg").read_text()
+
+
+def test_the_plot_says_what_the_command_draws(tmp_path: Path) -> None:
+    """Compared by its words: the places of lines depend on the version of matplotlib."""
+    pytest.importorskip("matplotlib")
+    folder = ROOT / "examples" / "infection"
+    rank(read_problem(folder / "problem.toml"), folder / "logs.csv").plot(tmp_path / "rank.svg")
+    drawn, shown = (
+        re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
+        for path in (tmp_path / "rank.svg", ROOT / "docs" / "images" / "infection-rank.svg")
+    )
+    assert "mean among those who happen to have it (naive)" in drawn
+    assert drawn == shown
 
 
 def test_the_logs_are_what_the_population_answers(tmp_path: Path) -> None:

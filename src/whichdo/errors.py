@@ -19,13 +19,15 @@ with the code above; it never shows a traceback unless ``--debug`` asks for one.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "DataError",
@@ -39,8 +41,11 @@ __all__ = [
     "Unsuitable",
     "UsageError",
     "WhichdoError",
+    "counted",
     "nearest",
+    "option",
     "quoted",
+    "speaking_of_commands",
     "visible",
 ]
 
@@ -112,6 +117,11 @@ class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
     """A limit was passed.  The message holds the number that was found and the way out."""
 
 
+def counted(number: int, thing: str) -> str:
+    """A number and what it numbers: ``1 look``, ``2,000 looks``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint such as ``' Did you mean "Price" or "Prize"?'``, or nothing when no known name is close.
 
@@ -126,6 +136,30 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(folded, _likely(folded, list(spelt)), n=3, cutoff=0.6)
     found = [other for match in close for other in spelt[match]][:3]
     return f" Did you mean {' or '.join(map(quoted, found))}?" if found else ""
+
+
+_commands: ContextVar[bool] = ContextVar("commands", default=False)
+
+
+@contextmanager
+def speaking_of_commands() -> Iterator[None]:
+    """Inside, messages name options as they are typed in a shell; the command line runs in it."""
+    token = _commands.set(True)
+    try:
+        yield
+    finally:
+        _commands.reset(token)
+
+
+def option(name: str, value: str | None = None) -> str:
+    """An option as its reader writes it: ``missing="drop"`` in Python, ``--missing drop`` in a shell.
+
+    >>> option("missing", "drop"), option("arm")
+    ('missing="drop"', '`arm`')
+    """
+    if _commands.get():
+        return f"--{name}" if value is None else f"--{name} {value}"
+    return f"`{name}`" if value is None else f'{name}="{value}"'
 
 
 def quoted(name: object) -> str:

@@ -7,7 +7,6 @@ probabilities; those belong to the world.
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
@@ -17,19 +16,29 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLarge, UsageError, nearest, quoted, visible
+from whichdo.domains import (
+    BINARY,
+    MAX_VALUES,
+    Value,
+    all_domains,
+    check_domain,
+    finite_number,
+    given_list,
+    given_mapping,
+    known_node,
+    plain_value,
+    settings_of,
+    worth_of_levels,
+)
+from whichdo.errors import ProblemError, UsageError, nearest, quoted, visible
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, Verdict, listed, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["BINARY", "MAX_VALUES", "Arm", "Goal", "Problem", "Value", "do", "plain_value"]
+__all__ = ["BINARY", "MAX_VALUES", "Arm", "Goal", "Problem", "Value", "check_domain", "do", "plain_value"]
 
-Value = int | float | str
-BINARY: tuple[Value, ...] = (0, 1)
-MAX_VALUES = 256
-MAX_VALUE_NAME = 128
 MAX_WARNINGS = 20
 
 
@@ -124,12 +133,12 @@ class Problem:
         self.__dict__["reward"] = _reward(graph, reward)
         self.__dict__["goal"] = _goal(goal)
         self.__dict__["domains"] = MappingProxyType(
-            _domains(graph, _mapping(domains, "domains", '{"X": ["low", "high"]}'))
+            all_domains(graph, given_mapping(domains, "domains", '{"X": ["low", "high"]}'))
         )
         self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
-        self.__dict__["rewards"] = MappingProxyType(_rewards(self.reward, self.domains[self.reward], rewards))
+        self.__dict__["rewards"] = MappingProxyType(worth_of_levels(self.reward, self.domains[self.reward], rewards))
         self.__dict__["arms"] = self._arms()
-        self.__dict__["costs"] = MappingProxyType(self._costs(_mapping(costs, "costs", "{do(X=1): 5}")))
+        self.__dict__["costs"] = MappingProxyType(self._costs(given_mapping(costs, "costs", "{do(X=1): 5}")))
 
     @cached_property
     def utility(self) -> Mapping[Value, float]:
@@ -239,8 +248,8 @@ class Problem:
             given = [name for name in self.graph.nodes if name in chosen]
         if isinstance(given, (set, frozenset)):  # a set's own order changes from process to process
             given = sorted(given, key=lambda name: self.graph.index(name) if name in self.graph else -1)
-        names = [given] if isinstance(given, str) else _list(given, "`intervene`", "nodes")
-        known = [_known(self.graph, name, "The intervenable node") for name in names]
+        names = [given] if isinstance(given, str) else given_list(given, "`intervene`", "nodes")
+        known = [known_node(self.graph, name, "The intervenable node") for name in names]
         _check_distinct(known, "intervene")
         settings = dict(zip(known, given.values(), strict=True)) if isinstance(given, Mapping) else None
         found = {}
@@ -251,7 +260,7 @@ class Problem:
                     f"remove it from `intervene`."
                 )
             domain = self.domains[name]
-            found[name] = _values(name, settings[name], domain) if settings is not None else domain
+            found[name] = settings_of(name, settings[name], domain) if settings is not None else domain
         if not found:
             raise ProblemError(
                 f"There is nothing to intervene on: {quoted(self.reward)} is the reward and `intervene` is empty."
@@ -275,7 +284,7 @@ class Problem:
                 raise ProblemError(f"In `costs`: {self._no_arm(arm)}")
             if arm in found:
                 raise ProblemError(f"`costs` names {arm} twice. Keep one of the two.")
-            found[arm] = _number(cost, f"The cost of {arm}")
+            found[arm] = finite_number(cost, f"The cost of {arm}")
             if found[arm] <= 0:
                 raise ProblemError(f"The cost of {arm} is {cost}; a cost must be above 0.")
         return dict.fromkeys(self.arms, 1.0) | found
@@ -302,25 +311,6 @@ def _restore(graph: CausalGraph, reward: str, rest: dict[str, object]) -> Proble
     return Problem(graph, reward, **rest)  # type: ignore[arg-type]
 
 
-def plain_value(value: object, where: str) -> Value:
-    """A node's value as a plain int, float or str: True is 1, 1.0 is 1, numpy scalars and enums are unwrapped.
-
-    Numbers that are equal become the same, so that equal arms are written alike.
-    """
-    item = getattr(value, "item", None)
-    if callable(item) and not isinstance(value, (int, float, str)):
-        value = item()
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ProblemError(f"{value} is no value of {quoted(where)}: it must be finite.")
-        return int(value) if value.is_integer() else float(value)
-    raise ProblemError(f"{value!r} is no value of {quoted(where)}: a value is a number or a text.")
-
-
 def _graph(given: CausalGraph | str) -> CausalGraph:
     if isinstance(given, CausalGraph):
         return given
@@ -333,37 +323,13 @@ def _graph(given: CausalGraph | str) -> CausalGraph:
     )
 
 
-def _mapping(given: Mapping[Any, Any] | None, what: str, example: str) -> Mapping[Any, Any]:
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise ProblemError(f"`{what}` is {quoted(given)}; give a mapping such as {example}.")
-    return given
-
-
-def _list(given: Iterable[Any], what: str, of: str) -> list[Any]:
-    try:
-        return list(given)
-    except TypeError:
-        raise ProblemError(f"{what} is {quoted(given)}; give a list of {of}.") from None
-
-
 def _reward(graph: CausalGraph, reward: str | None) -> str:
     if reward is not None:
-        return _known(graph, reward, "The reward")
+        return known_node(graph, reward, "The reward")
     if len(graph.outcomes) == 1:
         return next(iter(graph.outcomes))
     marked = f"it marks {listed(sorted(graph.outcomes))}" if graph.outcomes else "it marks no outcome"
     raise ProblemError(f"Which node is the reward? The graph does not say ({marked}); give `reward`.")
-
-
-def _known(graph: CausalGraph, name: str, what: str) -> str:
-    """The name as the graph has it, or an error."""
-    if name in graph:
-        return graph.nodes[graph.index(name)]
-    if unicodedata.normalize("NFC", str(name)) in graph.hidden:
-        raise ProblemError(f"{what} {quoted(name)} is hidden: it is never observed. Choose an observed node.")
-    raise ProblemError(f"{what} {quoted(name)} is not in the graph.{nearest(str(name), graph.nodes)}")
 
 
 def _goal(goal: str) -> Goal:
@@ -377,72 +343,3 @@ def _check_distinct(names: Sequence[str], what: str) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ProblemError(f"`{what}` lists {listed(twice)} more than once.")
-
-
-def _domains(graph: CausalGraph, given: Mapping[str, Iterable[Value]]) -> dict[str, tuple[Value, ...]]:
-    domains = dict.fromkeys(graph.nodes, BINARY)
-    for name, values in given.items():
-        name = _known(graph, name, "`domains` names a node that cannot have one:")
-        if isinstance(values, str):
-            raise ProblemError(f"The domain of {quoted(name)} is one text, {quoted(values)}; give a list of values.")
-        if isinstance(values, (set, frozenset)):
-            raise ProblemError(f"The domain of {quoted(name)} is a set, which has no order; give a list of values.")
-        domain = tuple(plain_value(value, name) for value in _list(values, f"The domain of {quoted(name)}", "values"))
-        check_domain(name, domain)
-        domains[name] = domain
-    return domains
-
-
-def check_domain(name: str, domain: Sequence[Value]) -> None:
-    if not domain:
-        raise ProblemError(f"The domain of {quoted(name)} is empty; list its values.")
-    if len(domain) > MAX_VALUES:
-        raise TooLarge(f"{quoted(name)} has {len(domain):,} values; {MAX_VALUES} are allowed. Group some.")
-    for value in map(str, domain):
-        if not value.strip() or not value.isprintable() or len(value) > MAX_VALUE_NAME:
-            raise ProblemError(f"{quoted(value)} cannot be a value of {quoted(name)}: empty, unprintable or too long.")
-    if len(set(map(str, domain))) < len(domain):
-        raise ProblemError(f"The domain of {quoted(name)} lists a value twice: {listed(map(str, domain))}.")
-
-
-def _values(name: str, given: Iterable[Value], domain: tuple[Value, ...]) -> tuple[Value, ...]:
-    if isinstance(given, (str, int, float)):
-        given = [given]
-    wanted = [plain_value(value, name) for value in _list(given, f"What {quoted(name)} can be set to", "values")]
-    for value in wanted:
-        if value not in domain:
-            raise ProblemError(f"{quoted(name)} cannot be set to {quoted(value)}. Allowed: {listed(map(str, domain))}.")
-    if not wanted:
-        raise ProblemError(f"`intervene` lists {quoted(name)} with no value to set it to.")
-    return tuple(value for value in domain if value in wanted)
-
-
-def _rewards(name: str, domain: tuple[Value, ...], given: Mapping[Value, float] | None) -> dict[Value, float]:
-    if given is None:
-        texts = [level for level in domain if isinstance(level, str)]
-        if texts:
-            raise ProblemError(
-                f"The reward {quoted(name)} takes the value {quoted(texts[0])}: say in `rewards` what each of its "
-                f"values is worth, from 0 to 1."
-            )
-        given = {level: float(level) for level in domain}
-    given = _mapping(given, "rewards", '{"low": 0, "high": 1}')
-    if set(given) != set(domain):
-        raise ProblemError(
-            f"`rewards` must give a worth to each value of {quoted(name)} and to nothing else. "
-            f"Values: {listed(map(str, domain))}; found: {listed(map(quoted, given))}."
-        )
-    worth = {level: _number(given[level], f"The worth of {name}={level}") for level in domain}
-    for level, value in worth.items():
-        if not 0 <= value <= 1:
-            raise ProblemError(f"The reward {name}={level} is worth {value:g}; declare rewards in 0..1 (`rewards`).")
-    return worth
-
-
-def _number(value: object, what: str) -> float:
-    try:
-        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
-            return float(value)
-    except OverflowError:
-        raise ProblemError(f"{what} is a number of {len(str(value)):,} digits, which is too large.") from None
-    raise ProblemError(f"{what} is {value!r}; it must be a finite number.")

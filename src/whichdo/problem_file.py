@@ -27,7 +27,7 @@ from whichdo.errors import InputError, ProblemError, TooLarge, nearest, quoted, 
 from whichdo.graph.formats import parse_graph, read_graph
 from whichdo.graph.formats.files import read_file, write_file
 from whichdo.graph.formats.native import read_json, write_json
-from whichdo.graph.formats.text import write_text
+from whichdo.graph.formats.text_write import write_text
 from whichdo.problem import BINARY, Problem, Value, plain_value
 
 if TYPE_CHECKING:

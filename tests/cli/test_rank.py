@@ -41,6 +41,13 @@ def test_the_table_says_what_is_best_and_why(whichdo: Call) -> None:
     assert "approximate" in answer.out
 
 
+def test_one_look_is_one_look(whichdo: Call, folder: Path) -> None:
+    (folder / "one.csv").write_text("X,M,Y\n1,1,1\n")
+    answer = whichdo("rank", "problem.toml", "one.csv")
+    assert answer.out.startswith("3 arms, 1 look; maximize Y\n")
+    assert "1 looks" not in answer.out
+
+
 def test_json_holds_every_field_and_no_nan(whichdo: Call, folder: Path) -> None:
     (folder / "problem.toml").write_text('graph = "X -> M; M -> Y; X -> Y; X <-> Y"\nreward = "Y"\n')
     answer = whichdo("rank", "problem.toml", "logs.csv", "-f", "json")
@@ -94,6 +101,25 @@ def test_mistakes_are_told_without_a_traceback(whichdo: Call, words: tuple[str, 
     assert answer.code == code
     assert said in answer.err
     assert "Traceback" not in answer.err
+
+
+def test_options_are_named_as_they_are_typed(whichdo: Call, folder: Path) -> None:
+    lines = (folder / "logs.csv").read_text().splitlines()
+    (folder / "holes.csv").write_text("\n".join([*lines, ",0,1"]) + "\n")
+    (folder / "na.csv").write_text("\n".join([*lines, "NA,0,1"]) + "\n")
+    for words, said in (
+        (("holes.csv",), "drop these rows (--missing drop)"),
+        (("na.csv",), "leave the field empty; --missing drop then drops such rows."),
+        (("logs.csv", "--missing", "fill"), '--missing is "fill"; it must be "error" or "drop".'),
+        (("logs.csv", "--counts", "X"), '--counts names "X", which is a node of the graph.'),
+        (("logs.csv", "--arm", "done"), 'no column "done", which --arm names.'),
+        (("logs.csv", "--arm", "n", "--counts", "n"), '--counts and --arm name the same column, "n".'),
+        (("logs.csv", "--sampled", "0"), "or sum exactly (no --sampled)."),
+    ):
+        answer = whichdo("rank", "problem.toml", *words)
+        assert answer.code in {2, 3}
+        assert said in answer.err
+    assert whichdo("rank", "problem.toml", "holes.csv", "--missing", "drop").code == 0
 
 
 def test_a_value_outside_the_domain_is_shown_with_its_row(whichdo: Call, folder: Path) -> None:

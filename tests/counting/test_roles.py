@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,7 +102,9 @@ def test_what_was_done_is_checked_for_nodes_that_no_scope_needs() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    weights=st.lists(st.integers(0, 5), min_size=1, max_size=60), seed=st.integers(0, 1000), chunk=st.integers(1, 30)
+    weights=st.lists(st.integers(0, 5), min_size=1, max_size=60).filter(any),
+    seed=st.integers(0, 1000),
+    chunk=st.integers(1, 30),
 )
 def test_a_column_of_counts_is_rows_repeated(weights: list[int], seed: int, chunk: int) -> None:
     for problem in (binary_problem(4), mixed_problem()):
@@ -109,9 +112,8 @@ def test_a_column_of_counts_is_rows_repeated(weights: list[int], seed: int, chun
         tally = count_with_notes(problem, {**as_columns(rows), "n": weights}, counts="n", chunk=chunk)[0]
         assert_counted(tally, rows, weights)
         repeated = [row for row, weight in zip(rows, weights, strict=True) for _ in range(weight)]
-        if repeated:
-            again = count(problem, as_columns(repeated))
-            assert (again.counts == tally.counts).all()
+        again = count(problem, as_columns(repeated))
+        assert (again.counts == tally.counts).all()
 
 
 @pytest.mark.parametrize("n", [[2, 3], [2.0, 3.0], ["2", "3"], np.array([2, 3], np.uint8), ["2.0", "3e0"]])
@@ -209,7 +211,7 @@ def test_dropping_is_counting_the_rest(rows: int, seed: int, chunk: int, weighte
         name: [None if gaps[i, j] else row[name] for i, row in enumerate(drawn)]
         for j, name in enumerate(problem.domains)
     }
-    weights = rng.integers(0, 3, rows).tolist()
+    weights = [1, *rng.integers(0, 3, rows - 1).tolist()]
     options: dict[str, Any] = {"counts": "n"} if weighted else {}
     tally, notes = count_with_notes(problem, {**holed, "n": weights}, missing="drop", chunk=chunk, **options)
     kept = [i for i in range(rows) if not gaps[i].any()]  # every node is in some scope
@@ -217,6 +219,35 @@ def test_dropping_is_counting_the_rest(rows: int, seed: int, chunk: int, weighte
     assert_counted(tally, [drawn[i] for i in kept], [weights[i] for i in kept] if weighted else None)
 
 
+def test_the_share_that_is_dropped_goes_by_the_counts() -> None:
+    """The dropped row counts 90 of 100; the one whose count is missing counts for nothing that is known."""
+    data = {"X": [0, None, 1], "Y": [1, 1, 0], "n": [6, 90, 4]}
+    notes = count_with_notes(XY, data, counts="n", missing="drop", chunk=2)[1]
+    assert (notes.dropped, notes.weight, notes.weight_dropped, notes.share_dropped) == (1, 100, 90, 0.9)
+    assert notes.sentences == ("Dropped 1 of 3 rows, 90 of 100 by their counts (90.0%) with missing values: X 1.",)
+    for n in ([6, 90, None], pa.array([6, 90, None]), pa.array(["6", "90", None]).dictionary_encode()):
+        notes = count_with_notes(XY, {**data, "n": n}, counts="n", missing="drop")[1]
+        assert (notes.dropped, notes.weight, notes.weight_dropped) == (2, 96, 90)
+
+
+def test_rows_that_count_for_nothing_are_no_look() -> None:
+    with pytest.raises(DataError) as caught:
+        count(XY, {"X": [0, 1], "Y": [1, 0], "n": [0, 0]}, counts="n")
+    assert str(caught.value) == (
+        'Every count in column "n" is 0, so nothing was looked at. Is it the column that says how often each row '
+        "counts?"
+    )
+    with pytest.raises(DataError, match=r'^Every row with a count above 0 in column "n" has a missing value, so none'):
+        count(XY, {"X": [0, None], "Y": [1, 0], "n": [0, 5]}, counts="n", missing="drop")
+
+
 def test_dropping_every_row_is_an_error() -> None:
     with pytest.raises(DataError, match=r"^Every one of the 2 rows has a missing value, so none is left: X 2\."):
         count(XY, {"X": [None, None], "Y": [1, 1]}, missing="drop")
+
+
+def test_one_row_is_one_row() -> None:
+    with pytest.raises(DataError, match=r"^The only row has a missing value, so none is left: X 1\."):
+        count(XY, {"X": [None], "Y": [1]}, missing="drop")
+    with pytest.raises(DataError, match=r"^1 of 1 row has missing values: X 1\."):
+        count(XY, {"X": [None], "Y": [1]})

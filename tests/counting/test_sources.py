@@ -25,12 +25,12 @@ from tests.counting.plain import (
     random_rows,
 )
 from whichdo.counting import count, count_with_notes
-from whichdo.errors import UsageError
+from whichdo.errors import DataError, UsageError
 from whichdo.evidence import Tally
 from whichdo.problem import Problem, do
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.counting.plain import Row
@@ -82,6 +82,9 @@ SOURCES: dict[str, Callable[[Path, list[Row]], Any]] = {
     "Polars lazy": lambda _, rows: pl.DataFrame(arrays(rows)).lazy(),
     "Polars categorical": lambda _, rows: pl.DataFrame(arrays(rows)).cast(pl.String).cast(pl.Categorical),
     "PyArrow": lambda _, rows: pa.table(arrays(rows)),
+    "Arrow record batch": lambda _, rows: pa.table(arrays(rows)).combine_chunks().to_batches()[0],
+    "Arrow record batches": lambda _, rows: pa.table(arrays(rows)).to_batches(max_chunksize=150),
+    "Arrow batch reader": lambda _, rows: pa.table(arrays(rows)).to_reader(max_chunksize=150),
     "CSV": lambda folder, rows: write_csv(folder / "log.csv", rows),
     "CSV as text": lambda folder, rows: str(write_csv(folder / "log.csv", rows)),
     "CSV with CRLF": lambda folder, rows: write_csv(folder / "log.csv", rows, end="\r\n"),
@@ -214,6 +217,56 @@ def test_masked_values_are_missing() -> None:
     tally, notes = count_with_notes(Problem("X -> Y", "Y"), {"X": column, "Y": [1, 1, 0]}, missing="drop")
     assert tally.counts[0].tolist() == [1, 1]
     assert notes.dropped == 1
+
+
+def test_midnight_in_frames_is_a_date(tmp_path: Path) -> None:
+    problem = Problem("X -> Y", "Y", domains={"X": ["2024-01-01", "2024-01-02"]})
+    days = np.array(["2024-01-01", "2024-01-02", "2024-01-02"], "M8[us]")
+    data = {"X": days, "Y": [0, 1, 1]}
+    pq.write_table(pa.table(data), tmp_path / "log.parquet")
+    for source in (data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data), tmp_path / "log.parquet"):
+        assert count(problem, source).tables[do()]["X", "Y"].tolist() == [[1, 0], [0, 2]]  # type: ignore[union-attr]
+
+
+def test_batches_of_a_log_have_the_same_columns() -> None:
+    problem = Problem("X -> Y", "Y")
+    first = pa.record_batch({"X": [0, 1], "Y": [1, 1]})
+    with pytest.raises(DataError, match=r'^Batch 2 has the columns "Y" and "X", the first "X" and "Y"\.'):
+        count(problem, [first, first.select(["Y", "X"])])
+    with pytest.raises(DataError, match=r'^Row 4, column X: "7"\.'):
+        count(problem, [first, pa.record_batch({"X": [0, 7], "Y": [1, 1]})])
+    twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([1])], names=["X", "X"])
+    with pytest.raises(DataError, match=r'^The batch has the column "X" more than once\.'):
+        count(problem, twice)
+
+
+def test_a_reader_that_fails_is_told() -> None:
+    schema = pa.schema({"X": pa.int8(), "Y": pa.int8()})
+
+    def broken() -> Iterator[Any]:
+        yield pa.record_batch({"X": [0], "Y": [1]}, schema)
+        raise pa.ArrowInvalid("cut short")
+
+    with pytest.raises(DataError, match=r"^The batches cannot be read to their end: .*cut short"):
+        count(Problem("X -> Y", "Y"), pa.RecordBatchReader.from_batches(schema, broken()))
+
+
+def test_a_file_is_counted_once_however_often_it_is_named(tmp_path: Path) -> None:
+    problem = Problem("X -> Y", "Y")
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("X,Y\n1,1\n")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "a.csv")
+    whole = str(tmp_path / "?.csv")
+    for source, again in (
+        ([whole], ()),
+        ([tmp_path / "a.csv", whole], ("a.csv",)),
+        ([whole, str(tmp_path / "b*.csv"), str(tmp_path / ".." / tmp_path.name / "a.csv")], ("b.csv", "a.csv")),
+        ([whole, tmp_path / "link.csv"], ("link.csv",)),
+    ):
+        tally, notes = count_with_notes(problem, source)
+        assert int(tally.pulls[0]) == 2
+        assert notes.repeated == again
+    assert notes.sentences == ('Named more than once, counted once: "link.csv".',)
 
 
 def test_a_tally_is_returned_as_it_is() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whichdo.counting.values import BAD, MISSING, ArmBook, DomainBook, WeightBook, decode, text_at
+from whichdo.counting.decoding import decode, text_at
+from whichdo.counting.values import BAD, MISSING, ArmBook, Codebook, DomainBook, WeightBook
 from whichdo.problem import Problem
 
 BINARY = DomainBook((0, 1))
@@ -99,6 +100,68 @@ def test_weights(value: object, code: int) -> None:
 )
 def test_arms(value: object, code: int) -> None:
     assert ArmBook(Problem("X -> Y", "Y")).code(value) == code
+
+
+DAYS = DomainBook(("2024-01-01", "2024-01-02"))
+MIDDAY = datetime.fromisoformat("2024-01-02 12:00:00")
+MOMENTS = DomainBook(("2024-01-01 00:00:00", "2024-01-01", "12:30:00"))
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        *((date(2024, 1, 2), 1), (MIDDAY - timedelta(days=0.5), 1), (np.datetime64("2024-01-02"), 1)),
+        *((np.datetime64("2024-01-02T00:00:00", unit), 1) for unit in ("h", "s", "ms", "us", "ns")),
+        *((MIDDAY, BAD), (MIDDAY + timedelta(days=0.5), BAD), (datetime(2024, 1, 2, tzinfo=UTC), BAD)),
+        *((np.datetime64("2024-01-02T12:00"), BAD), (np.datetime64("2024-01-02T00:00:00.000000001"), BAD)),
+        *((np.datetime64("NaT"), MISSING), (np.timedelta64("NaT"), MISSING), (np.timedelta64(1, "ns"), BAD)),
+        *((timedelta(1), BAD), (time(), BAD), ("2024-01-02 00:00:00", BAD), (np.datetime64("12024-01-02"), BAD)),
+    ],
+)
+def test_midnight_is_a_date_where_dates_are_declared(value: object, code: int) -> None:
+    assert DAYS.code(value) == code
+    assert decode(DAYS, [value]).codes.tolist() == [max(code, 0)]
+
+
+def test_a_moment_is_the_text_that_it_is_written_as() -> None:
+    assert [MOMENTS.code(v) for v in (datetime.fromisoformat("2024-01-01"), date(2024, 1, 1), time(12, 30))] == [
+        0,
+        1,
+        2,
+    ]
+    assert MOMENTS.code(np.datetime64("2024-01-01T00:00:00", "ns")) == 0
+    assert DomainBook(("2024-01", "2024-02")).code(np.datetime64("2024-02")) == 1
+    mixed = DomainBook(("2024-01-01", "never"))
+    assert mixed.code(datetime.fromisoformat("2024-01-01")) == BAD
+
+
+def test_no_moment_is_a_number() -> None:
+    """Items of numpy's nanoseconds are plain whole numbers."""
+    for value in (np.timedelta64(1, "ns"), np.datetime64(1, "ns")):
+        assert BINARY.code(value) == BAD
+        assert WeightBook().code(value) == BAD
+
+
+def test_a_column_of_moments() -> None:
+    column = np.array(["2024-01-02", "NaT", "2024-01-01", "2024-01-01T12:00"], "M8[ns]")
+    for form in (column, list(column), pa.array(column)):
+        found = decode(DAYS, form)
+        assert found.missing is not None
+        assert found.bad is not None
+        assert (found.missing.tolist(), found.bad.tolist()) == (
+            [False, True, False, False],
+            [False, False, False, True],
+        )
+        assert found.codes[[0, 2]].tolist() == [1, 0]
+
+
+def test_a_signalling_nan_is_a_fault() -> None:
+    assert [BINARY.code(Decimal(text)) for text in ("sNaN", "NaN", "Infinity")] == [BAD, MISSING, BAD]
+
+
+def test_a_book_without_allowed_values_is_no_book() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Codebook()  # type: ignore[abstract]
 
 
 def forms(values: list[Any]) -> list[Any]:

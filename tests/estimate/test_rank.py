@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 
@@ -239,6 +240,17 @@ def test_the_table_is_a_frame_of_any_kind(backend: str) -> None:
     frame = look("frontdoor", 100).to_frame(backend)
     assert type(frame).__module__.split(".")[0] == backend
     assert len(frame) == 3
+
+
+def test_a_frame_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(UsageError) as caught:
+        look("frontdoor", 100).to_frame("foo")
+    assert str(caught.value) == '"foo" is no kind of frame that is known; choose pandas, polars, pyarrow.'
+
+
+def test_every_parameter_of_rank_is_documented() -> None:
+    for name in inspect.signature(rank).parameters:
+        assert f"``{name}``:" in (rank.__doc__ or ""), name
 
 
 def test_the_papers_own_way_is_an_option() -> None:

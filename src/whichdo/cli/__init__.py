@@ -37,7 +37,7 @@ def main() -> None:
 def _run() -> None:
     """Call the verb and see that what it printed has left; `app` always ends in an exception."""
     from whichdo.cli.app import app, state
-    from whichdo.errors import WhichdoError, visible
+    from whichdo.errors import WhichdoError, speaking_of_commands, visible
 
     if sys.stdout is None:  # closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
@@ -45,7 +45,8 @@ def _run() -> None:
         if isinstance(stream, TextIOWrapper):  # a terminal without the letters of a name gets their codes instead
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with speaking_of_commands():
+            app()
     except WhichdoError as error:
         if state.debug:
             raise

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whichdo.cli.output import console, print_json, say_if_compiling
-from whichdo.errors import visible
+from whichdo.errors import counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def rank(
 
     asked = read_problem(problem)
     if plot is not None:
-        from whichdo.report.forest import check_plot
+        from whichdo.estimate.forest import check_plot
 
         check_plot(plot)
     say_if_compiling()
@@ -71,9 +71,7 @@ def rank(
             progress=progress,
         )
     if plot is not None:
-        from whichdo.report.forest import forest_plot
-
-        forest_plot(found, plot)
+        found.plot(plot)
     if format is TableFormat.JSON:
         print_json(_as_json(found, confidence))
     elif format is TableFormat.CSV:
@@ -88,7 +86,8 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     from rich.text import Text
 
     out = console()
-    out.print(f"{len(found):,} arms, {found.looks:,} looks; {found.problem.goal} {found.problem.reward}", style="bold")
+    size = f"{counted(len(found), 'arm')}, {counted(found.looks, 'look')}"
+    out.print(f"{size}; {found.problem.goal} {found.problem.reward}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
     for title in ("estimate", f"{confidence:.0%} interval", "naive", "worth pulls"):

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from whichdo.counting.counting import CountNotes, count, count_with_notes
+    from whichdo.counting.counting import count, count_with_notes
+    from whichdo.counting.notes import CountNotes
 
 __all__ = ["CountNotes", "count", "count_with_notes"]
 

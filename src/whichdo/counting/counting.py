@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.counting.decoding import decode
 from whichdo.counting.faults import Faults
+from whichdo.counting.notes import CountNotes
 from whichdo.counting.packed import Counter, Layout
 from whichdo.counting.scopes import pair_scope
 from whichdo.counting.scopes import scopes as problem_scopes
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
-from whichdo.errors import DataError, TooLarge, UsageError, nearest, quoted
+from whichdo.counting.values import ArmBook, DomainBook, WeightBook
+from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
 from whichdo.graph.identify import listed
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
-    from whichdo.counting.sources import Part
+    from whichdo.counting.sources import Part, Source
     from whichdo.counting.values import BoolArray, Codebook
     from whichdo.evidence import CodeArray, IntArray, Table
     from whichdo.problem import Arm, Problem
@@ -32,38 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["CountNotes", "absent_columns", "count", "count_with_notes"]
 
 MOST = 2**63 - 1
-
-
-@dataclass(frozen=True)
-class CountNotes:
-    """What a careful reader of a log is told beside the counts."""
-
-    rows: int
-    """The rows that were read."""
-    dropped: int = 0
-    """How many of them were left out because a value is missing."""
-    extra_columns: tuple[str, ...] = ()
-    """Columns that are no observed node of the graph: they were not read."""
-    missing: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """How many values each column misses."""
-
-    @property
-    def share_dropped(self) -> float:
-        """The share of the rows that were left out."""
-        return self.dropped / self.rows if self.rows else 0.0
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The same in words, for people."""
-        said = []
-        if self.extra_columns:
-            what = "column that is no node" if len(self.extra_columns) == 1 else "columns that are no nodes"
-            said.append(f"Ignored {len(self.extra_columns):,} {what}: {listed(map(quoted, self.extra_columns))}.")
-        if self.dropped:
-            counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
-            share = f"{self.dropped:,} of {self.rows:,} rows ({self.share_dropped:.1%})"
-            said.append(f"Dropped {share} with missing values: {counts}.")
-        return tuple(said)
 
 
 def count(
@@ -78,8 +47,9 @@ def count(
 ) -> Tally:
     """Count a log into the tables that the problem's arms need.
 
-    ``data``: a dict of arrays or lists; a pandas, Polars or PyArrow frame; a path, glob or list of paths to CSV, TSV
-    (plain or gzip) or Parquet files; or a `Tally`, which is returned as it is.
+    ``data``: a dict of arrays or lists; a pandas, Polars or PyArrow frame; an Arrow record batch, a list or a reader of
+    them; a path, glob or list of paths to CSV, TSV (plain or gzip) or Parquet files, each counted once however often it
+    is named; or a `Tally`, which is returned as it is.
     ``counts``: a column that says how often each row counts.
     ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
     ``missing``: "error", or "drop" to leave out the rows that lack a value that is needed.
@@ -109,13 +79,14 @@ def count_with_notes(
 ) -> tuple[Tally, CountNotes]:
     """As `count`, and what a reader should be told: columns ignored, rows dropped.  ``chunk`` rows are held at once."""
     if missing not in {"error", "drop"}:
-        raise UsageError(f'`missing` is {quoted(missing)}; it must be "error" or "drop".')
+        raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error" or "drop".')
     if isinstance(data, Tally):
         if data.problem != problem:
             raise UsageError("This tally was counted for another problem. Count the log again for this one.")
         return data, CountNotes(int(data.pulls.sum()))
     asked = None if scopes is None else tuple(scopes)
-    with opened(data, frozenset(problem.domains)) as parts:
+    with opened(data, frozenset(problem.domains)) as source:
+        parts = source.parts
         there = frozenset.intersection(*(frozenset(part.columns) for part in parts))
         wide = _scopes(problem, asked, there)
         total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
@@ -123,7 +94,7 @@ def count_with_notes(
         wanted = [job.wanted(part) for part in parts]
         for part, names in zip(parts, wanted, strict=True):
             job.read(part, names)
-        return job.result(parts)
+        return job.result(source)
 
 
 def _scopes(problem: Problem, given: Iterable[Scope] | None, there: frozenset[str]) -> tuple[Scope, ...]:
@@ -177,16 +148,16 @@ class Job:
         self.counters = {0: Counter(self.layout)}
         self.books: dict[str, Codebook] = {}
         self.faults = Faults()
-        self.rows = self.dropped = self.weight = 0
+        self.rows = self.dropped = self.weight = self.weight_dropped = 0
         self.total = total
         self.extra: dict[str, None] = {}
 
     def _check_roles(self) -> None:
         for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
             if name is not None and name in self.problem.domains:
-                raise UsageError(f"`{role}` names {quoted(name)}, which is a node of the graph.")
+                raise UsageError(f"{option(role)} names {quoted(name)}, which is a node of the graph.")
         if self.weight_name is not None and self.weight_name == self.arm_name:
-            raise UsageError(f"`counts` and `arm` name the same column, {quoted(self.arm_name)}.")
+            raise UsageError(f"{option('counts')} and {option('arm')} name the same column, {quoted(self.arm_name)}.")
 
     def wanted(self, part: Part) -> list[str]:
         """The columns to read of a part; one that is needed and not there is an error."""
@@ -196,7 +167,7 @@ class Job:
         for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
             if name is not None and name not in there:
                 raise DataError(
-                    f"{_holder(part)} has no column {quoted(name)}, which `{role}` names."
+                    f"{_holder(part)} has no column {quoted(name)}, which {option(role)} names."
                     f"{nearest(name, part.columns) or _columns(part)}"
                 )
         absent = [name for name in needed if name not in there]
@@ -221,27 +192,52 @@ class Job:
             if self.progress is not None:
                 self.progress(self.rows, self.total)
 
-    def result(self, parts: Sequence[Part]) -> tuple[Tally, CountNotes]:
+    def result(self, source: Source) -> tuple[Tally, CountNotes]:
         """The tally and the notes, or what was wrong."""
         if not self.rows:
-            one = parts[0].name if len(parts) == 1 else None
+            one = source.parts[0].name if len(source.parts) == 1 else None
             header = f"{one} has columns but no rows." if one is not None else "There are no rows to count."
             raise DataError(f"{header} Expected at least one row of values.")
         self.faults.check(self.rows, drop=self.drop)
         if self.dropped == self.rows:
+            rows = "The only row" if self.rows == 1 else f"Every one of the {self.rows:,} rows"
             raise DataError(
-                f"Every one of the {self.rows:,} rows has a missing value, so none is left: "
+                f"{rows} has a missing value, so none is left: "
                 f"{listed(f'{name} {count:,}' for name, count in self.faults.missing.items())}. Mark a node that is "
                 f"never recorded as hidden."
             )
+        if self.weight_name is not None:
+            self._check_weight(self.weight_name)
         levels = np.zeros((len(self.problem.arms), len(self.problem.domains[self.problem.reward])), np.int64)
         tables: dict[Arm, Mapping[Scope, Table]] = {}
         for position, counter in sorted(self.counters.items()):
             found = counter.tables()
             levels[position] = _levels(found[self.problem.reward,], levels.shape[1])
             tables[self.problem.arms[position]] = found
-        notes = CountNotes(self.rows, self.dropped, tuple(self.extra), MappingProxyType(dict(self.faults.missing)))
+        notes = CountNotes(
+            self.rows,
+            self.dropped,
+            tuple(self.extra),
+            MappingProxyType(dict(self.faults.missing)),
+            weight=None if self.weight_name is None else self.weight,
+            weight_dropped=self.weight_dropped,
+            repeated=source.repeated,
+        )
         return Tally(self.problem, levels, tables), notes
+
+    def _check_weight(self, column: str) -> None:
+        """Rows that all count for nothing are no rows."""
+        if self.weight == 0:
+            raise DataError(
+                f"Every count in column {quoted(column)} is 0, so nothing was looked at. Is it the column that says "
+                f"how often each row counts?"
+            )
+        if self.weight == self.weight_dropped:
+            raise DataError(
+                f"Every row with a count above 0 in column {quoted(column)} has a missing value, so none is left: "
+                f"{listed(f'{name} {count:,}' for name, count in self.faults.missing.items())}. Mark a node that is "
+                f"never recorded as hidden."
+            )
 
     def _add(self, part: Part, first: int, size: int, columns: Mapping[str, Any]) -> None:
         """Decode one chunk, which begins at row ``first``, note its faults, and count it."""
@@ -262,8 +258,8 @@ class Job:
         if self.faults.bad:
             return  # an error for sure: only its extent is still of interest
         weights = codes.pop(self.weight_name) if self.weight_name is not None else None
-        if weights is not None:
-            self._weigh(weights)
+        if weights is not None and self.weight_name is not None:
+            self._weigh(weights, missing.get(self.weight_name), keep)
         arms = codes.pop(self.arm_name) if self.arm_name is not None else None
         if arms is None:
             self._count(0, codes, keep, size, weights)
@@ -315,9 +311,11 @@ class Job:
             found = domain[codes[arm.node][wrong[0]]]
             self.faults.add_contradiction(part, first + int(wrong[0]), len(wrong), arm, found)
 
-    def _weigh(self, weights: IntArray) -> None:
-        """Keep the sum within what a table can hold."""
-        self.weight += (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
+    def _weigh(self, weights: IntArray, missing: BoolArray | None, keep: IntArray | None) -> None:
+        """Keep the sum within what a table can hold; what stands in place of a missing count is no count."""
+        whole = _sum(weights if missing is None else weights[~missing])
+        self.weight += whole
+        self.weight_dropped += 0 if keep is None else whole - _sum(weights[keep])
         if self.weight > MOST:
             raise TooLarge(
                 f"The counts in column {quoted(self.weight_name)} add up to over {MOST:,}, more than a table can hold."
@@ -332,6 +330,11 @@ class Job:
             else:
                 self.books[name] = DomainBook(self.problem.domains[name])
         return self.books[name]
+
+
+def _sum(weights: IntArray) -> int:
+    """The sum, however large."""
+    return (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
 
 
 def _levels(table: Table, size: int) -> IntArray:

@@ -14,15 +14,26 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from whichdo.counting.dividers import all_dividers, dividers_outside_quotes, may_end_empty
+from whichdo.counting.foreign import foreign_text
 from whichdo.counting.sources import check_names, plain_name
-from whichdo.errors import DataError, InputError, TooLarge
+from whichdo.errors import DataError, InputError, TooLarge, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from typing import BinaryIO
 
-__all__ = ["LONGEST_LINE", "Header", "check_gzip", "diagnose", "line_of", "open_bytes", "read_header"]
+__all__ = [
+    "LONGEST_LINE",
+    "Header",
+    "check_dividers",
+    "count_dividers",
+    "diagnose",
+    "line_of",
+    "open_bytes",
+    "read_header",
+]
 
 LONGEST_LINE = 1 << 20  # bytes a row may have
 BLOCK = 1 << 20
@@ -59,23 +70,50 @@ def read_header(path: Path, *, packed: bool, known: frozenset[str] = frozenset()
         for delimiter in ("\t" if path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else DELIMITERS)
         if (record := _first_record(text, delimiter, cut=cut)) is not None
     ]
-    if not found:
+    header = max(found, key=lambda h: (len(known.intersection(h.names)), len(h.names)), default=None)
+    if header is None or not known.intersection(header.names):
+        what = foreign_text(data.removeprefix(BOM))
+        if what is not None:
+            raise DataError(f"{path.name} {what}")
+    if header is None:
         raise _endless(path.name, cut=cut)
-    header = max(found, key=lambda h: (len(known.intersection(h.names)), len(h.names)))
     check_names(header.names, path.name)
     return header
 
 
-def check_gzip(path: Path) -> None:
-    """Unpack a gzip file to its end and so check its sums; DuckDB stops silently at damage."""
+def count_dividers(path: Path, *, packed: bool, delimiter: str) -> int:
+    """The delimiters of a file; one that is gzip is so unpacked to its end and its sums are checked.
+
+    DuckDB stops silently where a gzip file is damaged.
+    """
     try:
-        with gzip.open(path, "rb") as file:
-            while file.read(BLOCK):
-                pass
+        with open_bytes(path, packed=packed) as file:
+            return all_dividers(file, delimiter)
     except EOFError:
         raise DataError(f"{path.name} is a gzip file that ends too early. Copy or download it again.") from None
-    except (OSError, zlib.error):
+    except (OSError, zlib.error) as error:
+        if not packed:
+            raise DataError(f"{path.name} cannot be read: {getattr(error, 'strerror', error)}.") from None
         raise DataError(f"{path.name} is a damaged gzip file. Copy or download it again.") from None
+
+
+def check_dividers(path: Path, *, packed: bool, header: Header, rows: int, found: int) -> None:
+    """Refuse empty fields behind the last column, which DuckDB overlooks in ``rows`` that it has divided otherwise.
+
+    ``found``: how many delimiters there are, as from `count_dividers`.
+    """
+    expected = (rows + 1) * (len(header.names) - 1)
+    if found == expected:
+        return
+    with open_bytes(path, packed=packed) as file:
+        if found > expected and not may_end_empty(file, header.delimiter):
+            return
+        file.seek(0)
+        if dividers_outside_quotes(file, header.delimiter) == expected:
+            return
+    wrong = _undivided(path, packed=packed, header=header)
+    if wrong is not None:
+        raise wrong
 
 
 def line_of(path: Path, *, packed: bool, header: Header, row: int, column: int, text: str | None) -> int | None:
@@ -91,26 +129,33 @@ def line_of(path: Path, *, packed: bool, header: Header, row: int, column: int, 
 
 def diagnose(path: Path, *, packed: bool, header: Header) -> InputError:
     """Why a file cannot be read."""
-    name = path.name
     wrong = _first_byte_that_is_no_text(path, packed=packed) or _odd_line(path, packed=packed)
     if wrong is not None:
         return wrong
+    return _undivided(path, packed=packed, header=header) or DataError(
+        f"{path.name} cannot be read as CSV. Export it again as CSV in UTF-8, or as Parquet."
+    )
+
+
+def _undivided(path: Path, *, packed: bool, header: Header) -> DataError | None:
+    """The first row with another number of fields than the header, or that cannot be divided into fields."""
+    name = path.name
     width = len(header.names)
     line = 1
     try:
         for number, (line, record) in enumerate(_records(path, header, packed=packed)):
             if len(record) != width:
-                fields = "1 field" if len(record) == 1 else f"{len(record):,} fields"
                 return DataError(
-                    f"{name}, line {line:,}: Row {number + 1:,} has {fields}; the header names {width:,} columns. "
-                    f"Correct the row: a text with the delimiter in it must stand in double quotes."
+                    f"{name}, line {line:,}: Row {number + 1:,} has {counted(len(record), 'field')}; the header names "
+                    f"{counted(width, 'column')}. Correct the row: a text with the delimiter in it must stand in "
+                    f"double quotes."
                 )
     except csv.Error:
         return DataError(
             f"{name} cannot be divided into fields after line {line:,}: a double quote is opened and not closed there, "
             f"or has text behind it. Double the quotes inside a quoted text."
         )
-    return DataError(f"{name} cannot be read as CSV. Export it again as CSV in UTF-8, or as Parquet.")
+    return None
 
 
 def _decoded(data: bytes, name: str, *, cut: bool) -> str:

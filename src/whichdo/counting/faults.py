@@ -5,13 +5,15 @@ Only numbers and the first of each kind are kept, so a log of bad values takes n
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.values import text_at
-from whichdo.errors import DataError, quoted
+from whichdo.counting.decoding import text_at
+from whichdo.counting.values import DomainBook
+from whichdo.errors import DataError, counted, option, quoted
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ __all__ = ["Faults"]
 
 #: Texts by which other programs write a missing value.
 ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "missing", "<na>", "#n/a"})
-FILL_OR_DROP = 'Fill them in, drop these rows (missing="drop"), or mark a node that is often missing as hidden.'
+
+DATE_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]")
 
 
 class First(NamedTuple):
@@ -41,10 +44,10 @@ class First(NamedTuple):
 class Faults:
     """Collects what is wrong, part by part and chunk by chunk, in the order of the rows.
 
-    ``way_out`` is what a reader is told to do about missing values.
+    ``way_out`` is what a reader is told to do about missing values, where it is not to fill them in or drop the rows.
     """
 
-    def __init__(self, way_out: str = FILL_OR_DROP) -> None:
+    def __init__(self, way_out: str = "") -> None:
         self._way_out = way_out
         self.bad: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
@@ -94,16 +97,11 @@ class Faults:
     def _bad_message(self, first: First) -> str:
         total = self.bad.total()
         book = first.book
-        hint = ""
-        if first.text.strip().lower() in ABSENT:
-            hint = " If it stands for a missing value, leave the field empty."
-        elif first.text.strip() != first.text:
-            hint = " Blanks around a value count; remove them."
         allowed = "" if book is None else f" Allowed: {book.allowed()}."
         return (
             f"{first.part.where(first.row, first.column, first.text)}, column {first.column}: {quoted(first.text)}."
             f"{allowed} {total:,} such value{'s' if total > 1 else ''} in {len(self.bad):,} "
-            f"column{'s' if len(self.bad) > 1 else ''}.{hint}"
+            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first)}"
         )
 
     def _contradiction_message(self, first: First) -> str:
@@ -118,6 +116,24 @@ class Faults:
         have = "has" if self.missing_rows == 1 else "have"
         where = first.part.where(first.row, first.column, "")
         return (
-            f"{self.missing_rows:,} of {rows:,} rows {have} missing values: {counts}. First: {where}, column "
-            f"{first.column}. {self._way_out}"
+            f"{self.missing_rows:,} of {counted(rows, 'row')} {have} missing values: {counts}. First: {where}, column "
+            f"{first.column}. {self._way_out or _fill_or_drop()}"
         )
+
+
+def _fill_or_drop() -> str:
+    drop = option("missing", "drop")
+    return f"Fill them in, drop these rows ({drop}), or mark a node that is often missing as hidden."
+
+
+def _hint(first: First) -> str:
+    """What may have been meant by a value outside the domain."""
+    text = first.text.strip()
+    if text.lower() in ABSENT:
+        blank = "leave the field empty" if first.part.name is not None else "put None in its place"
+        return f" If it stands for a missing value, {blank}; {option('missing', 'drop')} then drops such rows."
+    if text != first.text:
+        return " Blanks around a value count; remove them."
+    if isinstance(first.book, DomainBook) and first.book.dates and DATE_BEFORE.match(text):
+        return " The declared values are dates; cut off the time of day and the time zone."
+    return ""

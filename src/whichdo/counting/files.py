@@ -12,7 +12,16 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from whichdo.counting.csv_text import LONGEST_LINE, check_gzip, diagnose, line_of, open_bytes, read_header
+from whichdo.counting.csv_text import (
+    LONGEST_LINE,
+    check_dividers,
+    count_dividers,
+    diagnose,
+    line_of,
+    open_bytes,
+    read_header,
+)
+from whichdo.counting.foreign import GZIP, PARQUET, foreign_bytes
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLarge, quoted
 
@@ -25,42 +34,17 @@ MEMORY = "768MB"
 THREADS = 2
 VECTOR = 2048  # rows DuckDB works on at a time, the least that a batch is worth
 
-GZIP = b"\x1f\x8b"
-PARQUET = b"PAR1"
-SHEET = "Export the sheet as CSV in UTF-8"
-EXPORT = "Export the rows as CSV in UTF-8, or as Parquet"
-
-#: Files that are surely no log, by how they begin: what each is, and what to do about it.
-FOREIGN: tuple[tuple[bytes, str, str], ...] = (
-    *((bytes([0x80, n]), "a Python pickle", f"Reading one can run code. {EXPORT}") for n in (2, 3, 4, 5)),
-    (b"PK\x03\x04", "a spreadsheet or a ZIP archive", f"{SHEET}, or unpack the archive"),
-    (b"PK\x05\x06", "an empty ZIP archive", EXPORT),
-    (b"\xd0\xcf\x11\xe0", "an old Office document", SHEET),
-    (b"PARE", "an encrypted Parquet file", "Write it without encryption"),
-    (b"ARROW1", "a Feather or Arrow file", "Write it as Parquet"),
-    (b"ORC", "an ORC file", "Write it as Parquet"),
-    (b"Obj\x01", "an Avro file", "Write it as Parquet"),
-    (b"\x89HDF", "an HDF5 file", EXPORT),
-    (b"\x93NUMPY", "a numpy array", EXPORT),
-    (b"SQLite format 3\x00", "an SQLite database", EXPORT),
-    (b"%PDF", "a PDF document", EXPORT),
-    (b"\x89PNG", "a PNG picture", EXPORT),
-    (b"\xff\xd8\xff", "a JPEG picture", EXPORT),
-    (b"\xfd7zXZ", "compressed with xz", "Unpack it, or compress it with gzip"),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it, or compress it with gzip"),
-    (b"BZh", "compressed with bzip2", "Unpack it, or compress it with gzip"),
-    (GZIP, "compressed twice", "Unpack it once"),
-    (b"\xff\xfe", "text in UTF-16", "Save it as UTF-8"),
-    (b"\xfe\xff", "text in UTF-16", "Save it as UTF-8"),
-    (b"{\\rtf", "an RTF document", SHEET),
-)
-
 
 class Files:
-    """The files that a path, a glob or a list of these names, with the one connection that reads them."""
+    """The files that a path, a glob or a list of these names, with the one connection that reads them.
+
+    A file that is named twice, by globs that overlap or through a link, is counted once and listed in ``repeated``.
+    Counting it twice would make every interval too narrow, and nobody names a file twice for that; refusing it would
+    make ``logs/*.csv logs/2024-*.csv`` an error where what is meant is plain.
+    """
 
     def __init__(self, given: Sequence[str | os.PathLike[str]], known: frozenset[str] = frozenset()) -> None:
-        paths = list(dict.fromkeys(path for one in given for path in _paths(one)))
+        paths, self.repeated = _distinct([path for one in given for path in _paths(one)])
         kinds = [_kind(path) for path in paths]
         self._connection = _connect(paths)
         try:
@@ -129,10 +113,14 @@ class CsvPart:
     def __init__(self, path: Path, connection: Any, *, packed: bool, known: frozenset[str]) -> None:
         self._path, self._connection, self._packed = path, connection, packed
         self.name = path.name
-        if packed:
-            check_gzip(path)
-        self._header = read_header(path, packed=packed, known=known)
+        try:
+            self._header = read_header(path, packed=packed, known=known)
+        except (InputError, EOFError, OSError, zlib.error):
+            if packed:  # damage explains more than what it does to the first row
+                count_dividers(path, packed=True, delimiter=",")
+            raise
         self.columns = self._header.names
+        self._dividers = self._count_dividers() if packed else None
 
     def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
         """Batches of the wanted columns as texts; an empty field is missing."""
@@ -142,10 +130,16 @@ class CsvPart:
             f"header=true, delim=?, quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, "
             f"ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE}, compression=?)"
         )
-        compression = "gzip" if self._packed else "none"
-        return _stream(
-            self._connection, query, [_literal(self._path), self._header.delimiter, compression], size, self._diagnosis
-        )
+        parameters = [_literal(self._path), self._header.delimiter, "gzip" if self._packed else "none"]
+        rows = 0
+        for batch in _stream(self._connection, query, parameters, size, self._diagnosis):
+            rows += len(batch[0])
+            yield batch
+        found = self._count_dividers() if self._dividers is None else self._dividers
+        check_dividers(self._path, packed=self._packed, header=self._header, rows=rows, found=found)
+
+    def _count_dividers(self) -> int:
+        return count_dividers(self._path, packed=self._packed, delimiter=self._header.delimiter)
 
     def where(self, row: int, column: str | None = None, text: str | None = None) -> str:
         """The number of the data row, which does not count the header, and the line of the file."""
@@ -228,6 +222,21 @@ def _paths(given: str | os.PathLike[str]) -> list[Path]:
     return [_absolute(path)]
 
 
+def _distinct(paths: Sequence[Path]) -> tuple[list[Path], tuple[str, ...]]:
+    """Each file once, whatever the names it goes by, and the names of those that came again."""
+    found: dict[object, Path] = {}
+    again: dict[str, None] = {}
+    for path in paths:
+        try:
+            state = path.stat()
+            key: object = (state.st_dev, state.st_ino) if state.st_ino else path
+        except (OSError, ValueError):
+            key = path  # an error that is told when it is opened
+        if found.setdefault(key, path) is not path:
+            again[path.name] = None
+    return list(found.values()), tuple(again)
+
+
 def _literal(path: Path) -> str:
     """A path in which DuckDB sees no pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
@@ -243,9 +252,9 @@ def _kind(path: Path) -> str:
     begin, packed = _begin(path)
     if not packed and begin.startswith(PARQUET):
         return "parquet"
-    for magic, what, advice in FOREIGN:
-        if begin.startswith(magic):
-            raise DataError(f"{path.name} is {what}. {advice}.")
+    what = foreign_bytes(begin)
+    if what is not None:
+        raise DataError(f"{path.name} is {what}")
     if begin.startswith(PARQUET):
         raise DataError(f"{path.name} is a Parquet file inside gzip. Unpack it.")
     if path.suffix.lower() in {".parquet", ".pq"}:

@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,15 +19,15 @@ from whichdo.errors import DataError, UsageError, quoted
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["CHUNK", "Part", "opened"]
+__all__ = ["CHUNK", "Part", "Source", "opened"]
 
 CHUNK = 1 << 17  # rows at a time: the packed columns of a 100-node problem then fit a cache, 2 MB
 
 SOURCES = (
-    "a dict of arrays, a pandas, Polars or PyArrow frame, a path to a CSV or Parquet file (or a list or glob of them), "
-    "or a Tally"
+    "a dict of arrays, a pandas, Polars or PyArrow frame, Arrow record batches, a path to a CSV or Parquet "
+    "file (or a list or glob of them), or a Tally"
 )
 
 
@@ -53,18 +53,28 @@ class Part(Protocol):
         """Where row ``row`` (from 0) is, as a reader counts: from 1.  ``column`` and ``text`` are what stands there."""
 
 
+class Source(NamedTuple):
+    """The parts of what was given."""
+
+    parts: Sequence[Part]
+    repeated: tuple[str, ...] = ()
+    """The names of files that were given more than once; each is one part all the same."""
+
+
 @contextmanager
-def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Sequence[Part]]:
+def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Source]:
     """The parts of a source, whatever kind it is; files are closed at the end.  ``known`` names are looked for."""
     if isinstance(data, (str, os.PathLike)) or _is_paths(data):
         from whichdo.counting.files import Files
 
         with Files([data] if isinstance(data, (str, os.PathLike)) else data, known) as files:  # type: ignore[arg-type]
-            yield files.parts
+            yield Source(files.parts, files.repeated)
     elif isinstance(data, Mapping):
-        yield [DictPart(data)]
+        yield Source([DictPart(data)])
+    elif (batches := _arrow_batches(data)) is not None:
+        yield Source([batches])
     else:
-        yield [_frame(data)]
+        yield Source([_frame(data)])
 
 
 def plain_name(name: object) -> str:
@@ -133,6 +143,57 @@ class FramePart:
     def where(self, row: int, column: str | None = None, text: str | None = None) -> str:  # noqa: ARG002
         """The number of the row."""
         return f"Row {row + 1:,}"
+
+
+class BatchPart:
+    """Arrow record batches, read as they come: a reader's are gone afterwards."""
+
+    name = None
+
+    def __init__(self, names: Sequence[str], batches: Iterable[Any], rows: int | None) -> None:
+        self.columns = [plain_name(name) for name in names]
+        check_names(self.columns, "The batch")
+        self._batches, self.rows = batches, rows
+
+    def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
+        """Slices of the batches' own columns."""
+        for batch in self._batches:
+            for first in range(0, batch.num_rows, size):
+                yield [batch.column(j).slice(first, size) for j in wanted]
+
+    def where(self, row: int, column: str | None = None, text: str | None = None) -> str:  # noqa: ARG002
+        """The number of the row, over all batches."""
+        return f"Row {row + 1:,}"
+
+
+def _arrow_batches(data: Any) -> BatchPart | None:
+    """A record batch, a list of them or a reader of them; None for anything else."""
+    given = data if isinstance(data, (list, tuple)) else [data]
+    if not given or any(type(one).__module__.split(".")[0] != "pyarrow" for one in given):
+        return None
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatchReader):
+        return BatchPart(data.schema.names, _read(data), None)
+    if not all(isinstance(one, pa.RecordBatch) for one in given):
+        return None
+    for place, one in enumerate(given):
+        if one.schema.names != given[0].schema.names:
+            raise DataError(
+                f"Batch {place + 1:,} has the columns {listed(map(quoted, one.schema.names))}, the first "
+                f"{listed(map(quoted, given[0].schema.names))}. Batches of one log have the same columns in one order."
+            )
+    return BatchPart(given[0].schema.names, given, sum(one.num_rows for one in given))
+
+
+def _read(reader: Any) -> Iterator[Any]:
+    """The batches of a reader; what its source raises is an error of ours."""
+    import pyarrow as pa
+
+    try:
+        yield from reader
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"The batches cannot be read to their end: {error}") from None
 
 
 def _frame(data: object) -> FramePart:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.counting import absent_columns
+from whichdo.counting.decoding import decode
 from whichdo.counting.faults import Faults
 from whichdo.counting.scopes import MAX_CELLS
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import BAD, MISSING, DomainBook, decode
+from whichdo.counting.values import BAD, MISSING, DomainBook
 from whichdo.errors import DataError, UsageError, quoted
 from whichdo.evidence import Sparse, Tally
 from whichdo.graph.identify import listed
@@ -104,8 +105,8 @@ class TellReader:
         blocks: list[CodeArray] = []
         extra: dict[str, None] = {}
         rows = 0
-        with opened(data, frozenset(self._books)) as parts:
-            for part in parts:
+        with opened(data, frozenset(self._books)) as source:
+            for part in source.parts:
                 there = set(part.columns)
                 absent = [name for name in needed if name not in there]
                 if absent:

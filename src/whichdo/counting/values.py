@@ -2,7 +2,8 @@
 
 A raw value stands for a declared one if it is that value; if it is a text that is the declared number in JSON's grammar
 ("2" and "2.0" for 2, but not "02", " 2" or "2_0"); if it is a number whose text is declared; and for a node of values 0
-and 1 also true and false, as booleans or as texts in any case.  Everything else is a fault: nothing is guessed.
+and 1 also true and false, as booleans or as texts in any case.  A moment is the text that it is written as; at midnight
+it is also its date, for a node all of whose values are dates.  Everything else is a fault: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
-from datetime import date, time
+from abc import ABC, abstractmethod
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from whichdo.problem import Problem, Value
 
-__all__ = ["BAD", "MISSING", "ArmBook", "Codebook", "Decoded", "DomainBook", "WeightBook", "decode", "text_at"]
+__all__ = ["BAD", "MISSING", "ArmBook", "Array", "BoolArray", "Codebook", "DomainBook", "IntArray", "WeightBook"]
 
 MISSING, BAD = -1, -2
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
@@ -35,26 +36,37 @@ BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class Codebook:
+class Codebook(ABC):
     """The codes of one column."""
 
     dtype: type[np.generic] = np.int64
 
     def code(self, value: object) -> int:
         """The code of one raw value, or `MISSING`, or `BAD`."""
-        if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-            return MISSING
+        if isinstance(value, (np.datetime64, np.timedelta64)):  # whose item() may be a plain number
+            return MISSING if np.isnat(value) else self.moment(value)
         if isinstance(value, np.generic):
             value = value.item()
+        if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+            return MISSING
         if isinstance(value, bool):
             return self.boolean(value)
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, (int, float, Decimal)):
-            if isinstance(value, int) or math.isfinite(value):
-                return self.number(value)
-            return MISSING if math.isnan(value) else BAD
-        return self.text(str(value)) if isinstance(value, (date, time)) else BAD
+            return self._any_number(value)
+        return self.moment(value) if isinstance(value, (date, time)) else BAD
+
+    def _any_number(self, value: float | Decimal) -> int:
+        if isinstance(value, Decimal):
+            finite, absent = value.is_finite(), value.is_qnan()  # a signalling NaN says that something went wrong
+        else:
+            finite, absent = isinstance(value, int) or math.isfinite(value), value != value  # noqa: PLR0124
+        return self.number(value) if finite else MISSING if absent else BAD
+
+    def moment(self, value: date | time | np.datetime64 | np.timedelta64) -> int:
+        """The code of a date or a time: that of the text it is written as."""
+        return self.text(str(value))
 
     def text(self, value: str) -> int:  # noqa: ARG002
         """The code of a text."""
@@ -74,9 +86,9 @@ class Codebook:
         codes = np.array([self.code(value) for value in distinct.tolist()], np.int64)[where.ravel()]
         return _split(codes, self.dtype)
 
+    @abstractmethod
     def allowed(self) -> str:
         """The allowed values, for a message."""
-        raise NotImplementedError
 
 
 class DomainBook(Codebook):
@@ -112,6 +124,17 @@ class DomainBook(Codebook):
             return self._declared[int(value)]
         return next((code for text, code in self._texts.items() if text.lower() == str(value).lower()), BAD)
 
+    def moment(self, value: date | time | np.datetime64 | np.timedelta64) -> int:
+        """A moment as it is written; at midnight its date, where all declared values are dates."""
+        if isinstance(value, np.datetime64):
+            found = self.text(str(value))
+            plain = _plain_moment(value)
+            return self.moment(plain) if found == BAD and plain is not None else found
+        found = super().moment(value)
+        if found == BAD and self.dates and isinstance(value, datetime) and _is_midnight(value):
+            return self._texts.get(value.date().isoformat(), BAD)
+        return found
+
     def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
         """As above, without a Python step for each value."""
         if values.dtype.kind in "iu" and self._counts_up:
@@ -134,6 +157,11 @@ class DomainBook(Codebook):
     def allowed(self) -> str:
         """The declared values."""
         return _choices(list(map(str, self._domain)))
+
+    @cached_property
+    def dates(self) -> bool:
+        """Whether all declared values are dates, as in 2024-12-31."""
+        return all(isinstance(value, str) and _is_date(value) for value in self._domain)
 
     @cached_property
     def _counts_up(self) -> bool:
@@ -205,142 +233,9 @@ class WeightBook(Codebook):
         return "whole numbers from 0"
 
 
-@dataclass(frozen=True)
-class Decoded:
-    """Codes, with the rows that are missing and the rows that are faults; None where there are none."""
-
-    codes: Array
-    missing: BoolArray | None = None
-    bad: BoolArray | None = None
-
-
-def decode(book: Codebook, column: Any) -> Decoded:
-    """The codes of a column: a numpy array, an Arrow array, or a list of anything."""
-    if isinstance(column, np.ndarray):
-        return _decode_numpy(book, column)
-    if hasattr(column, "null_count"):
-        return _decode_arrow(book, column)
-    return _coded(book, np.array([book.code(value) for value in column], np.int64))
-
-
-def text_at(column: Any, place: int) -> str:
-    """What stands in a column, for a message."""
-    value = column[place]
-    value = value.as_py() if hasattr(value, "as_py") else value
-    try:
-        return str(value)
-    except Exception:  # noqa: BLE001 - whatever a stranger's object does when printed
-        return f"a {type(value).__name__}"
-
-
-def _decode_numpy(book: Codebook, column: Array) -> Decoded:
-    kind = column.dtype.kind
-    if not column.dtype.isnative:
-        column = column.astype(column.dtype.newbyteorder("="))
-    if kind == "b":
-        bits = column.view(np.uint8)
-        if book.dtype is np.uint8 and book.code(False) == 0 and book.code(True) == 1:
-            return Decoded(bits)
-        return _looked_up(book, [False, True], bits)
-    if kind in "iu":
-        return Decoded(*_in_order(book.numbers(column)))
-    if kind == "f":
-        missing = np.isnan(column)
-        if not missing.any():
-            return Decoded(*_in_order(book.numbers(column)))
-        codes, bad = book.numbers(np.where(missing, column.dtype.type(0), column))
-        return _nothing_said(book, codes, missing, bad)
-    return decode(book, (column.astype(str) if kind in "mM" else column).tolist())
-
-
-def _decode_arrow(book: Codebook, column: Any) -> Decoded:
-    import pyarrow as pa
-
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _decode_dictionary(book, column)
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        missing = None
-        if column.null_count:
-            missing = column.is_null().to_numpy(zero_copy_only=False)
-            column = column.fill_null(False if pa.types.is_boolean(kind) else 0)
-        found = _decode_numpy(book, column.to_numpy(zero_copy_only=False))
-        return (
-            found if missing is None else _nothing_said(book, found.codes, _either(missing, found.missing), found.bad)
-        )
-    if pa.types.is_string(kind) and not column.null_count:
-        quick = _single_letters(book, column)
-        if quick is not None:
-            return quick
-    try:
-        return _decode_dictionary(book, column.dictionary_encode())
-    except (pa.ArrowException, NotImplementedError):  # lists, structs and the like
-        return decode(book, column.to_pylist())
-
-
-def _decode_dictionary(book: Codebook, column: Any) -> Decoded:
-    places = column.indices
-    missing = None
-    if places.null_count:
-        missing = places.is_null().to_numpy(zero_copy_only=False)
-        places = places.fill_null(0)
-    values = column.dictionary.to_pylist() or [None]
-    found = _looked_up(book, values, places.to_numpy(zero_copy_only=False))
-    return found if missing is None else _nothing_said(book, found.codes, _either(missing, found.missing), found.bad)
-
-
-def _single_letters(book: Codebook, column: Any) -> Decoded | None:
-    """A column of texts of one byte, such as 0 and 1 from a CSV file; None if it is no such column."""
-    _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-    if data is None or not len(column) or ends[-1] - ends[0] != len(column) or not np.all(np.diff(ends) == 1):
-        return None
-    letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
-    if int(letters.max()) > 127:
-        return None
-    return _looked_up(book, [chr(letter) for letter in range(128)], letters)
-
-
-def _looked_up(book: Codebook, values: Iterable[object], places: Array) -> Decoded:
-    """Codes of a column given as places in a list of values."""
-    return _coded(book, np.array([book.code(value) for value in values], np.int64), places)
-
-
-def _coded(book: Codebook, codes: IntArray, places: Array | None = None) -> Decoded:
-    """Codes with `MISSING` and `BAD` among them; ``places`` says which stands where."""
-    clean = np.maximum(codes, 0).astype(book.dtype)
-    if places is None:
-        missing, bad = codes == MISSING, codes == BAD
-    else:
-        clean, missing, bad = clean[places], (codes == MISSING), (codes == BAD)
-        missing = missing[places] if missing.any() else missing
-        bad = bad[places] if bad.any() else bad
-    return Decoded(clean, missing if missing.any() else None, bad if bad.any() else None)
-
-
 def _split(codes: IntArray, dtype: type[np.generic]) -> tuple[Array, BoolArray | None]:
     bad = codes < 0
     return np.maximum(codes, 0).astype(dtype), bad if bad.any() else None
-
-
-def _in_order(found: tuple[Array, BoolArray | None]) -> tuple[Array, None, BoolArray | None]:
-    return found[0], None, found[1]
-
-
-def _nothing_said(book: Codebook, codes: Array, missing: BoolArray, bad: BoolArray | None) -> Decoded:
-    """What stands in place of a missing value was no value: it is not bad, and for an arm it says to look."""
-    if bad is not None:
-        bad = bad & ~missing
-        bad = bad if bad.any() else None
-    if book.code(None) == MISSING:
-        return Decoded(codes, missing, bad)
-    return Decoded(np.where(missing, book.code(None), codes), None, bad)
-
-
-def _either(first: BoolArray, second: BoolArray | None) -> BoolArray:
-    return first if second is None else first | second
 
 
 def _parse(text: str) -> int | float | None:
@@ -354,6 +249,24 @@ def _parse(text: str) -> int | float | None:
     if not math.isfinite(number):
         return None
     return int(number) if number.is_integer() else number
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _is_midnight(moment: datetime) -> bool:
+    """Whether a moment is the beginning of a day; one with a time zone begins its day in one place only."""
+    return moment.tzinfo is None and moment.time() == time() and not getattr(moment, "nanosecond", 0)
+
+
+def _plain_moment(value: np.datetime64) -> datetime | None:
+    """The same moment as Python has it; None where it has none, finer than a microsecond or far away."""
+    plain = value.astype("M8[us]")
+    return plain.item() if plain == value and isinstance(plain.item(), datetime) else None
 
 
 def _choices(names: Sequence[str], most: int = 12) -> str:

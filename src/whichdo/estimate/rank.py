@@ -8,207 +8,27 @@ middle, and an interval that did not widen by as much as the estimate moved woul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.counting.scopes import Reading, pair_scope
-from whichdo.errors import UsageError
+from whichdo.errors import UsageError, option
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
-from whichdo.estimate.rarity import hardness
+from whichdo.estimate.ranking import DRAW_SEED, ArmRank, FloatArray, Ranking
 from whichdo.estimate.reasons import reason, weakest
 from whichdo.evidence import whole_number
-from whichdo.graph.identify import listed
-from whichdo.problem import Arm, Goal, Problem
+from whichdo.problem import Arm, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from whichdo.evidence import Tally
 
 __all__ = ["ArmRank", "Ranking", "rank", "ranking"]
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-DRAWS = 10_000
-DRAW_SEED = 20_220_611
-
-
-@dataclass(frozen=True)
-class ArmRank:
-    """One row of the table.  What is not known is NaN or None; the interval of an unknown arm is the whole range."""
-
-    arm: Arm
-    estimate: float
-    low: float
-    high: float
-    identified: bool
-    """Whether looking can settle this arm at all."""
-    method: str
-    """look, same, adjustment, component, direct, a sum of two of these ("adjustment + direct"), or none."""
-    effective_n: float
-    """How many direct pulls the evidence is worth."""
-    direct: int
-    """How many direct pulls there were."""
-    conditional: float
-    """The naive mean of the reward among rows that happen to have the value: what confounding makes of it."""
-    weakest_cell: str | None
-    weakest_count: int | None
-    must_try: bool
-    """Whether the arm has to be tried: looking cannot settle it, or never saw one of its cells."""
-    reason: str
-
-
-class Ranking(Mapping[Arm, ArmRank]):
-    """Every arm of a problem with what the data say about it; best first when iterated by `ordered`."""
-
-    def __init__(
-        self, problem: Problem, rows: list[ArmRank], looked: Looked, errors: FloatArray, notes: tuple[str, ...]
-    ) -> None:
-        self.problem = problem
-        self.looks = int(looked.looks)
-        self.notes = notes
-        self._rows = {row.arm: row for row in rows}
-        self._looked = looked
-        self._errors = errors
-
-    def __contains__(self, arm: object) -> bool:
-        return arm in self._rows
-
-    def __getitem__(self, arm: Arm) -> ArmRank:
-        if arm not in self._rows:
-            self.problem.index(arm)  # says which arms there are
-        return self._rows[arm]
-
-    def __iter__(self) -> Iterator[Arm]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @cached_property
-    def ordered(self) -> tuple[ArmRank, ...]:
-        """The rows, best estimate first; then estimates that lean on what was never seen, then what has none."""
-        return tuple(
-            sorted(
-                self._rows.values(),
-                key=lambda row: (np.isnan(row.estimate), row.must_try, -self._sign * row.estimate),
-            )
-        )
-
-    @property
-    def _sign(self) -> float:
-        """Plus one where a large reward is good."""
-        return -1.0 if self.problem.goal is Goal.MINIMIZE else 1.0
-
-    @property
-    def best(self) -> ArmRank:
-        """The row of the best estimate among arms that are known; an arm that must be tried could be better."""
-        return self.ordered[0]
-
-    @cached_property
-    def probability_best(self) -> float:
-        """How likely the best estimate is the best of all arms that are known; approximate.
-
-        10,000 draws of independent normals with the estimates and their errors, by a fixed seed.  Arms that share
-        do()'s evidence share its draw.
-        """
-        shares = estimator(self.problem).sources.copy()
-        for position, arm in enumerate(self._rows):
-            if self._rows[arm].direct:  # an arm with pulls of its own has evidence of its own
-                shares[position] = len(shares) + position
-        means = np.array([row.estimate for row in self._rows.values()])
-        tried = np.array([row.must_try for row in self._rows.values()])
-        known = np.flatnonzero(~np.isnan(means) & ~tried)
-        if not len(known):
-            return float("nan")
-        known = known[np.unique(shares[known], return_index=True)[1]]
-        draws = np.random.default_rng(DRAW_SEED).normal(means[known], self._errors[known], (DRAWS, len(known)))
-        winner = np.argmax(self._sign * draws, axis=1)
-        best = self.problem.index(self.best.arm)
-        return float(np.mean(shares[known[winner]] == shares[best]))
-
-    @cached_property
-    def rarity(self) -> dict[str, float]:
-        """The share of looks in each intervenable node's rarest cell; 0 where looking settles nothing."""
-        shares = self._looked.rarest / max(self._looked.looks, 1.0)
-        return dict(zip(self.problem.intervene, shares.tolist(), strict=True))
-
-    @cached_property
-    def hardness(self) -> int:
-        """The paper's m, over the cells that are counted here: looking serves all nodes but the m rarest."""
-        return hardness(list(self.rarity.values()), _component_sizes(self.problem))
-
-    @cached_property
-    def rare(self) -> tuple[str, ...]:
-        """The nodes that are rarer than 1/m: by the paper's rule those that trying serves better than looking."""
-        q = np.array(list(self.rarity.values()))
-        poor = q ** _component_sizes(self.problem) < 1 / self.hardness
-        return tuple(name for name, rare in zip(self.problem.intervene, poor, strict=True) if rare)
-
-    @cached_property
-    def summary(self) -> tuple[str, ...]:
-        """The answer in a few sentences."""
-        best, reward = self.best, self.problem.reward
-        lines = [f"Best: {best.arm}, mean {reward} {best.estimate:.3f} ({best.low:.3f} to {best.high:.3f})."]
-        lines.append(
-            f"The best of the known arms with probability {self.probability_best:.0%} "
-            f"(approximate: {DRAWS:,} draws of independent normals)."
-        )
-        naive = self._naive_best
-        if naive is not None and naive.arm != best.arm and abs(naive.conditional - naive.estimate) > 0.01:
-            lines.append(
-                f"Comparing those who happen to have each value would have named {naive.arm} "
-                f"({naive.conditional:.3f} where doing it gives {naive.estimate:.3f})."
-            )
-        if self.rare:
-            lines.append(f"Hardness m = {self.hardness}; the rarest nodes, to be tried first: {listed(self.rare)}.")
-        return tuple(lines)
-
-    @cached_property
-    def warnings(self) -> tuple[str, ...]:
-        """What the reader must know before trusting the table."""
-        untried = [str(row.arm) for row in self._rows.values() if row.must_try and np.isnan(row.estimate)]
-        unseen = [str(row.arm) for row in self._rows.values() if row.must_try and not np.isnan(row.estimate)]
-        found = list(self.notes)
-        if untried:
-            found.append(f"Not estimated, to be tried: {listed(untried)}.")
-        if unseen:
-            found.append(f"A cell was never seen, so the estimate leans on smoothing; to be tried: {listed(unseen)}.")
-        return tuple(found)
-
-    @cached_property
-    def _naive_best(self) -> ArmRank | None:
-        known = [row for row in self.ordered if not np.isnan(row.conditional) and not row.arm.is_look]
-        return max(known, key=lambda row: self._sign * row.conditional, default=None)
-
-    def to_dict(self) -> dict[str, list[Any]]:
-        """The table by columns, arms as text, in the problem's order."""
-        columns = [field.name for field in fields(ArmRank)]
-        return {
-            name: [str(row.arm) if name == "arm" else getattr(row, name) for row in self._rows.values()]
-            for name in columns
-        }
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        import narwhals as nw
-
-        for name in (backend,) if backend else ("pandas", "polars", "pyarrow"):
-            try:
-                return nw.from_dict(self.to_dict(), backend=name).to_native()  # type: ignore[arg-type]
-            except ModuleNotFoundError:
-                continue
-        wanted = backend or "pandas, polars or pyarrow"
-        raise UsageError(f"A frame needs {wanted}, which is not installed. to_dict() gives the same columns.")
-
-    def __repr__(self) -> str:
-        best = self.best
-        return f"<Ranking of {len(self)} arms from {self.looks:,} looks: best {best.arm}, {best.estimate:.3f}>"
 
 
 def rank(
@@ -226,11 +46,25 @@ def rank(
 ) -> Ranking:
     """Rank every arm by what the data alone settle.
 
-    ``data``: a frame, a dict of columns, a path (or glob) to CSV or Parquet, or a `Tally` of looks.  ``counts`` names a
-    column by which each row counts; ``arm`` a column that says what was done in each row (empty: nothing).
-    ``missing="drop"`` leaves rows with missing values out.  ``threshold`` and ``sampled`` are the paper's own, for
-    fidelity: rows seen less often than the threshold are taken as uniform, and each mean is the average of so many
-    draws from the learned network instead of its exact sum.
+    ``problem``: which node is the reward and which arms there are.
+    ``data``: a dict of columns; a pandas, Polars or PyArrow frame; Arrow record batches; a path, a glob or a list of
+    paths to CSV or Parquet files; or a `Tally`.
+    ``confidence``: of the intervals, between 0 and 1.
+    ``counts``: a column that says how often each row counts; by default each counts once.
+    ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.  Without it
+    every row is a look.
+    ``missing``: "error" to refuse rows that lack a value, or "drop" to leave them out, which the notes then say.
+    ``smoothing``: what is added to the count of every value in each row of a learned table; 1 is Laplace's rule, and 0
+    leaves the plain shares.
+    ``threshold``: the paper's t, for fidelity: rows of a table that were seen less often are taken as uniform.
+    ``sampled``: the paper's way, for fidelity: each mean is the average of so many draws from the learned network
+    instead of its exact sum.
+    ``progress``: called after each chunk with the rows read so far and their total, if that is known.
+
+    >>> from whichdo.problem import do
+    >>> found = rank(Problem("X -> Y", "Y"), {"X": [0, 0, 1, 1] * 50, "Y": [0, 1, 1, 1] * 50})
+    >>> found.best.arm, round(found[do(X=0)].estimate, 2)
+    (Arm(node='X', value=1), 0.5)
     """
     from whichdo.counting import count_with_notes
 
@@ -292,7 +126,7 @@ def ranking(
 def _sampled(looked: Looked, seen: Tally, worth: FloatArray, draws: int, threshold: float) -> Looked:
     """The means as averages of draws from the learned networks, the draws' own noise added to the variances."""
     if draws == 0:
-        raise UsageError("The number of draws is 0; draw at least once, or sum exactly (no `sampled`).")
+        raise UsageError(f"The number of draws is 0; draw at least once, or sum exactly (no {option('sampled')}).")
     rng = np.random.default_rng(DRAW_SEED)
     means = sampled_means(seen.problem, seen, rng, worth=worth, draws=draws, threshold=threshold, reading=Reading.OURS)
     return replace(looked, means=means, variances=looked.variances + looked.spreads / draws)
@@ -331,10 +165,6 @@ class _Evidence:
         self.lows = np.minimum(middle - self.widths, self.means)
         self.highs = np.maximum(middle + self.widths, self.means)
         self.sizes = sizes + self.pulls
-
-
-def _component_sizes(problem: Problem) -> FloatArray:
-    return np.array([len(verdict.component) for verdict in problem.verdicts.values()], dtype=np.float64)
 
 
 def _method(model: Estimator, arm: Arm, pulls: int) -> str:

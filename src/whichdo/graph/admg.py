@@ -233,7 +233,7 @@ class CausalGraph:
         return hash(self._identity)
 
     def __repr__(self) -> str:
-        from whichdo.graph.formats.text import write_text
+        from whichdo.graph.formats.text_write import write_text
 
         if len(self.nodes) > 20:
             return f"<CausalGraph of {len(self.nodes)} nodes, {len(self.directed)} ->, {len(self.bidirected)} <->>"

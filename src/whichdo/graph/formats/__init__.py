@@ -16,8 +16,9 @@ from whichdo.graph.formats.files import MAX_BYTES, read_file, write_file
 from whichdo.graph.formats.gml import read_gml, write_gml
 from whichdo.graph.formats.native import read_json, write_json
 from whichdo.graph.formats.scan import show
-from whichdo.graph.formats.text import read_text, write_dagitty, write_text
+from whichdo.graph.formats.text import read_text
 from whichdo.graph.formats.text_tokens import BLOCK
+from whichdo.graph.formats.text_write import write_dagitty, write_text
 
 if TYPE_CHECKING:
     import os

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from whichdo.graph.draft import Draft
 from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, join
 from whichdo.graph.formats.roles import give, role
-from whichdo.graph.formats.scan import Scanner, one_of, show, spell
+from whichdo.graph.formats.scan import Scanner, one_of, show
 from whichdo.graph.formats.text_tokens import (
     BLOCK,
     EDGE_WHERE_LINES_COUNT,
@@ -35,12 +35,12 @@ from whichdo.graph.formats.text_tokens import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from whichdo.errors import GraphSyntaxError
     from whichdo.graph.admg import CausalGraph
 
-__all__ = ["read_text", "write_dagitty", "write_text"]
+__all__ = ["read_text"]
 
 REFUSED = 'Only "->", "<-" and "<->" are edges of a causal graph; undirected and circle edges are not read.'
 EDGE_MEANING = frozenset(("dir", "arrowhead", "arrowtail"))
@@ -49,33 +49,6 @@ EDGE_MEANING = frozenset(("dir", "arrowhead", "arrowtail"))
 def read_text(text: str) -> CausalGraph:
     """A graph from the short form or from dagitty's text, whichever it is."""
     return _Parser(text).parse()
-
-
-def write_text(graph: CausalGraph) -> str:
-    """The graph in the short form, on one line: nodes in order, hidden names, edges."""
-    return "; ".join(_statements(graph))
-
-
-def write_dagitty(graph: CausalGraph) -> str:
-    """The graph as dagitty reads it."""
-    return "\n".join(["dag {", *_statements(graph), "}", ""])
-
-
-def _statements(graph: CausalGraph) -> Iterator[str]:
-    names = [spell(name) for name in graph.nodes]
-    roles = (("exposure", graph.exposures), ("outcome", graph.outcomes))
-    for name, spelt in zip(graph.nodes, names, strict=True):
-        marks = [word for word, group in roles if name in group]
-        yield f"{spelt} [{','.join(marks)}]" if marks else spelt
-    for name in sorted(graph.hidden):
-        yield f"{spell(name)} [latent]"
-    for head, row in enumerate(graph.parent_ids):
-        for tail in row:
-            yield f"{names[tail]} -> {names[head]}"
-    for first, row in enumerate(graph.sibling_ids):
-        for second in row:
-            if first < second:
-                yield f"{names[first]} <-> {names[second]}"
 
 
 class _Group:

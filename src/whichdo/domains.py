@@ -1,0 +1,159 @@
+"""The values of nodes: what a value is, which a node has, and what those of the reward are worth.
+
+What a user gives for them is checked here and comes out plain; a `whichdo.problem.Problem` is built from the result.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from whichdo.errors import ProblemError, TooLarge, nearest, quoted
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from whichdo.graph.admg import CausalGraph
+
+__all__ = [
+    "BINARY",
+    "MAX_VALUES",
+    "Value",
+    "all_domains",
+    "check_domain",
+    "finite_number",
+    "given_list",
+    "given_mapping",
+    "known_node",
+    "plain_value",
+    "settings_of",
+    "worth_of_levels",
+]
+
+Value = int | float | str
+BINARY: tuple[Value, ...] = (0, 1)
+MAX_VALUES = 256
+MAX_VALUE_NAME = 128
+
+
+def plain_value(value: object, where: str) -> Value:
+    """A node's value as a plain int, float or str: True is 1, 1.0 is 1, numpy scalars and enums are unwrapped.
+
+    Numbers that are equal become the same, so that equal arms are written alike.
+    """
+    item = getattr(value, "item", None)
+    if callable(item) and not isinstance(value, (int, float, str)):
+        value = item()
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ProblemError(f"{value} is no value of {quoted(where)}: it must be finite.")
+        return int(value) if value.is_integer() else float(value)
+    raise ProblemError(f"{value!r} is no value of {quoted(where)}: a value is a number or a text.")
+
+
+def known_node(graph: CausalGraph, name: str, what: str) -> str:
+    """The name as the graph has it, or an error."""
+    if name in graph:
+        return graph.nodes[graph.index(name)]
+    if unicodedata.normalize("NFC", str(name)) in graph.hidden:
+        raise ProblemError(f"{what} {quoted(name)} is hidden: it is never observed. Choose an observed node.")
+    raise ProblemError(f"{what} {quoted(name)} is not in the graph.{nearest(str(name), graph.nodes)}")
+
+
+def given_mapping(given: Mapping[Any, Any] | None, what: str, example: str) -> Mapping[Any, Any]:
+    """A mapping as it is, nothing as an empty one; anything else is an error that shows an ``example``."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ProblemError(f"`{what}` is {quoted(given)}; give a mapping such as {example}.")
+    return given
+
+
+def given_list(given: Iterable[Any], what: str, of: str) -> list[Any]:
+    """What was given as a list; what cannot be gone through is an error."""
+    try:
+        return list(given)
+    except TypeError:
+        raise ProblemError(f"{what} is {quoted(given)}; give a list of {of}.") from None
+
+
+def all_domains(graph: CausalGraph, given: Mapping[str, Iterable[Value]]) -> dict[str, tuple[Value, ...]]:
+    """The values of every node, in the graph's order: 0 and 1 for those that are not given."""
+    domains = dict.fromkeys(graph.nodes, BINARY)
+    for name, values in given.items():
+        name = known_node(graph, name, "`domains` names a node that cannot have one:")
+        if isinstance(values, str):
+            raise ProblemError(f"The domain of {quoted(name)} is one text, {quoted(values)}; give a list of values.")
+        if isinstance(values, (set, frozenset)):
+            raise ProblemError(f"The domain of {quoted(name)} is a set, which has no order; give a list of values.")
+        listing = given_list(values, f"The domain of {quoted(name)}", "values")
+        domain = tuple(plain_value(value, name) for value in listing)
+        check_domain(name, domain)
+        domains[name] = domain
+    return domains
+
+
+def check_domain(name: str, domain: Sequence[Value]) -> None:
+    """Refuse a domain that is empty, too large, or whose values cannot be told apart or shown."""
+    if not domain:
+        raise ProblemError(f"The domain of {quoted(name)} is empty; list its values.")
+    if len(domain) > MAX_VALUES:
+        raise TooLarge(f"{quoted(name)} has {len(domain):,} values; {MAX_VALUES} are allowed. Group some.")
+    for value in map(str, domain):
+        if not value.strip() or not value.isprintable() or len(value) > MAX_VALUE_NAME:
+            raise ProblemError(f"{quoted(value)} cannot be a value of {quoted(name)}: empty, unprintable or too long.")
+    if len(set(map(str, domain))) < len(domain):
+        raise ProblemError(f"The domain of {quoted(name)} lists a value twice: {listed(map(str, domain))}.")
+
+
+def settings_of(name: str, given: Iterable[Value], domain: tuple[Value, ...]) -> tuple[Value, ...]:
+    """What a node can be set to, in the order of its domain."""
+    if isinstance(given, (str, int, float)):
+        given = [given]
+    wanted = [plain_value(value, name) for value in given_list(given, f"What {quoted(name)} can be set to", "values")]
+    for value in wanted:
+        if value not in domain:
+            raise ProblemError(f"{quoted(name)} cannot be set to {quoted(value)}. Allowed: {listed(map(str, domain))}.")
+    if not wanted:
+        raise ProblemError(f"`intervene` lists {quoted(name)} with no value to set it to.")
+    return tuple(value for value in domain if value in wanted)
+
+
+def worth_of_levels(name: str, domain: tuple[Value, ...], given: Mapping[Value, float] | None) -> dict[Value, float]:
+    """What each value of the reward is worth; the values themselves unless given."""
+    if given is None:
+        texts = [level for level in domain if isinstance(level, str)]
+        if texts:
+            raise ProblemError(
+                f"The reward {quoted(name)} takes the value {quoted(texts[0])}: say in `rewards` what each of its "
+                f"values is worth, from 0 to 1."
+            )
+        given = {level: float(level) for level in domain}
+    given = given_mapping(given, "rewards", '{"low": 0, "high": 1}')
+    if set(given) != set(domain):
+        raise ProblemError(
+            f"`rewards` must give a worth to each value of {quoted(name)} and to nothing else. "
+            f"Values: {listed(map(str, domain))}; found: {listed(map(quoted, given))}."
+        )
+    worth = {level: finite_number(given[level], f"The worth of {name}={level}") for level in domain}
+    for level, value in worth.items():
+        if not 0 <= value <= 1:
+            raise ProblemError(f"The reward {name}={level} is worth {value:g}; declare rewards in 0..1 (`rewards`).")
+    return worth
+
+
+def finite_number(value: object, what: str) -> float:
+    """A finite number as a float, or an error."""
+    try:
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
+            return float(value)
+    except OverflowError:
+        raise ProblemError(f"{what} is a number of {len(str(value)):,} digits, which is too large.") from None
+    raise ProblemError(f"{what} is {value!r}; it must be a finite number.")
