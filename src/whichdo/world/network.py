@@ -176,8 +176,8 @@ class CausalNetwork:
         numbers = len(problem.arms) * prod(self.sizes[name] for name in parents)
         if numbers > MAX_LAWS:
             raise TooLarge(
-                f"The {len(parents)} parents of {quoted(problem.reward)} have {numbers:,} joint probabilities under "
-                f"{len(problem.arms)} arms; {MAX_LAWS:,} are allowed."
+                f"The {len(parents)} parents of {quoted(problem.reward)} have more than {MAX_LAWS:,} joint "
+                f"probabilities under {len(problem.arms)} arms. Choose a policy that needs no laws, such as srm."
             )
         settings = [{} if arm.node is None or arm.value is None else {arm.node: arm.value} for arm in problem.arms]
         return np.stack([joint_law(self, parents, self.codes_of(setting)).ravel() for setting in settings])
