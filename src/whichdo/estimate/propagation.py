@@ -62,8 +62,11 @@ class Step:
     cells: int
     """How many cells the frontier after has."""
 
-    def parents(self, law: FloatArray) -> FloatArray:
-        """The law of its parents under each arm, shape (arms, rows), from the frontier's; 0 for arms that set it."""
+    def parents(self, law: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The law of its parents under each arm, shape (arms, rows), from the frontier's; 0 for arms that set it.
+
+        And for each row the position of the arm that shows it most often, the first of those that are alike.
+        """
         from whichdo.kernels.propagation import reach
 
         return reach(law, self.row_of, self.rows, self.first, self.codes)

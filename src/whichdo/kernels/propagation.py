@@ -17,17 +17,27 @@ if TYPE_CHECKING:
 
 __all__ = ["onward", "reach"]
 
+ROUNDING = 1e-9
+
 
 @compiled
-def reach(law: F64Array, row_of: I64Array, rows: int, first: int, codes: I64Array) -> F64Array:
-    """The law of the node's parents under each arm; 0 for the arms that set the node."""
+def reach(law: F64Array, row_of: I64Array, rows: int, first: int, codes: I64Array) -> tuple[F64Array, I64Array]:
+    """The law of the node's parents under each arm, 0 for arms that set the node; and the arm that shows each row most.
+
+    Arms whose probabilities differ by rounding alone are alike: the first of them is named.
+    """
     found = np.zeros((law.shape[0], rows))
     for arm in range(law.shape[0]):
         if first <= arm < first + codes.size:
             continue
         for cell in range(law.shape[1]):
             found[arm, row_of[cell]] += law[arm, cell]
-    return found
+    best = np.zeros(rows, np.int64)
+    for row in range(rows):
+        for arm in range(1, law.shape[0]):
+            if found[arm, row] > found[best[row], row] + ROUNDING:
+                best[row] = arm
+    return found, best
 
 
 @compiled

@@ -27,7 +27,7 @@ from whichdo.errors import Unsuitable, UsageError
 from whichdo.estimate.propagation import Extent, extent, steps
 from whichdo.evidence import TABLES, Batch, Sparse
 from whichdo.policies.allocation import balanced
-from whichdo.policies.base import ROUNDING, Objective, Play, Policy, best_arm, refuse_below, unit_costs
+from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from whichdo.counting.scopes import Scope
     from whichdo.estimate.propagation import FloatArray, IntArray, Step
-    from whichdo.evidence import Table, Tally
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["CB"]
@@ -72,7 +72,7 @@ class CB(Policy):
             )
         size = _extent(problem)
         if size.rows > MAX_ROWS:
-            most = max(acting, key=lambda name: len(problem.graph.parents(name)))
+            most = max(sorted(acting), key=lambda name: len(problem.graph.parents(name)))
             raise Unsuitable(
                 f"{self.name} pulls each row (a node, and values of its parents) 3 times, and there are more than "
                 f"{MAX_ROWS:,}: {most} has {len(problem.graph.parents(most))} parents. Choose srm or warm-halving."
@@ -93,10 +93,10 @@ class CB(Policy):
         again = np.zeros(count, np.int64)
         reached: list[FloatArray] = []
         for step in plan:  # Algorithm 1
-            beta = self._truncated(step.parents(law))  # beta~_n(pi, A)
-            shown = (beta >= beta.max(axis=0) - ROUNDING).argmax(axis=0)  # A*(n, pi)
+            beta, shown = step.parents(law)  # beta~_n(pi, A), and A*(n, pi)
             if self.truncation is not None:
-                shown = shown[beta.any(axis=0)]
+                learned = beta.max(axis=0) >= self.truncation
+                beta, shown = beta * learned, shown[learned]
             pulls = each * np.bincount(shown, minlength=count)
             counts = np.zeros((step.rows, step.size), np.int64)
             if len(shown):
@@ -112,24 +112,24 @@ class CB(Policy):
             law = step.onward(law, counts)
         return best_arm(problem, law @ np.array(list(problem.utility.values())), rng)
 
-    def _truncated(self, beta: FloatArray) -> FloatArray:
-        """Zero for rows that no arm reaches with enough probability: they are not learned."""
-        return beta if self.truncation is None else beta * (beta.max(axis=0) >= self.truncation)
-
     def _counts(self, told: Tally, plan: Sequence[Step], reached: Sequence[FloatArray]) -> list[IntArray]:
         """For each node how often its values came with its parents', over all pulls that leave it free."""
-        arms = list(told.tables)
-        flat = [_laid_out(tables[step.scope], step) for tables in told.tables.values() for step in plan]
-        table = np.concatenate(flat).reshape(len(arms), -1)
+        tables = [
+            table.laid_out(step.shape) if isinstance(table := by_scope[step.scope], Sparse) else table
+            for by_scope in told.tables.values()
+            for step in plan
+        ]
+        each = np.concatenate(tables, axis=None).reshape(len(told.tables), -1)  # a row an arm, all scopes side by side
+        total = np.add.reduce(each, axis=0)
         found, start = [], 0
         for step, beta in zip(plan, reached, strict=True):
             end = start + step.rows * step.size
-            free = [arm.node != step.node for arm in arms]
-            part = table[:, start:end] if all(free) else table[free, start:end]
-            counts: IntArray = np.add.reduce(part, axis=0).reshape(step.rows, step.size)
-            if self.truncation is not None:
-                counts[~beta.any(axis=0)] = 0
-            found.append(counts)
+            counts: IntArray = total[start:end]
+            for place, arm in enumerate(told.tables):
+                if arm.node == step.node:
+                    counts = counts - each[place, start:end]
+            counts = counts.reshape(step.rows, step.size)
+            found.append(counts if self.truncation is None else counts * beta.any(axis=0, keepdims=True).T)
             start = end
         return found
 
@@ -158,7 +158,3 @@ def _batch(problem: Problem, pulls: IntArray, scopes: tuple[Scope, ...]) -> Batc
     counts = pulls.tolist()
     arms = tuple(arm for arm, count in zip(problem.arms, counts, strict=True) if count)
     return Batch(arms, tuple(filter(None, counts)), TABLES, scopes)
-
-
-def _laid_out(table: Table, step: Step) -> IntArray:
-    return (table.laid_out(step.shape) if isinstance(table, Sparse) else table).ravel()
