@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from whichdo.policies.allocation import balanced, worst
+from whichdo.policies.allocation import apportioned, balanced, worst
 
 if TYPE_CHECKING:
     from whichdo.evidence import FloatArray
@@ -35,6 +35,16 @@ def test_a_cell_that_nothing_reaches_has_no_say() -> None:
     laws = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     assert balanced(laws) == pytest.approx([0.5, 0.5])
     assert worst(laws, np.array([1.0, 0.0])) == float("inf")
+
+
+def test_what_does_not_divide_goes_to_the_largest_fractions() -> None:
+    """Of 10 pulls .26 and .25 have fractions .6 and .5; equal shares favour the first."""
+    assert apportioned(np.array([0.25, 0.26, 0.49]), 10).tolist() == [2, 3, 5]
+    assert apportioned(np.full(3, 1 / 3), 11).tolist() == [4, 4, 3]
+    assert apportioned(np.full(3, 1 / 3), 12).tolist() == [4, 4, 4]
+    for count, pulls in [(7, 100), (21, 218), (49, 49 * 11)]:
+        expected = [pulls // count + (j < pulls % count) for j in range(count)]
+        assert apportioned(np.full(count, 1 / count), pulls).tolist() == expected
 
 
 def test_no_solver_of_others_does_better() -> None:

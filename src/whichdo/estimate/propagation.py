@@ -83,6 +83,17 @@ class Step:
 
 def extent(problem: Problem) -> Extent:
     """C and the most numbers held at once, as whole numbers of any size."""
+    found: Extent = problem.remember("propagation extent", lambda: _extent(problem))
+    return found
+
+
+def steps(problem: Problem) -> list[Step]:
+    """Every node that acts on the reward, and the reward, in topological order; `extent` says how large they are."""
+    found: list[Step] = problem.remember("propagation steps", lambda: _steps(problem))
+    return found
+
+
+def _extent(problem: Problem) -> Extent:
     graph, size = problem.graph, {name: len(values) for name, values in problem.domains.items()}
     order = graph.ancestors([problem.reward])
     leaving: dict[str, list[str]] = {name: [] for name in order}
@@ -97,8 +108,7 @@ def extent(problem: Problem) -> Extent:
     return Extent(rows, most * len(problem.arms))
 
 
-def steps(problem: Problem) -> list[Step]:
-    """Every node that acts on the reward, and the reward, in topological order; `extent` says how large they are."""
+def _steps(problem: Problem) -> list[Step]:
     turns = _turns(problem)
     after = [*(frontier for _, _, frontier in turns[1:]), (problem.reward,)]
     return [_step(problem, *turn, then) for turn, then in zip(turns, after, strict=True)]

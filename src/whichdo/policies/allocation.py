@@ -8,17 +8,21 @@ the largest f_a least: a convex problem on the simplex.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from whichdo.evidence import FloatArray
+from whichdo.errors import UsageError
 
-__all__ = ["balanced", "worst"]
+if TYPE_CHECKING:
+    from whichdo.evidence import FloatArray, IntArray
+
+__all__ = ["apportioned", "balanced", "probabilities", "worst"]
 
 STEPS = 5_000
 PATIENCE = 0.5
+ROUNDING = 1e-9
+SUM_ERROR = 1e-6
 
 
 def worst(weights: FloatArray, shares: FloatArray) -> float:
@@ -56,3 +60,31 @@ def balanced(weights: FloatArray, *, tolerance: float = 1e-3) -> FloatArray:
         shares = shares * np.sqrt(pressure / here)
         shares /= shares.sum()
     return found
+
+
+def apportioned(shares: FloatArray, pulls: int) -> IntArray:
+    """Whole pulls by share; what does not divide goes to the largest fractions, the first among equals."""
+    exact = shares * pulls
+    whole: IntArray = np.floor(exact + ROUNDING).astype(np.int64)
+    whole[np.argsort(whole - exact, kind="stable")[: pulls - int(whole.sum())]] += 1
+    return whole
+
+
+def probabilities(given: Any, name: str, axes: int) -> FloatArray:
+    """What a user gave for probabilities, checked: one row (``axes`` 1), or rows whose further axes are flattened."""
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} must be a rectangular array of numbers: {error}.") from None
+    if array.ndim < axes or array.size == 0:
+        raise UsageError(f"{name} has shape {array.shape}; it needs {'a row for each arm' if axes > 1 else 'shares'}.")
+    rows: FloatArray = array.reshape(len(array), -1) if axes > 1 else array.reshape(1, -1)
+    if not np.isfinite(rows).all() or (rows < 0).any():
+        raise UsageError(f"{name} holds something that is no probability: a number below 0, or none.")
+    sums = rows.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_ERROR)
+    if len(wrong):
+        where = f" in row {wrong[0]}" if axes > 1 else ""
+        raise UsageError(f"{name} must sum to one{where}; found {sums[wrong[0]]:g}.")
+    normal: FloatArray = rows / sums[:, None]
+    return normal if axes > 1 else normal[0]

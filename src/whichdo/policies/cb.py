@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from whichdo.errors import Unsuitable, UsageError
-from whichdo.estimate.propagation import Extent, extent, steps
+from whichdo.estimate.propagation import extent, steps
 from whichdo.evidence import TABLES, Batch, Sparse
-from whichdo.policies.allocation import balanced
+from whichdo.policies.allocation import apportioned, balanced
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.registry import register
 
@@ -70,7 +70,7 @@ class CB(Policy):
                 f"{self.name} learns each node from its parents, and {' <-> '.join(hidden[0])} is a hidden cause that "
                 f"acts on {problem.reward}. Choose srm or warm-halving."
             )
-        size = _extent(problem)
+        size = extent(problem)
         if size.rows > MAX_ROWS:
             most = max(sorted(acting), key=lambda name: len(problem.graph.parents(name)))
             raise Unsuitable(
@@ -86,8 +86,8 @@ class CB(Policy):
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch a node, and one more."""
-        plan = _plan(problem)
-        each = int(budget) // (3 * _extent(problem).rows)
+        plan = steps(problem)
+        each = int(budget) // (3 * extent(problem).rows)
         count = len(problem.arms)
         law = start = np.ones((count, 1))
         again = np.zeros(count, np.int64)
@@ -134,24 +134,10 @@ class CB(Policy):
         return found
 
     def _last_third(self, reached: list[FloatArray], pulls: int) -> IntArray:
-        """The pulls of each arm by eta; what does not divide goes to the largest fractions, the first among equals."""
+        """The pulls of each arm by eta."""
         count = len(reached[0])
-        if self.eta == "uniform":
-            return pulls // count + (np.arange(count) < pulls % count)
-        shares = pulls * balanced(np.concatenate(reached, axis=1))
-        whole = np.floor(shares).astype(np.int64)
-        whole[np.argsort(whole - shares, kind="stable")[: pulls - int(whole.sum())]] += 1
-        return whole
-
-
-def _extent(problem: Problem) -> Extent:
-    found: Extent = problem.remember("propagation extent", lambda: extent(problem))
-    return found
-
-
-def _plan(problem: Problem) -> list[Step]:
-    found: list[Step] = problem.remember("propagation steps", lambda: steps(problem))
-    return found
+        uniform = self.eta == "uniform"
+        return apportioned(np.full(count, 1 / count) if uniform else balanced(np.concatenate(reached, axis=1)), pulls)
 
 
 def _batch(problem: Problem, pulls: IntArray, scopes: tuple[Scope, ...]) -> Batch:

@@ -21,14 +21,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, log, prod, sqrt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from whichdo.counting.scopes import MAX_CELLS
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import TABLES, Batch, Sparse
-from whichdo.policies.allocation import balanced, worst
+from whichdo.policies.allocation import balanced, probabilities, worst
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.registry import register
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
 
 __all__ = ["Importance"]
-
-SUM_ERROR = 1e-6
 
 
 @register("importance")
@@ -58,10 +56,10 @@ class Importance(Policy):
         if self.truncation not in ("zero", "clip", "none"):
             raise UsageError(f"truncation is {self.truncation!r}; it must be zero, clip or none.")
         if self.laws is not None:
-            rows = _probabilities(self.laws, "laws", 2)
+            rows = probabilities(self.laws, "laws", 2)
             object.__setattr__(self, "laws", tuple(map(tuple, rows.tolist())))
         if self.eta is not None:
-            object.__setattr__(self, "eta", tuple(_probabilities(self.eta, "eta", 1).tolist()))
+            object.__setattr__(self, "eta", tuple(probabilities(self.eta, "eta", 1).tolist()))
 
     def check(self, problem: Problem, budget: float) -> None:
         """The graph must let the laws be used, they must be there and fit, and there must be two pulls."""
@@ -149,23 +147,3 @@ def _gained(problem: Problem, tried: Tally, scope: Scope) -> FloatArray:
         total += table.laid_out(sizes) if isinstance(table, Sparse) else table
     gained: FloatArray = total.reshape(-1, sizes[-1]) @ np.array(list(problem.utility.values()))
     return gained
-
-
-def _probabilities(given: Any, name: str, axes: int) -> FloatArray:
-    """Rows of probabilities; the axes after the first may be several, one a parent."""
-    try:
-        array = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{name} must be a rectangular array of numbers: {error}.") from None
-    if array.ndim < axes or array.size == 0:
-        raise UsageError(f"{name} has shape {array.shape}; it needs {'a row for each arm' if axes > 1 else 'shares'}.")
-    rows: FloatArray = array.reshape(len(array), -1) if axes > 1 else array.reshape(1, -1)
-    if not np.isfinite(rows).all() or (rows < 0).any():
-        raise UsageError(f"{name} holds something that is no probability: a number below 0, or none.")
-    sums = rows.sum(axis=1)
-    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_ERROR)
-    if len(wrong):
-        where = f" in row {wrong[0]}" if axes > 1 else ""
-        raise UsageError(f"{name} must sum to one{where}; found {sums[wrong[0]]:g}.")
-    normal: FloatArray = rows / sums[:, None]
-    return normal if axes > 1 else normal[0]
