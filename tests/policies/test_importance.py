@@ -77,7 +77,7 @@ def test_too_many_parents_are_refused_before_anything_is_laid_out() -> None:
 def literal(
     laws: NDArray[np.float64], eta: NDArray[np.float64], rows: list[tuple[int, float]], cut: str
 ) -> list[float]:
-    """Lines 5-7 of Algorithm 2, row by row; ``rows`` are pairs of parents' cell and reward."""
+    """The estimates of Algorithm 2, row by row; ``rows`` are pairs of parents' cell and reward."""
     arms, cells = laws.shape
     mixed = [sum(eta[a] * laws[a, s] for a in range(arms)) for s in range(cells)]
     ratio = [[laws[a, s] / mixed[s] if mixed[s] else 0.0 for s in range(cells)] for a in range(arms)]

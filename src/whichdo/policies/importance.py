@@ -45,7 +45,7 @@ __all__ = ["Importance"]
 @register("importance")
 @dataclass(frozen=True)
 class Importance(Policy):
-    """Lattimore's Algorithm 2; line numbers are the paper's.  Arrays are kept as tuples, so that policies compare."""
+    """Lattimore's Algorithm 2, steps numbered in its order.  Arrays are kept as tuples, so that policies compare."""
 
     laws: ArrayLike | None = field(default=None, repr=False)
     truncation: Literal["zero", "clip", "none"] = "zero"
@@ -76,12 +76,12 @@ class Importance(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch."""
         pulls = int(budget)
-        drawn = rng.multinomial(pulls, self._eta).tolist()  # lines 2-4
+        drawn = rng.multinomial(pulls, self._eta).tolist()  # steps 1-2: eta, and T draws from it
         scope = (*problem.graph.parents(problem.reward), problem.reward)
         arms = [arm for arm, count in zip(problem.arms, drawn, strict=True) if count]
         tried = yield Batch(tuple(arms), tuple(filter(None, drawn)), TABLES, (scope,))
         gained = _gained(problem, tried, scope)
-        return best_arm(problem, self._weights(pulls) @ gained / pulls, rng)  # lines 5-7
+        return best_arm(problem, self._weights(pulls) @ gained / pulls, rng)  # steps 3-4
 
     def _fit(self, problem: Problem) -> None:
         """Refuse laws that are not there or not of this problem's shape, before anything large is made."""

@@ -40,7 +40,7 @@ __all__ = ["Parallel"]
 @register("parallel")
 @dataclass(frozen=True)
 class Parallel(Policy):
-    """Lattimore's Algorithm 1; line numbers are the paper's.  ``trust`` skips the check for back-door paths."""
+    """Lattimore's Algorithm 1, its steps numbered in its order.  ``trust`` skips the check for back-door paths."""
 
     trust: bool = False
     objective = Objective.SIMPLE
@@ -59,16 +59,16 @@ class Parallel(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Two batches."""
         look = int(budget) // 2
-        seen = seen + (yield observe(look, scopes=pair_scopes(problem)))  # lines 2-4
-        looked = conditional(problem, seen)  # lines 5-8
-        m = hardness(_rarest_values(problem, looked.shares), 1)  # line 9
-        poor = rarest_first(problem, looked.shares, looked.shares <= 1 / m)  # the set A
+        seen = seen + (yield observe(look, scopes=pair_scopes(problem)))  # step 1
+        looked = conditional(problem, seen)  # step 2: mu^, p^
+        m = hardness(_rarest_values(problem, looked.shares), 1)  # step 3: m^
+        poor = rarest_first(problem, looked.shares, looked.shares <= 1 / m)  # step 4: the set A
         rest = int(budget) - look
         if not poor:  # nothing is rare: look on
             seen = seen + (yield observe(rest, scopes=pair_scopes(problem)))
             return best_arm(problem, conditional(problem, seen).means, rng)
-        tried = yield whole_shares(problem, rest, poor)  # lines 10-12
-        return best_arm(problem, np.where(np.isnan(tried.means), looked.means, tried.means), rng)  # line 13
+        tried = yield whole_shares(problem, rest, poor)  # step 5
+        return best_arm(problem, np.where(np.isnan(tried.means), looked.means, tried.means), rng)  # step 6
 
 
 def _rarest_values(problem: Problem, shares: FloatArray) -> list[float]:
