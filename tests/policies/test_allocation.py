@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from whichdo.policies.allocation import apportioned, balanced, worst
+from whichdo.policies.mixture import apportioned, balanced, worst
 
 if TYPE_CHECKING:
     from whichdo.evidence import FloatArray

@@ -26,7 +26,7 @@ import numpy as np
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.estimate.propagation import extent, steps
 from whichdo.evidence import TABLES, Batch, Sparse
-from whichdo.policies.allocation import apportioned, balanced
+from whichdo.policies.mixture import apportioned, balanced
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.registry import register
 

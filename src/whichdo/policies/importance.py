@@ -28,7 +28,7 @@ import numpy as np
 from whichdo.counting.scopes import MAX_CELLS
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import TABLES, Batch, Sparse
-from whichdo.policies.allocation import balanced, probabilities, worst
+from whichdo.policies.mixture import balanced, probabilities, worst
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.registry import register
 
