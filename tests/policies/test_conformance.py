@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from tests.sessions import RowSource, rows_of
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import TooLarge, Unsuitable, UsageError
 from whichdo.evidence import ROWS, Tally
 from whichdo.policies import policies, policy
 from whichdo.problem import Problem, do
 from whichdo.session import Session
 from whichdo.simulation import played as run_played
 from whichdo.simulation import simulate
-from whichdo.world.instances import canonical, families
+from whichdo.world.instances import Instance, canonical, families
 from whichdo.world.network import CausalNetwork, bernoulli
 from whichdo.world.sampler import SimulatedArena, World
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whichdo.policies.base import Policy, Recommendation
-    from whichdo.world.instances import Instance
 
     Tell = Callable[[Session, RowSource, np.random.Generator], None]
 
@@ -40,6 +41,14 @@ def plain() -> CausalNetwork:
         {f"X{j}": bernoulli((), 0.5 if j != 2 else 0.2) for j in (1, 2, 3)}
         | {"Y": bernoulli(("X1", "X2", "X3"), table)}
     )
+
+
+def equipped(each: Policy, network: CausalNetwork, problem: Problem) -> Policy:
+    """The policy, told what it must know beyond the graph; one that cannot be told here says so when it is checked."""
+    if is_dataclass(each) and "laws" in {field.name for field in fields(each)}:
+        with contextlib.suppress(TooLarge):
+            return replace(each, laws=network.parent_laws(problem))
+    return each
 
 
 def played_out(each: Policy, network: CausalNetwork, problem: Problem, budget: float, seed: int) -> tuple[Any, ...]:
@@ -60,14 +69,15 @@ def played_out(each: Policy, network: CausalNetwork, problem: Problem, budget: f
 @NAMED
 @pytest.mark.parametrize("budget", [40, 41, 100, 997])
 def test_never_over_budget_and_only_listed_arms(played: Policy, budget: int) -> None:
-    for seed, instance in enumerate(
-        [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=1)[:2]]
-    ):
+    confounded = [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=1)[:2]]
+    open_to_view = [canonical("backdoor"), *families()["no-backdoor"](seed=1)[:1], *families()["experiment-3"]()]
+    for seed, instance in enumerate([*confounded, *open_to_view]):
+        told = equipped(played, instance.network, instance.problem)
         try:
-            played.check(instance.problem, budget)
+            told.check(instance.problem, budget)
         except Unsuitable:
             continue
-        batches, final = played_out(played, instance.network, instance.problem, budget, seed)
+        batches, final = played_out(told, instance.network, instance.problem, budget, seed)
         assert sum(batch.pulls for batch in batches) <= budget
         assert {arm for batch in batches for arm in batch.arms} | {final.arm} <= set(instance.problem.arms)
 
@@ -76,6 +86,7 @@ def test_never_over_budget_and_only_listed_arms(played: Policy, budget: int) -> 
 def test_the_same_seed_decides_the_same_and_global_randomness_has_no_say(played: Policy) -> None:
     network = plain()
     problem = network.problem("Y")
+    played = equipped(played, network, problem)
     first = played_out(played, network, problem, 200, 5)
     before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
     np.random.seed(1)  # noqa: NPY002 - what a user's script may do
@@ -88,6 +99,7 @@ def test_the_same_seed_decides_the_same_and_global_randomness_has_no_say(played:
 @NAMED
 def test_a_hopeless_budget_is_refused_with_the_least_that_would_do(played: Policy) -> None:
     problem = plain().problem("Y")
+    played = equipped(played, plain(), problem)
     with pytest.raises(Unsuitable, match=f"{re.escape(played.name)} needs a budget of at least") as refused:
         played.check(problem, 1)
     found = re.search(r"at least ([\d.]+)", str(refused.value))
@@ -102,6 +114,7 @@ def test_a_hopeless_budget_is_refused_with_the_least_that_would_do(played: Polic
 @NAMED
 def test_an_obvious_best_arm_is_found_in_95_percent_of_200_runs(played: Policy) -> None:
     network = plain()
+    played = equipped(played, network, network.problem("Y"))
     found = simulate(played, network, network.problem("Y"), horizon=700, runs=200, seed=3)
     assert sum(arm == do(X2=1) for arm in found.arms) >= 190
 
@@ -139,6 +152,7 @@ def driven(
     each: Policy, instance: Instance, budget: int, tell: Tell, seed: int
 ) -> tuple[list[tuple[Any, ...]], list[float], str]:
     """The batches that a session asked for, and its final means and arm, when told by ``tell``."""
+    each = equipped(each, instance.network, instance.problem)
     session = Session(each, instance.problem, horizon=budget, seed=seed)
     source = RowSource(instance.network, instance.problem, seed)
     rng = np.random.default_rng(seed)
@@ -156,10 +170,12 @@ def driven(
 def served(each: Policy, budget: int) -> list[Instance]:
     """Some instances that a policy can play, identifiable arms and others."""
     instances = [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=3)[:2]]
+    network = plain()
+    instances.append(Instance("plain", network, network.problem("Y"), "three causes, nothing hidden"))
     found = []
     for instance in instances:
         try:
-            each.check(instance.problem, budget)
+            equipped(each, instance.network, instance.problem).check(instance.problem, budget)
         except Unsuitable:
             continue
         found.append(instance)
@@ -179,7 +195,8 @@ def test_decides_the_same_told_at_once_or_pull_by_pull_or_in_any_split(played: P
 @NAMED
 def test_a_fresh_session_that_is_told_the_record_asks_the_same(played: Policy) -> None:
     for number, instance in enumerate(served(played, 60)):
-        first = Session(played, instance.problem, horizon=60, seed=number)
+        told = equipped(played, instance.network, instance.problem)
+        first = Session(told, instance.problem, horizon=60, seed=number)
         source = RowSource(instance.network, instance.problem, number)
         rng = np.random.default_rng(number)
         record: list[tuple[int, list[Any], Any, dict[str, Any]]] = []
@@ -190,7 +207,7 @@ def test_a_fresh_session_that_is_told_the_record_asks_the_same(played: Policy) -
             row = source.rows(arm, 1)[0]
             record.append((n, asked, arm, row))
             first.tell(arm, row)
-        again = Session(played, instance.problem, horizon=60, seed=number)
+        again = Session(told, instance.problem, horizon=60, seed=number)
         for n, asked, arm, row in record:
             assert again.ask(n) == asked
             again.tell(arm, row)
@@ -204,6 +221,7 @@ def test_a_fresh_session_that_is_told_the_record_asks_the_same(played: Policy) -
 def test_costs_are_paid(played: Policy) -> None:
     network = plain()
     problem = network.problem("Y", costs={do(X1=0): 7.5, do(): 0.5})
+    played = equipped(played, network, problem)
     try:
         played.check(problem, 301.25)
     except Unsuitable as refused:
@@ -231,17 +249,18 @@ def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
         budget = 40.0 * sum(problem.costs.values()) / 3
         arena = SimulatedArena.of(network, problem)
         assert arena is not None
+        told = equipped(played, network, problem)
         try:
-            played.check(problem, budget)
+            told.check(problem, budget)
         except Unsuitable:
             continue
-        fast = played.compiled_run(problem, budget, arena)
+        fast = told.compiled_run(problem, budget, arena)
         if fast is None:
             continue
         for seed in range(12):
             slow_rng, fast_rng = np.random.default_rng(seed), np.random.default_rng(seed)
             key = np.array([seed, 7], np.uint64)
-            slow = run_played(played, World(network, problem, key), budget, slow_rng)
+            slow = run_played(told, World(network, problem, key), budget, slow_rng)
             found = fast(key, fast_rng)
             assert found[0] == slow[0]
             assert found[1] == pytest.approx(slow[1])

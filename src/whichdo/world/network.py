@@ -32,6 +32,7 @@ __all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
 ROW_ERROR = 1e-9
 MAX_TABLE = 50_000_000
 MAX_AXES = 32
+MAX_LAWS = 1 << 20
 Kind = TypeVar("Kind")
 
 
@@ -161,6 +162,25 @@ class CausalNetwork:
         if len(set(names)) < len(names):
             raise NetworkError(f"The scope {list(names)} lists a node twice.")
         return joint_law(self, names, self.codes_of(do or {}))
+
+    def parent_laws(self, problem: Problem) -> NDArray[np.float64]:
+        """The exact joint law of the reward's parents under each arm: what the policy `importance` must be told.
+
+        A row for each arm, a column for each joint value of ``problem.graph.parents(problem.reward)``, the last parent
+        varying fastest.  Refused over 2**20 numbers.
+        """
+        from whichdo.world.exact import joint_law
+
+        self.check(problem)
+        parents = problem.graph.parents(problem.reward)
+        numbers = len(problem.arms) * prod(self.sizes[name] for name in parents)
+        if numbers > MAX_LAWS:
+            raise TooLarge(
+                f"The {len(parents)} parents of {quoted(problem.reward)} have more than {MAX_LAWS:,} joint "
+                f"probabilities under {len(problem.arms)} arms. Choose a policy that needs no laws, such as srm."
+            )
+        settings = [{} if arm.node is None or arm.value is None else {arm.node: arm.value} for arm in problem.arms]
+        return np.stack([joint_law(self, parents, self.codes_of(setting)).ravel() for setting in settings])
 
     # ----------------------------------------------------------------------------------------------------- samples
 

@@ -1,0 +1,99 @@
+"""What rows that happen to have X=x say: the conditional mean of every arm, and how often its value came.
+
+E[Y | X=x] is E[Y | do(X=x)] only where no back-door path leads from X to the reward (`whichdo.graph.backdoor`).  There
+it is the simplest estimate by looking, with nothing to adjust for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.counting.scopes import pair_scope
+from whichdo.errors import UsageError
+from whichdo.graph.backdoor import backdoor_path
+from whichdo.graph.identify import listed
+from whichdo.problem import Arm
+
+if TYPE_CHECKING:
+    from whichdo.counting.scopes import Scope
+    from whichdo.evidence import Tally
+    from whichdo.problem import Problem
+
+__all__ = ["Conditional", "conditional", "first_backdoor", "pair_scopes"]
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """For each arm the mean utility among looks that have its value (NaN where none has), and their share.
+
+    do() has the mean of all looks and the share 1.
+    """
+
+    means: FloatArray
+    shares: FloatArray
+
+
+def pair_scopes(problem: Problem) -> tuple[Scope, ...]:
+    """Each intervenable node with the reward: what the conditional means are counted from."""
+    made: tuple[Scope, ...] = problem.remember(
+        "pair scopes", lambda: tuple(pair_scope(problem, name) for name in problem.intervene)
+    )
+    return made
+
+
+def first_backdoor(problem: Problem) -> tuple[str, str] | None:
+    """The first intervenable node that a back-door path joins to the reward, with the path; None if there is none."""
+    found: tuple[str, str] | None = problem.remember("first backdoor", lambda: _first_backdoor(problem))
+    return found
+
+
+def conditional(problem: Problem, seen: Tally) -> Conditional:
+    """The conditional means and shares of all arms from the pair tables of the looks in ``seen``."""
+    looks = float(seen.counts[0].sum())
+    tables = np.concatenate([_table(problem, seen, scope) for scope in pair_scopes(problem)])
+    rows: Any = problem.remember("pair rows", lambda: _rows(problem))
+    utility = np.array(list(problem.utility.values()))
+    counts = np.concatenate([seen.counts[:1], tables[rows]]).astype(np.float64)
+    came = counts.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        means: FloatArray = (counts @ utility) / came
+    shares: FloatArray = came / max(looks, 1.0)
+    shares[0] = 1.0
+    return Conditional(means, shares)
+
+
+def _first_backdoor(problem: Problem) -> tuple[str, str] | None:
+    for name in problem.intervene:
+        path = backdoor_path(problem.graph, name, problem.reward)
+        if path is not None:
+            return name, path
+    return None
+
+
+def _table(problem: Problem, seen: Tally, scope: Scope) -> Any:
+    """The counts of one pair, a row for each value of the node."""
+    found = seen.tables.get(Arm(), {}).get(scope)
+    sizes = [len(problem.domains[name]) for name in scope]
+    if found is None:
+        if seen.counts[0].any():
+            raise UsageError(
+                f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
+                f"detail TABLES and these scopes."
+            )
+        found = np.zeros(sizes, np.int64)
+    laid_out = found if isinstance(found, np.ndarray) else found.laid_out(sizes)
+    return laid_out.T if scope[0] == problem.reward else laid_out
+
+
+def _rows(problem: Problem) -> Any:
+    """For each arm but do() the row of its value among those of all intervenable nodes."""
+    found, start = [], 0
+    for name, values in problem.intervene.items():
+        found += [start + problem.domains[name].index(value) for value in values]
+        start += len(problem.domains[name])
+    return np.array(found, np.int64)

@@ -1,0 +1,164 @@
+"""Exact inference in a network that is being learned, for all arms at once.
+
+For graphs without hidden causes.  Go through the nodes in topological order and keep the joint law of the *frontier*:
+the nodes behind that still have a child ahead.  When a node's turn comes all its parents are in the frontier, so the
+law of its parents under every arm is a marginal; multiply the node's learned rows in (or its forced value, for arms
+that set it), and sum out whom nobody needs any more.  What is left at the end is the law of the reward.
+
+Nodes that do not act on the reward are left out; arms on them equal do().
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whichdo.counting.scopes import Scope
+    from whichdo.problem import Problem
+
+__all__ = ["Extent", "Step", "extent", "steps"]
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much there is to learn and to keep, known before anything is laid out."""
+
+    rows: int
+    """C: the rows (node, joint value of its parents) of all nodes that act on the reward."""
+    numbers: int
+    """The most numbers that are held at once: joint values of a frontier and the next node, times arms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One node's turn."""
+
+    node: str
+    scope: Scope
+    """Its parents in topological order, then itself."""
+    rows: int
+    """How many joint values its parents have."""
+    size: int
+    """How many values it has itself."""
+    shape: tuple[int, ...]
+    """The number of values of each node of the scope."""
+    first: int
+    """The position of the first arm that sets it; those arms stand together."""
+    codes: IntArray
+    """The values they set it to."""
+    row_of: IntArray
+    """For each cell of the frontier before, the joint value of the parents."""
+    next_of: IntArray
+    """For each cell and each value of the node, the cell of the frontier after."""
+    cells: int
+    """How many cells the frontier after has."""
+
+    def parents(self, law: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The law of its parents under each arm, shape (arms, rows), from the frontier's; 0 for arms that set it.
+
+        And for each row the position of the arm that shows it most often, the first of those that are alike.
+        """
+        from whichdo.kernels.propagation import reach
+
+        return reach(law, self.row_of, self.rows, self.first, self.codes)
+
+    def onward(self, law: FloatArray, counts: IntArray) -> FloatArray:
+        """The law of the next frontier, this node's rows being the shares of its counts (rows by values).
+
+        A row that was never counted is uniform.
+        """
+        from whichdo.kernels.propagation import onward
+
+        return onward(law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes)
+
+
+def extent(problem: Problem) -> Extent:
+    """C and the most numbers held at once, as whole numbers of any size."""
+    found: Extent = problem.remember("propagation extent", lambda: _extent(problem))
+    return found
+
+
+def steps(problem: Problem) -> list[Step]:
+    """Every node that acts on the reward, and the reward, in topological order; `extent` says how large they are."""
+    found: list[Step] = problem.remember("propagation steps", lambda: _steps(problem))
+    return found
+
+
+def _extent(problem: Problem) -> Extent:
+    graph, size = problem.graph, {name: len(values) for name, values in problem.domains.items()}
+    order = graph.ancestors([problem.reward])
+    leaving: dict[str, list[str]] = {name: [] for name in order}
+    for parent, child in _needed(problem).items():
+        leaving[child].append(parent)
+    cells, most = 1, 1
+    for name in order:
+        cells *= size[name]
+        most = max(most, cells)
+        cells //= prod(size[parent] for parent in leaving[name])
+    rows = sum(prod(size[parent] for parent in graph.parents(name)) for name in order)
+    return Extent(rows, most * len(problem.arms))
+
+
+def _steps(problem: Problem) -> list[Step]:
+    turns = _turns(problem)
+    after = [*(frontier for _, _, frontier in turns[1:]), (problem.reward,)]
+    return [_step(problem, *turn, then) for turn, then in zip(turns, after, strict=True)]
+
+
+def _needed(problem: Problem) -> dict[str, str]:
+    """For each node that acts on the reward the child whose turn comes last: until then it is needed."""
+    graph = problem.graph
+    return {parent: name for name in graph.ancestors([problem.reward]) for parent in graph.parents(name)}
+
+
+def _turns(problem: Problem) -> list[tuple[str, Scope, Scope]]:
+    """For each node its parents and the frontier before its turn, all in topological order."""
+    graph = problem.graph
+    order = graph.ancestors([problem.reward])
+    needed = _needed(problem)
+    turn = {name: number for number, name in enumerate(order)}
+    found: list[tuple[str, Scope, Scope]] = []
+    frontier: Scope = ()
+    for number, name in enumerate(order):
+        found.append((name, graph.parents(name), frontier))
+        frontier = tuple(other for other in (*frontier, name) if turn[needed.get(other, other)] > number)
+    return found
+
+
+def _step(problem: Problem, node: str, parents: Scope, frontier: Scope, then: Scope) -> Step:
+    size = {name: len(problem.domains[name]) for name in (*frontier, node)}
+    forced = [j for j, arm in enumerate(problem.arms) if arm.node == node]
+    return Step(
+        node=node,
+        scope=(*parents, node),
+        shape=tuple(size[name] for name in (*parents, node)),
+        rows=prod(size[name] for name in parents),
+        size=size[node],
+        first=forced[0] if forced else 0,
+        codes=np.array([problem.domains[node].index(value) for value in problem.intervene.get(node, ())], np.int64),
+        row_of=_places(frontier, parents, size),
+        next_of=_places((*frontier, node), then, size).reshape(-1, size[node]),
+        cells=prod(size[name] for name in then),
+    )
+
+
+def _places(nodes: Scope, table: Scope, size: Mapping[str, int]) -> IntArray:
+    """For each joint value of some nodes, the last varying fastest, its cell in a table over some of them."""
+    places = np.zeros(1, np.int64)
+    stride = dict.fromkeys(nodes, 0)
+    step = 1
+    for name in reversed(table):
+        stride[name] = step
+        step *= size[name]
+    for name in nodes:
+        places = (places[:, None] + stride[name] * np.arange(size[name])).ravel()
+    return places

@@ -1,0 +1,65 @@
+"""One turn of exact inference for all arms: the law of a node's parents, and the law of the next frontier.
+
+See `whichdo.estimate.propagation`.  ``law`` has a row for each arm and a column for each joint value (cell) of the
+frontier; arms ``first``, ``first + 1``, ... set the node to ``codes``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.kernels.compiling import compiled
+
+if TYPE_CHECKING:
+    from whichdo.kernels.compiling import F64Array, I64Array
+
+__all__ = ["onward", "reach"]
+
+ROUNDING = 1e-9
+
+
+@compiled
+def reach(law: F64Array, row_of: I64Array, rows: int, first: int, codes: I64Array) -> tuple[F64Array, I64Array]:
+    """The law of the node's parents under each arm, 0 for arms that set the node; and the arm that shows each row most.
+
+    Arms whose probabilities differ by rounding alone are alike: the first of them is named.
+    """
+    found = np.zeros((law.shape[0], rows))
+    for arm in range(law.shape[0]):
+        if first <= arm < first + codes.size:
+            continue
+        for cell in range(law.shape[1]):
+            found[arm, row_of[cell]] += law[arm, cell]
+    best = np.zeros(rows, np.int64)
+    for row in range(rows):
+        for arm in range(1, law.shape[0]):
+            if found[arm, row] > found[best[row], row] + ROUNDING:
+                best[row] = arm
+    return found, best
+
+
+@compiled
+def onward(
+    law: F64Array, counts: I64Array, row_of: I64Array, next_of: I64Array, cells: int, first: int, codes: I64Array
+) -> F64Array:
+    """The law of the next frontier, of ``cells`` cells: ``next_of[cell, value]`` is where a cell and a value lead.
+
+    The node's rows are the shares of its ``counts`` (rows by values), uniform where nothing was counted.
+    """
+    learned = np.empty((counts.shape[0], counts.shape[1]))
+    for row in range(counts.shape[0]):
+        came = counts[row].sum()
+        for value in range(counts.shape[1]):
+            learned[row, value] = counts[row, value] / came if came > 0 else 1.0 / counts.shape[1]
+    found = np.zeros((law.shape[0], cells))
+    for arm in range(law.shape[0]):
+        if first <= arm < first + codes.size:
+            for cell in range(law.shape[1]):
+                found[arm, next_of[cell, codes[arm - first]]] += law[arm, cell]
+        else:
+            for cell in range(law.shape[1]):
+                for value in range(learned.shape[1]):
+                    found[arm, next_of[cell, value]] += law[arm, cell] * learned[row_of[cell], value]
+    return found

@@ -1,0 +1,47 @@
+"""What policies that condition have in common: where conditioning is right, and which arms it serves badly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.errors import Unsuitable
+from whichdo.estimate.conditional import first_backdoor
+from whichdo.evidence import Batch
+from whichdo.policies.base import ROUNDING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.evidence import FloatArray
+    from whichdo.policies.base import Policy
+    from whichdo.problem import Arm, Problem
+
+__all__ = ["rarest_first", "refuse_backdoors", "whole_shares"]
+
+
+def refuse_backdoors(policy: Policy, problem: Problem) -> None:
+    """Refuse a problem in which conditioning on some node is not the same as setting it."""
+    found = first_backdoor(problem)
+    if found is not None:
+        node, path = found
+        raise Unsuitable(
+            f"{policy.name} conditions, and conditioning on {node} is not setting it: {path} is a back-door path. "
+            f"Choose srm, which adjusts, drop {node} from `intervene`, or say trust=True to condition all the same."
+        )
+
+
+def rarest_first(problem: Problem, shares: FloatArray, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> list[Arm]:
+    """The chosen arms, those whose value came least often first; do() is never among them."""
+    return [problem.arms[j] for j in np.argsort(shares, kind="stable").tolist() if j and chosen[j]]
+
+
+def whole_shares(problem: Problem, money: float, arms: Sequence[Arm]) -> Batch:
+    """Pull arms of one price equally often, and spend nothing on what does not divide.
+
+    Where there is less than a pull for each, the first arms get one.
+    """
+    pulls = int(money / problem.costs[arms[0]] + ROUNDING)
+    each = pulls // len(arms)
+    return Batch(tuple(arms), (each,) * len(arms)) if each else Batch(tuple(arms[:pulls]), (1,) * pulls)

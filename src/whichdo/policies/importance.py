@@ -1,0 +1,149 @@
+"""IMPORTANCE: draw arms from a fixed mixture and reweight, where the law of the reward's parents is known for each.
+
+Lattimore, Lattimore and Reid, NIPS 2016, Algorithm 2, on any graph.  If P(Pa(Y)=s | a) is known for all arms, every
+pull tells about every arm: a row with parents s counts R_a(s) = P(s|a) / Q(s) for arm a, where Q is the law under the
+mixture eta.  Expected simple regret of order sqrt(m(eta)/T log(TK)) with m(eta) = max_a E_a[R_a]; eta is chosen to make
+that least.
+
+The laws are knowledge beyond the graph and must be given: an array of arms by joint cells of the reward's parents (in
+the order of ``problem.arms``; parents as in ``problem.graph.parents(reward)``, the last varying fastest).  In a
+simulation ``network.parent_laws(problem)`` has them.
+
+What the paper leaves open, and what is done: the T draws from eta are one multinomial draw.  ``truncation="zero"``, as
+printed, drops a row whose weight exceeds B = sqrt(m T / log(2 T K)); "clip" counts it with B, as the authors' program
+does by default; "none" leaves it.  eta is optimised unless given.  A hidden cause of the reward would make its mean
+given the parents differ from arm to arm: such graphs are refused.  Looks at hand are not drawn from eta and are not
+used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf, log, prod, sqrt
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from whichdo.counting.scopes import MAX_CELLS
+from whichdo.errors import Unsuitable, UsageError
+from whichdo.evidence import TABLES, Batch, Sparse
+from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
+from whichdo.policies.mixture import balanced, probabilities, worst
+from whichdo.policies.registry import register
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from whichdo.counting.scopes import Scope
+    from whichdo.evidence import FloatArray, Tally
+    from whichdo.problem import Problem
+
+__all__ = ["Importance"]
+
+
+@register("importance")
+@dataclass(frozen=True)
+class Importance(Policy):
+    """Lattimore's Algorithm 2, steps numbered in its order.  Arrays are kept as tuples, so that policies compare."""
+
+    laws: ArrayLike | None = field(default=None, repr=False)
+    truncation: Literal["zero", "clip", "none"] = "zero"
+    eta: ArrayLike | None = None
+    objective = Objective.SIMPLE
+
+    def __post_init__(self) -> None:
+        if self.truncation not in ("zero", "clip", "none"):
+            raise UsageError(f"truncation is {self.truncation!r}; it must be zero, clip or none.")
+        if self.laws is not None:
+            rows = probabilities(self.laws, "laws", 2)
+            object.__setattr__(self, "laws", tuple(map(tuple, rows.tolist())))
+        if self.eta is not None:
+            object.__setattr__(self, "eta", tuple(probabilities(self.eta, "eta", 1).tolist()))
+
+    def check(self, problem: Problem, budget: float) -> None:
+        """The graph must let the laws be used, they must be there and fit, and there must be two pulls."""
+        unit_costs(self, problem)
+        hidden = problem.graph.siblings(problem.reward)
+        if hidden:
+            raise Unsuitable(
+                f"{self.name} needs a reward that depends on its parents alone, and {hidden[0]} <-> {problem.reward} "
+                f"is a hidden cause. Choose srm or warm-halving."
+            )
+        self._fit(problem)
+        refuse_below(self, budget, 2, "one pull tells no two arms apart")
+
+    def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
+        """One batch."""
+        pulls = int(budget)
+        drawn = rng.multinomial(pulls, self._eta).tolist()  # steps 1-2: eta, and T draws from it
+        scope = (*problem.graph.parents(problem.reward), problem.reward)
+        arms = [arm for arm, count in zip(problem.arms, drawn, strict=True) if count]
+        tried = yield Batch(tuple(arms), tuple(filter(None, drawn)), TABLES, (scope,))
+        gained = _gained(problem, tried, scope)
+        return best_arm(problem, self._weights(pulls) @ gained / pulls, rng)  # steps 3-4
+
+    def _fit(self, problem: Problem) -> None:
+        """Refuse laws that are not there or not of this problem's shape, before anything large is made."""
+        parents = problem.graph.parents(problem.reward)
+        cells = prod(len(problem.domains[name]) for name in parents)
+        if cells * max(len(problem.arms), len(problem.domains[problem.reward])) > MAX_CELLS:
+            raise Unsuitable(
+                f"{self.name} needs the joint law of the {len(parents)} parents of {problem.reward} under each of "
+                f"{len(problem.arms)} arms: more than {MAX_CELLS:,} numbers. Choose srm or warm-halving."
+            )
+        if self.laws is None:
+            raise Unsuitable(
+                f"{self.name} needs to know the law of {problem.reward}'s parents under each arm: say laws=, an array "
+                f"of {len(problem.arms)} arms by {cells} cells; in a simulation, laws=network.parent_laws(problem)."
+            )
+        if self._laws.shape != (len(problem.arms), cells):
+            raise Unsuitable(
+                f"The laws have {self._laws.shape[0]} rows of {self._laws.shape[1]}; this problem has "
+                f"{len(problem.arms)} arms and {cells} cells of the parents {list(parents)}."
+            )
+        if self._eta.shape != (len(problem.arms),):
+            raise Unsuitable(f"eta has {len(self._eta)} shares; this problem has {len(problem.arms)} arms.")
+        if self._worst == inf:
+            raise Unsuitable("eta never reaches some cells that an arm of this problem reaches. Give each arm a share.")
+
+    @cached_property
+    def _laws(self) -> FloatArray:
+        return np.array(self.laws, np.float64)
+
+    @cached_property
+    def _eta(self) -> FloatArray:
+        """The mixture: as given, or the one whose largest E_a[R_a] is least."""
+        return balanced(self._laws) if self.eta is None else np.array(self.eta, np.float64)
+
+    @cached_property
+    def _worst(self) -> float:
+        """m(eta)."""
+        return worst(self._laws, self._eta)
+
+    @cached_property
+    def _ratios(self) -> FloatArray:
+        """R_a(s), with 0/0 = 0."""
+        mixed = self._eta @ self._laws
+        ratios: FloatArray = np.divide(self._laws, mixed, out=np.zeros_like(self._laws), where=mixed > 0)
+        return ratios
+
+    def _weights(self, pulls: int) -> FloatArray:
+        """R_a(s), cut at B."""
+        bound = sqrt(self._worst * pulls / log(2 * pulls * len(self._laws)))
+        if self.truncation == "none":
+            return self._ratios
+        if self.truncation == "clip":
+            return np.minimum(self._ratios, bound)
+        return np.where(self._ratios <= bound, self._ratios, 0.0)
+
+
+def _gained(problem: Problem, tried: Tally, scope: Scope) -> FloatArray:
+    """The utility that came with each cell of the reward's parents, over all arms."""
+    sizes = [len(problem.domains[name]) for name in scope]
+    total = np.zeros(sizes, np.int64)
+    for tables in tried.tables.values():
+        table = tables[scope]
+        total += table.laid_out(sizes) if isinstance(table, Sparse) else table
+    gained: FloatArray = total.reshape(-1, sizes[-1]) @ np.array(list(problem.utility.values()))
+    return gained

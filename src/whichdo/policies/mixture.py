@@ -1,0 +1,90 @@
+"""How often to pull each arm so that pulls of one tell most about all.
+
+Each arm reaches some cells with known weights w_a(s).  If arm b is pulled a share eta_b of the time, cell s is visited
+with weight Q(s) = sum_b eta_b w_b(s), and what arm a needs to know varies like f_a = sum_s w_a(s)^2 / Q(s).  Lattimore
+et al. (laws of the reward's parents) and Yabe et al. (laws of every node's parents) both ask for the shares that make
+the largest f_a least: a convex problem on the simplex.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.errors import UsageError
+
+if TYPE_CHECKING:
+    from whichdo.evidence import FloatArray, IntArray
+
+__all__ = ["apportioned", "balanced", "probabilities", "worst"]
+
+STEPS = 5_000
+PATIENCE = 0.5
+ROUNDING = 1e-9
+SUM_ERROR = 1e-6
+
+
+def worst(weights: FloatArray, shares: FloatArray) -> float:
+    """The largest f_a for these shares; infinite where an arm needs a cell that no share reaches."""
+    reached = shares @ weights
+    if (weights[:, reached == 0] > 0).any():
+        return float("inf")
+    used = reached > 0
+    return float(((weights[:, used] ** 2) @ (1 / reached[used])).max())
+
+
+def balanced(weights: FloatArray, *, tolerance: float = 1e-3) -> FloatArray:
+    """The shares whose largest f_a is least, to a certified relative ``tolerance``; nothing in it is random.
+
+    Two players: ``blame`` leans on the arms that are worst off, the shares answer by the multiplicative step of optimal
+    design.  For any blame, the tangent 2 h - max_b g_b of its convex h = sum_a blame_a f_a bounds the optimum below.
+    """
+    weights = weights[:, weights.max(axis=0) > 0]  # 0/0 is 0: a cell that nothing reaches has no say
+    squares = weights**2
+    shares = np.full(len(weights), 1 / len(weights))
+    blame = shares.copy()
+    best, found, bound = np.inf, shares, 0.0
+    for _ in range(STEPS):
+        inverse = 1 / (shares @ weights)
+        each = squares @ inverse
+        if each.max() < best:
+            best, found = float(each.max()), shares
+        blame = blame * np.exp(PATIENCE * (each / each.max() - 1))
+        blame /= blame.sum()
+        here = float(blame @ each)
+        pressure = weights @ ((blame @ squares) * inverse**2)  # its mean under the shares is `here`
+        bound = max(bound, 2 * here - float(pressure.max()))
+        if best <= bound * (1 + tolerance):
+            break
+        shares = shares * np.sqrt(pressure / here)
+        shares /= shares.sum()
+    return found
+
+
+def apportioned(shares: FloatArray, pulls: int) -> IntArray:
+    """Whole pulls by share; what does not divide goes to the largest fractions, the first among equals."""
+    exact = shares * pulls
+    whole: IntArray = np.floor(exact + ROUNDING).astype(np.int64)
+    whole[np.argsort(whole - exact, kind="stable")[: pulls - int(whole.sum())]] += 1
+    return whole
+
+
+def probabilities(given: Any, name: str, axes: int) -> FloatArray:
+    """What a user gave for probabilities, checked: one row (``axes`` 1), or rows whose further axes are flattened."""
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} must be a rectangular array of numbers: {error}.") from None
+    if array.ndim < axes or array.size == 0:
+        raise UsageError(f"{name} has shape {array.shape}; it needs {'a row for each arm' if axes > 1 else 'shares'}.")
+    rows: FloatArray = array.reshape(len(array), -1) if axes > 1 else array.reshape(1, -1)
+    if not np.isfinite(rows).all() or (rows < 0).any():
+        raise UsageError(f"{name} holds something that is no probability: a number below 0, or none.")
+    sums = rows.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_ERROR)
+    if len(wrong):
+        where = f" in row {wrong[0]}" if axes > 1 else ""
+        raise UsageError(f"{name} must sum to one{where}; found {sums[wrong[0]]:g}.")
+    normal: FloatArray = rows / sums[:, None]
+    return normal if axes > 1 else normal[0]
