@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test setup bench soak clean
+.PHONY: demo test setup bench families soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo inspect examples/infection/problem.toml
@@ -20,6 +20,10 @@ setup: $(VENV)/.ready
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Warm halving against every rival on every family of instances; writes docs/families.md.
+families: setup
+	$(BIN)/python -m benchmarks.families --write
 
 # The crash, fuzz and statistics tests at the counts that are promised; last result in docs/soak.md.
 soak: setup

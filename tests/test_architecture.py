@@ -27,6 +27,7 @@ LAYERS = {
     "policies": 3,
     "session": 4,
     "world": 4,
+    "rounds": 5,
     "simulation": 5,
     "campaign": 6,
     "experiments": 6,

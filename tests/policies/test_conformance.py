@@ -14,7 +14,9 @@ from tests.sessions import RowSource, rows_of
 from whichdo.errors import TooLarge, Unsuitable, UsageError
 from whichdo.evidence import ROWS, Tally
 from whichdo.policies import policies, policy
+from whichdo.policies.sequential import Sequential
 from whichdo.problem import Problem, do
+from whichdo.rounds import run_rounds
 from whichdo.session import Session
 from whichdo.simulation import played as run_played
 from whichdo.simulation import simulate
@@ -273,3 +275,48 @@ def test_unknown_names_and_parameters_are_refused() -> None:
         policy("ue", speed=3)
     with pytest.raises(UsageError, match="must be uniform or rejects"):
         policy("srm", second_phase="both")
+
+
+SEQUENTIAL = [each for each in EVERY if isinstance(each, Sequential)]
+
+
+@pytest.mark.parametrize("played", SEQUENTIAL, ids=lambda each: each.name)
+@pytest.mark.parametrize("dear", [False, True], ids=["equal costs", "different costs"])
+def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential, dear: bool) -> None:
+    """Round by round, on identifiable and other arms, binary and other domains, for several seeds."""
+    rng = np.random.default_rng(12)
+    chosen = [canonical("frontdoor"), canonical("bow"), *families()["experiment-3"](), *families()["bows"](seed=1)[:1]]
+    chosen += [*families()["random-confounded"](seed=4)[:2], *families()["no-backdoor"](seed=1)[:1]]
+    seen = 0
+    for instance in chosen:
+        problem, network = instance.problem, instance.network
+        if dear:
+            costs = {arm: float(rng.integers(1, 5)) / 2 for arm in problem.arms}
+            problem = network.problem(problem.reward, problem.intervene, costs=costs)
+        told = equipped(played, network, problem)
+        budget = 300.0
+        try:
+            told.check(problem, budget)
+        except Unsuitable:
+            continue
+        assert isinstance(told, Sequential)
+        seen += 1
+        for seed in range(3):
+            key = np.array([seed, 3], np.uint64)
+            world = World(network, problem, key)
+            play = told.play(problem, budget, np.random.default_rng(seed), Tally.empty(problem))
+            arms: list[int] = []
+            answer: Any = None
+            try:
+                while True:
+                    batch = play.send(answer)
+                    arms.append(problem.index(batch.arms[0]))
+                    answer = world.pull(batch)
+            except StopIteration as stop:
+                final: Recommendation = stop.value
+            marks = np.arange(1, int(budget / min(problem.costs.values())) + 1)
+            record, means, _ = run_rounds(told, network, problem, budget, key, np.random.default_rng(seed), marks)
+            assert np.diff(record, axis=0, prepend=0).argmax(axis=1)[: len(arms)].tolist() == arms
+            assert record[-1].sum() == len(arms)
+            assert np.array_equal(means, final.means, equal_nan=True)
+    assert seen

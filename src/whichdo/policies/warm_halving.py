@@ -6,6 +6,9 @@ the surviving arm with the least evidence, and means pool looking with pulling. 
 begins with nothing and lives on its pulls.  Half the budget goes into looking where that serves every arm, less in
 proportion where it serves fewer; logs at hand count as looks.
 
+Evidence is unequal when the halving begins, so until the last round arms are cut by their mean plus one standard unit
+of what is known about them: an arm that was tried twice is not dropped because one of the two failed.
+
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
 """
@@ -40,14 +43,21 @@ __all__ = ["WarmHalving"]
 @register("warm-halving")
 @dataclass(frozen=True)
 class WarmHalving(Policy):
-    """Warm halving; ``caution`` is how many standard units apart two arms must be for the worse to be dropped."""
+    """Warm halving; a standard unit is one over the square root of an arm's evidence.
+
+    ``caution`` is how many units an arm must be worse for sure to be dropped before the halving; ``optimism`` how many
+    units are added to an arm's mean in the cuts, but for the last.
+    """
 
     caution: float = 1.5
+    optimism: float = 1.0
     objective = Objective.SIMPLE
 
     def __post_init__(self) -> None:
         if not self.caution > 0:
             raise UsageError(f"caution is {self.caution!r}; it must be above 0.")
+        if not 0 <= self.optimism < float("inf"):
+            raise UsageError(f"optimism is {self.optimism!r}; it must be 0 or more.")
 
     def check(self, problem: Problem, budget: float) -> None:
         """One look and one pull at least."""
@@ -73,7 +83,9 @@ class WarmHalving(Policy):
                 wanted = alive[counts > 0]
                 arms = tuple(problem.arms[j] for j in wanted)
                 tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist())))
-            alive = alive[better_half(pooled(base, sizes, tried.counts, utility, alive), luck[alive])]
+            means = pooled(base, sizes, tried.counts, utility, alive)
+            known = sizes[alive] + tried.pulls[alive]
+            alive = alive[survivors(means, known, luck[alive], self.optimism if number > 1 else 0.0)]
         everyone = np.arange(len(problem.arms))
         return Recommendation(problem.arms[alive[0]], pooled(base, sizes, tried.counts, utility, everyone))
 
@@ -92,7 +104,9 @@ class WarmHalving(Policy):
             luck = rng.random(len(price))
             counts = looks(key)(look) if look else nothing
             streams = reward_streams(arena.bounds, key)
-            found = _whole(model.plan, counts, model.sources, streams, self.caution, price, left, utility, luck)
+            found = _whole(
+                model.plan, counts, model.sources, streams, self.caution, self.optimism, price, left, utility, luck
+            )
             return found[0], look * price[0] + found[1]
 
         return run
@@ -154,11 +168,18 @@ def pooled(base: FloatArray, sizes: FloatArray, levels: IntArray, utility: Float
 
 
 @compiled
+def survivors(means: FloatArray, known: FloatArray, luck: FloatArray, optimism: float) -> IntArray:
+    """The positions of the better half, by mean and so many standard units of the evidence."""
+    return better_half(means + optimism / np.sqrt(np.maximum(known, 1e-12)), luck)
+
+
+@compiled
 def _race(
     streams: RewardStreams,
     base: FloatArray,
     sizes: FloatArray,
     caution: float,
+    optimism: float,
     prices: FloatArray,
     money: float,
     utility: FloatArray,
@@ -174,7 +195,8 @@ def _race(
         left -= (counts * prices[alive]).sum()
         pull_all(streams, alive, counts, levels)
         known[alive] = known[alive] + counts
-        alive = alive[better_half(pooled(base, sizes, levels, utility, alive), luck[alive])]
+        means = pooled(base, sizes, levels, utility, alive)
+        alive = alive[survivors(means, known[alive], luck[alive], optimism if number > 1 else 0.0)]
     return alive[0], money - left
 
 
@@ -185,6 +207,7 @@ def _whole(
     sources: IntArray,
     streams: RewardStreams,
     caution: float,
+    optimism: float,
     prices: FloatArray,
     money: float,
     utility: FloatArray,
@@ -192,4 +215,4 @@ def _whole(
 ) -> tuple[int, float]:
     """All that follows the looks."""
     base, sizes = evidence(plan, counts, sources, utility)
-    return _race(streams, base, sizes, caution, prices, money, utility, luck)
+    return _race(streams, base, sizes, caution, optimism, prices, money, utility, luck)

@@ -70,6 +70,18 @@ class World:
         laws = exact_laws(self.network, self.problem)
         return None if laws is None else reward_streams(reward_bounds(laws), self.key)
 
+    @property
+    def rewards(self) -> RewardStreams:
+        """The rewards of each arm, for compiled loops.  Raises `TooLarge` where their law is too large to sum."""
+        if self._rewards is None:
+            reward_laws(self.network, self.problem)  # says why
+            raise TooLarge("The law of the reward is too large to sum.")
+        return self._rewards
+
+    def look_rows(self, count: int) -> CodeArray:
+        """The next looks as rows of codes: those that batches of looks with detail ROWS get, in whatever portions."""
+        return self._stream(self.problem.arms[0], 0).rows(count)
+
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
         positions = np.array([self.problem.index(arm) for arm in batch.arms], np.int64)

@@ -1,0 +1,83 @@
+"""TS: Thompson sampling with beta posteriors (Thompson 1933; Agrawal and Goyal 2012).
+
+Each round draws a mean for every arm from its posterior, Beta(1 + successes, 1 + failures), and pulls the largest.
+A reward between 0 and 1 counts as a fraction of a success.  Cumulative regret of order sum of ln T / gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whichdo.kernels.chance import beta, generator
+from whichdo.kernels.compiling import compiled
+from whichdo.kernels.rounds import going, payable, pulled
+from whichdo.policies.base import utilities
+from whichdo.policies.registry import register
+from whichdo.policies.sequential import NO_ROW, Sequential
+
+if TYPE_CHECKING:
+    from whichdo.evidence import CodeArray, FloatArray, Tally
+    from whichdo.kernels.compiling import U64Array
+    from whichdo.kernels.rounds import Rounds
+    from whichdo.problem import Problem
+
+__all__ = ["Thompson"]
+
+
+class _Posterior(NamedTuple):
+    """For each arm the two parameters of its beta posterior, and the generator of draws."""
+
+    wins: FloatArray
+    losses: FloatArray
+    utility: FloatArray
+    chance: U64Array
+
+
+@compiled
+def choose(state: _Posterior) -> int:
+    """The arm of the largest draw."""
+    wins, losses, chance = state.wins, state.losses, state.chance
+    best, top = 0, -1.0
+    for arm in range(wins.size):
+        draw = beta(wins[arm], losses[arm], chance)
+        if draw > top:
+            best, top = arm, draw
+    return best
+
+
+@compiled
+def learn(state: _Posterior, arm: int, level: int, row: CodeArray) -> None:  # noqa: ARG001
+    """Count the reward."""
+    state.wins[arm] += state.utility[level]
+    state.losses[arm] += 1.0 - state.utility[level]
+
+
+@compiled
+def _loop(state: _Posterior, world: Rounds) -> None:
+    streams, rows, clock, money, marks, record = world
+    while going(clock, rows):
+        arm = choose(state)
+        if payable(clock, money, arm):
+            learn(state, arm, pulled(streams, rows, clock, money, marks, record, arm), NO_ROW)
+
+
+@register("ts")
+@dataclass(frozen=True)
+class Thompson(Sequential):
+    """Thompson sampling."""
+
+    choose = staticmethod(choose)
+    learn = staticmethod(learn)
+    loop = staticmethod(_loop)
+
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Posterior:  # noqa: ARG002
+        """Uniform posteriors; looks at hand tell nothing about other arms."""
+        arms = len(problem.arms)
+        return _Posterior(np.ones(arms), np.ones(arms), utilities(problem), generator(rng))
+
+    def means(self, state: _Posterior) -> FloatArray:
+        """Posterior means."""
+        return state.wins / (state.wins + state.losses)

@@ -1,0 +1,66 @@
+"""Sequential policies against simulated worlds: one pull a round, and the pulls on record at chosen rounds.
+
+The compiled loop of a policy and its `play` make the same pulls in a world of the same key: arms yield the same
+rewards, and looks are the same rows, whoever asks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.evidence import Tally
+from whichdo.policies.base import prices
+from whichdo.world.sampler import World
+
+if TYPE_CHECKING:
+    from whichdo.evidence import FloatArray, IntArray
+    from whichdo.policies.sequential import Sequential
+    from whichdo.problem import Problem
+    from whichdo.world.network import CausalNetwork
+
+__all__ = ["log_spaced", "run_rounds"]
+
+
+def log_spaced(rounds: int, count: int = 60) -> IntArray:
+    """Round numbers from 1 to ``rounds``, about evenly spaced on the logarithmic scale."""
+    found: IntArray = np.unique(np.rint(np.geomspace(1, max(1, rounds), count)).astype(np.int64))
+    return found
+
+
+def run_rounds(
+    policy: Sequential,
+    network: CausalNetwork,
+    problem: Problem,
+    budget: float,
+    key: np.ndarray[Any, np.dtype[np.uint64]],
+    rng: np.random.Generator,
+    marks: IntArray,
+) -> tuple[IntArray, FloatArray, float]:
+    """One run: the pulls of each arm at each of ``marks`` (rounds, rising), the final means, and what was spent.
+
+    The run ends at the last mark, or where the money does not pay the chosen arm; the pulls then stay as they are.
+    """
+    from whichdo.kernels import BLOCK
+    from whichdo.kernels.rounds import MARK, OVER, USED, Rounds
+
+    world = World(network, problem, key)
+    state = policy.begin(problem, budget, rng, Tally.empty(problem))
+    columns = [problem.graph.index(name) for name in policy.columns(problem)]
+    rounds = Rounds(
+        streams=world.rewards,
+        rows=np.zeros((0, len(columns)), np.uint8),
+        clock=np.zeros(4, np.int64),
+        money=np.concatenate([[float(budget)], prices(problem, problem.arms)]),
+        marks=marks,
+        record=np.zeros((len(marks), len(problem.arms)), np.int64),
+    )
+    while not rounds.clock[OVER]:
+        if columns and rounds.clock[USED] == len(rounds.rows):
+            rounds = rounds._replace(rows=np.ascontiguousarray(world.look_rows(BLOCK)[:, columns]))
+            rounds.clock[USED] = 0
+        policy.loop(state, rounds)
+    last = min(int(rounds.clock[MARK]), len(marks) - 1)
+    rounds.record[last + 1 :] = rounds.record[last]
+    return rounds.record, policy.means(state), float(budget - rounds.money[0])
