@@ -1,0 +1,160 @@
+"""Causal Thompson sampling: Thompson sampling that learns about all arms while it looks.
+
+Ours.  Looking gives every arm that it can settle a mean and the number of direct pulls it was worth; both kinds of
+evidence add up to the successes and failures of a beta posterior.  Each round draws a mean for every arm and pulls the
+largest.  An arm that looking cannot settle lives on its direct pulls, as in plain Thompson sampling.  Any graph, any
+finite domains; a reward between 0 and 1 counts as a fraction of a success; logs at hand are looks already made.
+
+Thompson sampling does not know that a look teaches about many arms at once.  So where the draw names neither do() nor
+the arm that leads, an exploration, a look is made instead if its regret, squared, over what it teaches is smaller: the
+idea of information-directed sampling (Russo and Van Roy 2014) for this one choice.  The regret is measured from the
+largest draw, so a look whose own mean is far below is not taken for free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whichdo.kernels.chance import beta, generator
+from whichdo.kernels.compiling import compiled
+from whichdo.kernels.rounds import USED, going, payable, pulled
+from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
+from whichdo.policies.registry import register
+from whichdo.policies.sequential import Sequential
+
+if TYPE_CHECKING:
+    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
+    from whichdo.kernels.compiling import U64Array
+    from whichdo.kernels.rounds import Rounds
+    from whichdo.problem import Problem
+
+__all__ = ["CausalThompson"]
+
+
+class _State(NamedTuple):
+    known: Evidence
+    looking: Looking
+    chance: U64Array
+
+
+@compiled
+def _draw(
+    wins: FloatArray,
+    losses: FloatArray,
+    means: FloatArray,
+    sizes: FloatArray,
+    served: IntArray,
+    looks: int,
+    chance: U64Array,
+) -> int:
+    """The arm of the largest draw, or a look where that teaches more for what it costs."""
+    best, top = 0, -1.0
+    leader, highest = 0, -1.0
+    for arm in range(wins.size):
+        won = 1.0 + wins[arm] + sizes[arm] * means[arm]
+        lost = 1.0 + losses[arm] + sizes[arm] * (1.0 - means[arm])
+        draw = beta(won, lost, chance)
+        if draw > top:
+            best, top = arm, draw
+        mean = won / (won + lost)
+        if mean > highest:
+            leader, highest = arm, mean
+    if best in (0, leader) or served[best] < 0:
+        return best
+    return _look_instead(wins, losses, means, sizes, served, looks, best, top)
+
+
+@compiled
+def _look_instead(
+    wins: FloatArray,
+    losses: FloatArray,
+    means: FloatArray,
+    sizes: FloatArray,
+    served: IntArray,
+    looks: int,
+    best: int,
+    top: float,
+) -> int:
+    """A look, if it teaches more per squared regret than a pull of ``best``, whose draw ``top`` was the largest.
+
+    A pull of an arm teaches one unit about it.  A look teaches about every arm that it serves what looks have been
+    worth so far, weighed by how likely that arm is to reach ``top``, compared with ``best``.
+    """
+    total = 2.0 + wins + losses + sizes
+    middle = (1.0 + wins + sizes * means) / total
+    spread = middle * (1.0 - middle) / total
+    away = np.maximum(0.0, top - middle) ** 2 / spread
+    taught = 0.0
+    for arm in range(1, wins.size):
+        if served[arm] >= 0:
+            weight = min(1.0, np.exp(0.5 * (away[best] - away[arm])))
+            taught += weight * (sizes[arm] + 0.5) / (looks + 1.0)
+    look, pull = max(0.0, top - middle[0]), max(0.0, top - middle[best])
+    return 0 if look * look < taught * pull * pull else best
+
+
+@compiled
+def choose(state: _State) -> int:
+    """The arm of the largest draw."""
+    known, served = state.known, state.looking.sources
+    return _draw(known.wins, known.losses, known.means, known.sizes, served, known.clock[0], state.chance)
+
+
+@compiled
+def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
+    """Count the reward, and a look in all tables."""
+    known, looking = state.known, state.looking
+    known.wins[arm] += known.utility[level]
+    known.losses[arm] += 1.0 - known.utility[level]
+    if arm == 0:
+        known.clock[0] += 1
+        count(looking.counts, looking.scope_start, looking.places, looking.strides, looking.cell_start, row)
+        if stale(known.clock):
+            refresh(known, looking)
+
+
+@compiled
+def _loop(state: _State, world: Rounds) -> None:
+    known, looking, chance = state
+    streams, rows, clock, money, marks, record = world
+    wins, losses, means, sizes, utility, times = known
+    counts, starts, places, strides, cells, served, _ = looking
+    while going(clock, rows):
+        arm = _draw(wins, losses, means, sizes, served, times[0], chance)
+        if not payable(clock, money, arm):
+            continue
+        level = pulled(streams, rows, clock, money, marks, record, arm)
+        wins[arm] += utility[level]
+        losses[arm] += 1.0 - utility[level]
+        if arm == 0:
+            times[0] += 1
+            count(counts, starts, places, strides, cells, rows[clock[USED] - 1])
+            if stale(times):
+                refresh(known, looking)
+
+
+@register("causal-ts")
+@dataclass(frozen=True)
+class CausalThompson(Sequential):
+    """Causal Thompson sampling."""
+
+    choose = staticmethod(choose)
+    learn = staticmethod(learn)
+    loop = staticmethod(_loop)
+
+    def columns(self, problem: Problem) -> tuple[str, ...]:
+        """What the tables count."""
+        return columns(problem)
+
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
+        """What looks at hand say."""
+        return _State(*evidence(problem, seen), generator(rng))
+
+    def means(self, state: _State) -> FloatArray:
+        """Posterior means."""
+        known = state.known
+        won = 1.0 + known.wins + known.sizes * known.means
+        return won / (2.0 + known.wins + known.losses + known.sizes)

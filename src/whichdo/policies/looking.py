@@ -1,0 +1,121 @@
+"""Evidence that grows round by round: what looks say of every arm, joined with direct pulls.
+
+Shared by causal Thompson sampling and causal KL-UCB.  Every look is counted in the tables of the problem's scopes.  What
+the tables say (`whichdo.kernels.contraction`: a mean for every arm that looking settles, and the number of direct pulls it
+is worth) is worked out anew when the looks have grown by a thirty-second, so its cost a round vanishes.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whichdo.estimate.interventional import estimator
+from whichdo.kernels.compiling import compiled
+from whichdo.kernels.contraction import contract
+from whichdo.policies.base import utilities
+
+if TYPE_CHECKING:
+    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
+    from whichdo.kernels.contraction import NetPlan
+    from whichdo.problem import Problem
+
+__all__ = ["Evidence", "Looking", "columns", "count", "evidence", "refresh", "stale"]
+
+FRESH = 32
+LOOKS, WORKED_OUT = 0, 1  # places of the clock
+
+
+class Evidence(NamedTuple):
+    """What is known of every arm: ``wins`` and ``losses`` by direct pulls, ``means`` and ``sizes`` by looking.
+
+    Looks are the direct pulls of do(), so it has no size by looking.
+    """
+
+    wins: FloatArray
+    losses: FloatArray
+    means: FloatArray
+    sizes: FloatArray
+    utility: FloatArray
+    clock: IntArray
+
+
+class Looking(NamedTuple):
+    """The tables that looks are counted in, and how to read them."""
+
+    counts: FloatArray
+    scope_start: IntArray
+    places: IntArray
+    strides: IntArray
+    cell_start: IntArray
+    sources: IntArray
+    plan: NetPlan
+
+
+def columns(problem: Problem) -> tuple[str, ...]:
+    """The nodes that are counted, the reward last."""
+    scopes = estimator(problem).scopes
+    counted = dict.fromkeys(name for scope in scopes for name in scope)
+    return (*(name for name in counted if name != problem.reward), problem.reward)
+
+
+def evidence(problem: Problem, seen: Tally) -> tuple[Evidence, Looking]:
+    """What is known before the first round: nothing, or what looks at hand say."""
+    model, arms = estimator(problem), len(problem.arms)
+    place = {name: number for number, name in enumerate(columns(problem))}
+    size = {name: len(values) for name, values in problem.domains.items()}
+    lengths = [prod(size[name] for name in scope) for scope in model.scopes]
+    looking = Looking(
+        counts=model.counts(seen),
+        scope_start=np.array([0, *accumulate(len(scope) for scope in model.scopes)]),
+        places=np.array([place[name] for scope in model.scopes for name in scope]),
+        strides=np.array(
+            [prod(size[other] for other in scope[j + 1 :]) for scope in model.scopes for j in range(len(scope))]
+        ),
+        cell_start=np.array([0, *accumulate(lengths)]),
+        sources=model.sources,
+        plan=model.plan,
+    )
+    found = Evidence(
+        np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utilities(problem), np.zeros(2, np.int64)
+    )
+    levels = seen.counts[0]
+    found.wins[0] = levels @ found.utility
+    found.losses[0] = levels.sum() - found.wins[0]
+    found.clock[LOOKS] = levels.sum()
+    if levels.any():
+        refresh(found, looking)
+    return found, looking
+
+
+@compiled
+def count(
+    counts: FloatArray, starts: IntArray, places: IntArray, strides: IntArray, cells: IntArray, row: CodeArray
+) -> None:
+    """Count a look in the table of every scope."""
+    for scope in range(starts.size - 1):
+        cell = cells[scope]
+        for j in range(starts[scope], starts[scope + 1]):
+            cell += strides[j] * np.int64(row[places[j]])
+        counts[cell] += 1.0
+
+
+@compiled
+def stale(clock: IntArray) -> bool:
+    """Whether the looks have grown enough to be worked out anew."""
+    return bool(clock[LOOKS] - clock[WORKED_OUT] > clock[WORKED_OUT] // FRESH)
+
+
+@compiled
+def refresh(found: Evidence, looking: Looking) -> None:
+    """Work out what the looks say of every arm."""
+    by_arm, _ = contract(looking.plan, looking.counts, found.utility, 1.0, 0.0)
+    for arm in range(1, found.sizes.size):
+        source = looking.sources[arm]
+        if source >= 0:
+            found.means[arm] = by_arm[source, 0]
+            found.sizes[arm] = by_arm[source, 8]
+    found.clock[WORKED_OUT] = found.clock[LOOKS]
