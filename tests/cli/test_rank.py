@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.calling import Call
+from tests.estimate.wide import many_parents
 from whichdo.world.instances import canonical
 
 if TYPE_CHECKING:
@@ -46,6 +47,25 @@ def test_one_look_is_one_look(whichdo: Call, folder: Path) -> None:
     answer = whichdo("rank", "problem.toml", "one.csv")
     assert answer.out.startswith("3 arms, 1 look; maximize Y\n")
     assert "1 looks" not in answer.out
+
+
+def test_forty_parents_and_a_confounder_are_no_obstacle(whichdo: Call, folder: Path) -> None:
+    """2^43 cells to count together, but only P(A) and P(Y | A, X) to know; with all of them acting on Y, too much."""
+    network, _ = many_parents(40)
+    rows = network.sample(2000, seed=1)
+    lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
+    (folder / "wide.csv").write_text("\n".join(lines) + "\n")
+    parents = " ".join(f"X{number}" for number in range(40))
+    text = f"{{{parents}}} -> X; X <-> A; A -> Y; X -> Y"
+    (folder / "wide.toml").write_text(f'graph = "{text}"\nreward = "Y"\nintervene = ["X"]\n')
+    arms = {row["arm"]: row for row in json.loads(whichdo("rank", "wide.toml", "wide.csv", "-f", "json").out)["arms"]}
+    assert arms["do(X=1)"]["method"] == "component"
+    assert arms["do(X=1)"]["reason"].startswith("counting X together with A, X0, X1, X2, X3 and 36 more, to which")
+    assert 0 <= arms["do(X=1)"]["low"] < arms["do(X=1)"]["estimate"] < arms["do(X=1)"]["high"] <= 1
+    (folder / "wide.toml").write_text(f'graph = "{text}; {{{parents}}} -> Y"\nreward = "Y"\nintervene = ["X"]\n')
+    arms = {row["arm"]: row for row in json.loads(whichdo("rank", "wide.toml", "wide.csv", "-f", "json").out)["arms"]}
+    assert arms["do(X=1)"]["estimate"] is None
+    assert arms["do(X=1)"]["reason"].endswith("needs 8,796,093,022,208 cells, more than any log fills: try it")
 
 
 def test_json_holds_every_field_and_no_nan(whichdo: Call, folder: Path) -> None:

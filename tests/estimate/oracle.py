@@ -140,7 +140,7 @@ def defined(mixed: Mixed, node: str, reward: str, reading: Reading) -> tuple[Mix
     if not twins.assumption_3(within, node):
         return None
     component = twins.c_component(within, node)
-    if len(component) == 1 and (reading is Reading.OURS or not mixed.bows):
+    if len(component) == 1 and (reading is Reading.OURS or (reading is Reading.PAPER and not mixed.bows)):
         parents = twins.pruned_parents(within, node, reward, within.nodes)
         return within, {node, *parents}
     return within, component.union(*(within.parents(member) for member in component))

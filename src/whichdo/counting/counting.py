@@ -12,9 +12,9 @@ from whichdo.counting.faults import Faults
 from whichdo.counting.notes import CountNotes
 from whichdo.counting.packed import Counter, Layout
 from whichdo.counting.scopes import pair_scope
-from whichdo.counting.scopes import scopes as problem_scopes
 from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, DomainBook, WeightBook
+from whichdo.counting.wide import counted_scopes
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
 from whichdo.graph.identify import listed
@@ -53,7 +53,7 @@ def count(
     ``counts``: a column that says how often each row counts.
     ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
     ``missing``: "error", or "drop" to leave out the rows that lack a value that is needed.
-    ``scopes``: the columns to count together, by default what `whichdo.counting.scopes` names and the reward alone.
+    ``scopes``: the columns to count together, by default what `whichdo.counting.wide` names and the reward alone.
     ``progress``: called after each chunk with the rows read so far and their total, if that is known.
 
     Every value is checked against the problem's domains; what does not fit is an error that says where.
@@ -104,7 +104,7 @@ def _scopes(problem: Problem, given: Iterable[Scope] | None, there: frozenset[st
     is there.
     """
     if given is None:
-        needed = problem_scopes(problem)
+        needed = counted_scopes(problem)
         alone = [name for name in problem.intervene if name not in needed.get(name, ()) and name in there]
         given = [*needed.values(), *(pair_scope(problem, name) for name in alone)]
     found = []

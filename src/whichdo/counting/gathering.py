@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.counting.packed import Counter, Layout
-from whichdo.counting.scopes import scopes as problem_scopes
 from whichdo.counting.told import TellReader, Told, uniform_table
+from whichdo.counting.wide import counted_scopes
 from whichdo.errors import DataError, UsageError
 from whichdo.evidence import Detail, Rows, Sparse, Tally
 from whichdo.graph.identify import listed
@@ -180,7 +180,7 @@ def _summed(first: Table, second: Table) -> Table:
 def _scopes(problem: Problem, batch: Batch) -> tuple[Scope, ...]:
     if batch.detail is not Detail.TABLES:
         return ()
-    return tuple(dict.fromkeys(problem_scopes(problem).values() if batch.scopes is None else batch.scopes))
+    return tuple(dict.fromkeys(counted_scopes(problem).values() if batch.scopes is None else batch.scopes))
 
 
 def _needed(problem: Problem, batch: Batch, scopes: tuple[Scope, ...]) -> tuple[str, ...]:

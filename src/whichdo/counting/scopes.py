@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from whichdo.graph.identify import Verdict
     from whichdo.problem import Problem
 
-__all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "judged", "pair_scope", "scopes", "together"]
+__all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "full_scope", "judged", "pair_scope", "scopes", "together"]
 
 Scope = tuple[str, ...]
 
 MAX_CELLS = 1 << 20
-"""The most cells that are laid out for one scope; an arm that needs more is not estimated by looking."""
+"""The most cells that are laid out for one scope; what becomes of wider ones is in `whichdo.counting.wide`."""
 
 
 class Reading(StrEnum):
@@ -63,19 +63,24 @@ def together(problem: Problem, verdict: Verdict, reading: Reading = Reading.OURS
 
 
 def scopes(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, Scope]:
-    """For each intervenable node that looking settles, the columns whose joint counts settle it.
+    """For each intervenable node that looking settles, the columns whose joint counts settle it, where they fit.
 
     A node that does not act on the reward needs the reward alone.  A node that would need more than `MAX_CELLS` cells
-    has no scope: looking could settle it in principle, but no log is long enough.
+    is left out; `whichdo.counting.wide.counted_scopes` has those of them too that can be estimated all the same.
     """
     found = {}
     for name, verdict in judged(problem, reading).items():
         if verdict.route is Route.TRY:
             continue
-        scope = tuple(sorted({*together(problem, verdict, reading), problem.reward}, key=problem.graph.index))
+        scope = full_scope(problem, verdict, reading)
         if cell_count(problem, scope) <= MAX_CELLS:
             found[name] = scope
     return found
+
+
+def full_scope(problem: Problem, verdict: Verdict, reading: Reading = Reading.OURS) -> Scope:
+    """What must be counted together to settle a node, however wide."""
+    return tuple(sorted({*together(problem, verdict, reading), problem.reward}, key=problem.graph.index))
 
 
 def pair_scope(problem: Problem, name: str) -> Scope:

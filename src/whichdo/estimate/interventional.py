@@ -8,6 +8,7 @@ variance is a sum over rows.  An arm's *effective size* is the number of direct 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.scopes import Reading, cell_count
+from whichdo.counting.wide import wide_networks
 from whichdo.errors import UsageError
-from whichdo.estimate.dnet import FactorNetwork, factor_networks, look_network
+from whichdo.estimate.dnet import Factor, FactorNetwork, factor_networks, look_network
+from whichdo.estimate.elimination import Elimination, fold, looked_wide
 from whichdo.evidence import Tables
 from whichdo.graph.identify import listed
 from whichdo.problem import Arm
@@ -98,10 +101,14 @@ def estimator(problem: Problem, reading: Reading = Reading.OURS) -> Estimator:
 
 
 class Estimator:
-    """The factor networks of a problem, laid out for the kernel."""
+    """The factor networks of a problem, laid out for the kernel.
+
+    ``networks``, ``scopes``, ``plan`` and ``sources`` are of those that can be laid out: what policies work on.  Those
+    of ``wide`` are summed by elimination, where a tally holds their counts.
+    """
 
     def __init__(self, problem: Problem, reading: Reading = Reading.OURS) -> None:
-        self.problem = problem
+        self.problem, self.reading = problem, reading
         self.networks = factor_networks(problem, reading)
         distinct = {name: network for name, network in self.networks.items() if network.node is not None}
         nets = [look_network(problem), *distinct.values()]
@@ -121,7 +128,18 @@ class Estimator:
 
     def from_tally(self, seen: Tally, worth: FloatArray, *, smoothing: float = 1.0, threshold: float = 0.0) -> Looked:
         """Estimate from the tables of looks in a tally."""
-        return self.from_counts(self.counts(seen), worth, smoothing=smoothing, threshold=threshold)
+        looked = self.from_counts(self.counts(seen), worth, smoothing=smoothing, threshold=threshold)
+        return looked_wide(self.wide, looked, seen, worth, smoothing, threshold) if self.wide else looked
+
+    @cached_property
+    def wide(self) -> dict[str, Elimination]:
+        """The networks that are too wide to lay out and are summed one variable at a time, by node."""
+        made: dict[str, Elimination] = {}
+        start = int(self.plan.work_start[-1])
+        for name, network in wide_networks(self.problem, self.reading).items():
+            made[name] = Elimination(self.problem, network, start)
+            start = made[name].starts[-1]
+        return made
 
     def counts(self, seen: Tally) -> FloatArray:
         """The looks' tables of ``scopes``, flattened one after the other."""
@@ -133,7 +151,7 @@ class Estimator:
     def from_counts(
         self, counts: FloatArray, worth: FloatArray, *, smoothing: float = 1.0, threshold: float = 0.0
     ) -> Looked:
-        """Estimate from the tables of ``scopes``, flattened one after the other."""
+        """Estimate from the tables of ``scopes``, flattened one after the other; ``wide`` arms stay unknown."""
         from whichdo.kernels.contraction import contract
 
         if not (0 <= smoothing < np.inf and 0 <= threshold < np.inf):
@@ -165,25 +183,45 @@ class Estimator:
         return found
 
     def row_text(self, place: float) -> str:
-        """A row of some factor, by its place in the kernel's tables, as text: what is conditioned on."""
-        factor = int(np.searchsorted(self.plan.work_start, place, side="right")) - 1
-        given = self._factors[factor].given
-        row = (int(place) - int(self.plan.work_start[factor])) // int(self.plan.own_sizes[factor])
-        codes = np.unravel_index(row, [len(self.problem.domains[name]) for name in given]) if given else ()
-        return ", ".join(f"{name}={self.problem.domains[name][code]}" for name, code in zip(given, codes, strict=True))
+        """A row of some factor, by its place in the tables, the kernel's and then the wide ones, as text."""
+        starts, factors = self._every_factor
+        number = int(np.searchsorted(starts, place, side="right")) - 1
+        given = factors[number].given
+        row = (int(place) - int(starts[number])) // len(self.problem.domains[factors[number].node])
+        codes = []
+        for name in reversed(given):
+            row, code = divmod(row, len(self.problem.domains[name]))
+            codes.append(code)
+        pairs = zip(given, reversed(codes), strict=True)
+        return ", ".join(f"{name}={self.problem.domains[name][code]}" for name, code in pairs)
 
-    def scope(self, node: str) -> Scope:
-        """What is counted together for ``node``; empty where looking settles nothing."""
-        network = self.networks.get(node)
-        return () if network is None else network.scope
+    @cached_property
+    def _every_factor(self) -> tuple[IntArray, list[Factor]]:
+        """Where the table of each factor begins, wide networks' last, and the factors."""
+        starts, factors = list(self.plan.work_start[:-1]), list(self._factors)
+        for elimination in self.wide.values():
+            starts += elimination.starts[:-1]
+            factors += elimination.network.factors
+        return _ints(starts), factors
 
-    def table(self, seen: Tally, node: str) -> FloatArray | None:
-        """The looks' counts of the scope that settles ``node``, an axis a column; None where nothing does."""
-        network = self.networks.get(node)
-        if network is None:
+    def network(self, node: str) -> FactorNetwork | None:
+        """The network of ``node``, wide or not; None where looking settles nothing, or needs too large tables."""
+        return self.wide[node].network if node in self.wide else self.networks.get(node)
+
+    def folded(self, seen: Tally, node: str, wanted: Scope) -> FloatArray | None:
+        """The looks' counts of some columns, an axis each, from those that settle ``node``; None where these lack."""
+        network = self.network(node)
+        if network is None or not set(wanted) <= set(network.scope):
             return None
-        flat = self._table(network.scope, seen.tables.get(Arm(), {}), seen)
-        return flat.reshape([len(self.problem.domains[name]) for name in network.scope])
+        size = {name: len(values) for name, values in self.problem.domains.items()}
+        table = seen.tables.get(Arm(), {}).get(network.scope)
+        if table is None and node in self.wide and seen.counts[0].any():
+            return None
+        if table is None and node not in self.wide:  # the reward's own counts, or none, or an error that says so
+            table = (
+                self._table(network.scope, {}, seen).reshape([size[name] for name in network.scope]).astype(np.int64)
+            )
+        return fold(table, network.scope, wanted, size).reshape([size[name] for name in wanted])
 
     def _table(self, scope: Scope, tables: Mapping[Scope, Table], seen: Tally) -> FloatArray:
         if scope in tables:

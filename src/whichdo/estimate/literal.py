@@ -14,6 +14,8 @@ from whichdo.counting.scopes import Reading
 from whichdo.estimate.interventional import estimator
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whichdo.estimate.dnet import Factor, FactorNetwork
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
@@ -46,21 +48,22 @@ def sampled_means(
     found = np.full(len(problem.arms), np.nan)
     plain = float(seen.counts[0] @ utility / looks) if looks else float("nan")
     for position, arm in enumerate(problem.arms):
-        network = None if arm.node is None else model.networks.get(arm.node)
+        network = None if arm.node is None else model.network(arm.node)
         if arm.node is None or (network is not None and network.node is None):
             found[position] = plain
         elif network is not None and arm.value is not None:
-            table = model.table(seen, arm.node)
-            if table is not None:
+            counted = [model.folded(seen, arm.node, factor.columns) for factor in network.factors]
+            tables = [counts for counts in counted if counts is not None]
+            if len(tables) == len(counted):
                 code = problem.domains[arm.node].index(arm.value)
-                found[position] = utility[_draw(problem, network, table, code, size, threshold, rng)].mean()
+                found[position] = utility[_draw(problem, network, tables, code, size, threshold, rng)].mean()
     return found
 
 
 def _draw(
     problem: Problem,
     network: FactorNetwork,
-    table: FloatArray,
+    tables: Sequence[FloatArray],
     code: int,
     size: int,
     threshold: float,
@@ -68,8 +71,8 @@ def _draw(
 ) -> CodeArray:
     """Codes of the reward in ``size`` draws: walk the factors in order, the node's own value seen inside S only."""
     values: dict[str, CodeArray] = {}
-    for factor in network.factors:
-        rows = _learned(network, factor, table, threshold)
+    for factor, counts in zip(network.factors, tables, strict=True):
+        rows = _learned(factor, counts, threshold)
         given = [
             np.full(size, code) if name == network.node and not factor.inside else values[name] for name in factor.given
         ]
@@ -78,12 +81,8 @@ def _draw(
     return values[problem.reward]
 
 
-def _learned(network: FactorNetwork, factor: Factor, table: FloatArray, threshold: float) -> FloatArray:
+def _learned(factor: Factor, counts: FloatArray, threshold: float) -> FloatArray:
     """P(v | z) by Algorithm 5: add-one, or uniform for a row outside S seen less often than the threshold."""
-    wanted = (*factor.given, factor.node)
-    counts = table.sum(axis=tuple(j for j, name in enumerate(network.scope) if name not in wanted))
-    left = [name for name in network.scope if name in wanted]
-    counts = counts.transpose([left.index(name) for name in wanted])
     total = counts.sum(axis=-1, keepdims=True)
     size = counts.shape[-1]
     learned: FloatArray = (counts + 1) / (total + size)

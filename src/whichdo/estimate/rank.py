@@ -16,6 +16,7 @@ import numpy as np
 
 from whichdo.counting.scopes import Reading, pair_scope
 from whichdo.errors import UsageError, option
+from whichdo.estimate.elimination import fold
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
 from whichdo.estimate.ranking import DRAW_SEED, ArmRank, FloatArray, Ranking
@@ -110,14 +111,14 @@ def ranking(
                 low=float(low[position]),
                 high=float(high[position]),
                 identified=arm.node is None or problem.verdicts[arm.node].identified,
-                method=_method(model, arm, pulls),
+                method=_method(looked, problem, position, pulls),
                 effective_n=float(evidence.sizes[position]),
                 direct=pulls,
                 conditional=_conditional(model, seen, arm, worth),
                 weakest_cell=cell[0] if cell else None,
                 weakest_count=cell[1] if cell else None,
-                must_try=_must_try(model, arm, cell, pulls),
-                reason=reason(model, arm, cell, pulls),
+                must_try=_must_try(looked, position, cell, pulls),
+                reason=reason(model, looked, position, cell, pulls),
             )
         )
     return Ranking(problem, rows, looked, evidence.widths / z, notes)
@@ -132,11 +133,11 @@ def _sampled(looked: Looked, seen: Tally, worth: FloatArray, draws: int, thresho
     return replace(looked, means=means, variances=looked.variances + looked.spreads / draws)
 
 
-def _must_try(model: Estimator, arm: Arm, cell: tuple[str, int] | None, pulls: int) -> bool:
+def _must_try(looked: Looked, position: int, cell: tuple[str, int] | None, pulls: int) -> bool:
     """Whether neither looking nor pulling says anything sure: not estimated, or leaning on a row never seen."""
-    if arm.node is None or pulls:
+    if position == 0 or pulls:
         return False
-    return arm.node not in model.networks or (cell is not None and cell[1] == 0)
+    return bool(np.isnan(looked.means[position])) or (cell is not None and cell[1] == 0)
 
 
 class _Evidence:
@@ -167,12 +168,13 @@ class _Evidence:
         self.sizes = sizes + self.pulls
 
 
-def _method(model: Estimator, arm: Arm, pulls: int) -> str:
+def _method(looked: Looked, problem: Problem, position: int, pulls: int) -> str:
     parts = []
+    arm = problem.arms[position]
     if arm.node is None:
         parts.append("look")
-    elif arm.node in model.networks:
-        parts.append(str(model.problem.verdicts[arm.node].route))
+    elif not np.isnan(looked.means[position]):
+        parts.append(str(problem.verdicts[arm.node].route))
     if pulls:
         parts.append("direct")
     return " + ".join(parts) or "none"
@@ -186,12 +188,15 @@ def _conditional(model: Estimator, seen: Tally, arm: Arm, worth: FloatArray) -> 
     else:
         pair = pair_scope(problem, arm.node)
         counted = seen.tables.get(Arm(), {}).get(pair)
-        table = counted if isinstance(counted, np.ndarray) else model.table(seen, arm.node)
-        scope = pair if isinstance(counted, np.ndarray) else model.scope(arm.node)
-        if table is None or arm.node not in scope:
-            return float("nan")
-        both = table.sum(axis=tuple(j for j, name in enumerate(scope) if name not in pair))
-        both = both if scope.index(arm.node) < scope.index(problem.reward) else both.T
-        levels = both[problem.domains[arm.node].index(arm.value)].astype(np.float64)
+        if counted is not None:
+            sizes = {name: len(problem.domains[name]) for name in pair}
+            both = fold(counted, pair, pair, sizes).reshape([sizes[name] for name in pair])
+        else:
+            folded = model.folded(seen, arm.node, pair)
+            if folded is None:
+                return float("nan")
+            both = folded
+        both = both if pair.index(arm.node) == 0 else both.T
+        levels = both[problem.domains[arm.node].index(arm.value)]
     total = levels.sum()
     return float(levels @ worth / total) if total > 0 else float("nan")

@@ -109,7 +109,8 @@ class Ranking(Mapping[Arm, ArmRank]):
         10,000 draws of independent normals with the estimates and their errors, by a fixed seed.  Arms that share
         do()'s evidence share its draw.
         """
-        shares = estimator(self.problem).sources.copy()
+        sources = estimator(self.problem).sources
+        shares = np.where(sources < 0, -1 - np.arange(len(sources)), sources)  # each wide arm has its own too
         for position, arm in enumerate(self._rows):
             if self._rows[arm].direct:  # an arm with pulls of its own has evidence of its own
                 shares[position] = len(shares) + position

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
-from whichdo.counting.scopes import cell_count, together
+from whichdo.counting.wide import needed_cells
 from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
@@ -23,15 +24,16 @@ def weakest(model: Estimator, looked: Looked, position: int) -> tuple[str, int] 
     return model.row_text(place), int(looked.weakest[position])
 
 
-def reason(model: Estimator, arm: Arm, cell: tuple[str, int] | None, pulls: int) -> str:
+def reason(model: Estimator, looked: Looked, position: int, cell: tuple[str, int] | None, pulls: int) -> str:
     """One sentence on how the arm is known, or why it is not."""
-    words = _looking(model, arm, cell)
+    arm = model.problem.arms[position]
+    words = _looking(model, arm, cell, known=not isnan(looked.means[position]))
     if pulls and arm.node is not None:
         words += f"; {pulls:,} direct pull{'s' if pulls > 1 else ''}"
     return words
 
 
-def _looking(model: Estimator, arm: Arm, cell: tuple[str, int] | None) -> str:
+def _looking(model: Estimator, arm: Arm, cell: tuple[str, int] | None, *, known: bool) -> str:
     if arm.node is None:
         return "the mean of all looks"
     problem = model.problem
@@ -40,8 +42,11 @@ def _looking(model: Estimator, arm: Arm, cell: tuple[str, int] | None) -> str:
         return f"{arm.node} does not act on {problem.reward}: the same as do()"
     if verdict.route is Route.TRY:
         return "cannot be learned by looking: " + verdict.reason.split(": ", 1)[1]
-    if arm.node not in model.networks:
-        cells = cell_count(problem, tuple({*together(problem, verdict), problem.reward}))
+    if arm.node in model.wide and not known:
+        columns = len(model.wide[arm.node].network.scope)
+        return f"{_how(verdict)} needs {columns:,} columns counted together, which this tally does not hold"
+    if not known:
+        cells = needed_cells(problem, arm.node)
         return f"{_how(verdict)} needs {cells:,} cells, more than any log fills: try it"
     return f"{_how(verdict)}{_seen(cell)}"
 

@@ -11,7 +11,6 @@ Costs are known before anything is allocated: the sum of the clique sizes, as a 
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
@@ -21,6 +20,7 @@ import numpy as np
 
 from whichdo.errors import TooLarge, quoted
 from whichdo.estimate.rarity import rarity_scopes
+from whichdo.graph.ordering import min_fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,6 @@ MAX_CELLS = 1 << 26
 RARE_CELLS = 1 << 22
 SHARED_CELLS = 1 << 24
 FEW_SOURCES = 20
-HOPELESS = 64  # neighbours; a clique of so many nodes of two values is far beyond MAX_CELLS
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -233,39 +232,18 @@ def _sources(network: CausalNetwork, names: Iterable[str], forced: Mapping[str, 
 
 
 def _cliques(groups: Iterable[tuple[str, ...]], sizes: Mapping[str, int], most: int) -> list[Clique]:
-    """Cliques by eliminating, at each turn, the node whose neighbours lack the fewest edges (min-fill)."""
-    near: dict[str, set[str]] = {}
-    for group in groups:
-        for name in group:
-            near.setdefault(name, set()).update(group)
-    for name, others in near.items():
-        others.discard(name)
-    first = {name: number for number, name in enumerate(near)}
-    fill = {name: _missing(near, name) for name in near}
-    queue = [(fill[name], len(near[name]), first[name], name) for name in near]
-    heapq.heapify(queue)
+    """Cliques by eliminating one node after the other."""
     order: list[tuple[str, ...]] = []
     cells = 0
-    while queue:
-        joins, degree, _, name = heapq.heappop(queue)
-        if name not in near or joins != fill[name] or degree != len(near[name]):
-            continue  # an old entry: the node is gone, or stands elsewhere in the queue by now
-        around = near.pop(name)
-        cells += prod(sizes[other] for other in (name, *around))
+    for turn in min_fill(groups):
+        cells += prod(sizes[name] for name in turn)
         if cells > most:
+            name = quoted(turn[0])
             raise TooLarge(
-                f"An exact sum over {quoted(name)} and {len(around)} nodes tied to it takes more than {cells:,} cells; "
-                f"{most:,} are allowed. Sample instead, or simplify the network around {quoted(name)}."
+                f"An exact sum over {name} and {len(turn) - 1} nodes tied to it takes more than {cells:,} cells; "
+                f"{most:,} are allowed. Sample instead, or simplify the network around {name}."
             )
-        order.append((name, *around))
-        for other in around:
-            near[other].discard(name)
-            near[other] |= around - {other}
-        # New edges change the count of everyone near; without any, only the neighbours lost something.
-        touched = {far for other in around for far in (other, *near[other])} if joins else around
-        for other in touched:
-            fill[other] = _missing(near, other)
-            heapq.heappush(queue, (fill[other], len(near[other]), first[other], other))
+        order.append(turn)
     return _tree(order)
 
 
@@ -278,11 +256,3 @@ def _tree(order: Sequence[tuple[str, ...]]) -> list[Clique]:
             clique.parent = turn[clique.nodes[1]]
             cliques[clique.parent].children.append(position)
     return cliques
-
-
-def _missing(near: Mapping[str, set[str]], name: str) -> int:
-    """How many (ordered) pairs of neighbours are no neighbours of each other; not counted where all is lost anyway."""
-    around = near[name]
-    if len(around) > HOPELESS:
-        return HOPELESS**3 + len(around)
-    return sum(len(around - near[other]) - 1 for other in around)

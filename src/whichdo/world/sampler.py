@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.scopes import MAX_CELLS
-from whichdo.counting.scopes import scopes as problem_scopes
+from whichdo.counting.wide import counted_scopes
 from whichdo.errors import TooLarge
 from whichdo.evidence import Detail, Rows, Sparse, Tables, Tally, whole_number
 from whichdo.world.exact import reward_laws
@@ -59,7 +59,7 @@ class World:
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
         """What is counted where a batch does not say: the scopes that settle the problem's arms."""
-        return tuple(dict.fromkeys(problem_scopes(self.problem).values()))
+        return tuple(dict.fromkeys(counted_scopes(self.problem).values()))
 
     @cached_property
     def _rewards(self) -> RewardStreams | None:

@@ -1,0 +1,79 @@
+"""Scopes that are too wide to lay out, and which of them are counted all the same.
+
+A scope of more than `MAX_CELLS` cells is counted sparsely, the cells that occurred.  That is worth it where the node's
+factors are small tables and so is every table on the way when variables are summed out one by one: the arms are then
+estimated exactly (`whichdo.estimate.elimination`).  Where they are not, no log is long enough, and the arms are left
+to be tried.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from whichdo.counting.scopes import MAX_CELLS, Reading, cell_count, full_scope, judged, scopes, together
+from whichdo.graph.factors import factor_network, surely_together
+from whichdo.graph.identify import Route
+from whichdo.graph.ordering import min_fill
+
+if TYPE_CHECKING:
+    from whichdo.counting.scopes import Scope
+    from whichdo.graph.factors import FactorNetwork
+    from whichdo.graph.identify import Verdict
+    from whichdo.problem import Problem
+
+__all__ = ["MAX_WORK", "counted_scopes", "needed_cells", "wide_networks"]
+
+MAX_WORK = 1 << 24
+"""The most cells that all tables of one sum may have together; a fraction of a second for each value of the node."""
+
+
+def counted_scopes(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, Scope]:
+    """For each intervenable node that looking can estimate, what is counted together, laid out or sparsely."""
+    wide = {name: network.scope for name, network in wide_networks(problem, reading).items()}
+    laid_out = scopes(problem, reading)
+    return {name: (laid_out | wide)[name] for name in problem.intervene if name in laid_out or name in wide}
+
+
+def wide_networks(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, FactorNetwork]:
+    """The networks of nodes whose scope is too wide to lay out, but whose sum can be done one variable at a time."""
+    return {name: found for name, found in _measured(problem, reading).items() if not isinstance(found, int)}
+
+
+def needed_cells(problem: Problem, node: str, reading: Reading = Reading.OURS) -> int:
+    """For a node that no log can settle: the cells of a table it needs, or of all where only these are too many."""
+    found = _measured(problem, reading).get(node)
+    if isinstance(found, int):
+        return found
+    return cell_count(problem, full_scope(problem, judged(problem, reading)[node], reading))
+
+
+def _measured(problem: Problem, reading: Reading) -> dict[str, FactorNetwork | int]:
+    """For every node whose scope is not laid out its network or, where that is too much as well, how many cells."""
+    found: dict[str, FactorNetwork | int] = problem.remember(
+        f"wide networks {reading}",
+        lambda: {
+            name: _network(problem, verdict, reading)
+            for name, verdict in judged(problem, reading).items()
+            if verdict.route in {Route.ADJUSTMENT, Route.COMPONENT}
+            and cell_count(problem, full_scope(problem, verdict, reading)) > MAX_CELLS
+        },
+    )
+    return found
+
+
+def _network(problem: Problem, verdict: Verdict, reading: Reading) -> FactorNetwork | int:
+    sizes = {name: len(values) for name, values in problem.domains.items()}
+    least = max((prod(sizes[name] for name in columns) for columns in surely_together(verdict)), default=1)
+    if least > MAX_CELLS:
+        return least
+    cells = together(problem, verdict, reading)
+    network = factor_network(verdict, full_scope(problem, verdict, reading), cells, late=True)
+    factors = [prod(sizes[name] for name in factor.columns) for factor in network.factors]
+    if max(factors) > MAX_CELLS:  # in whatever order the sum is done
+        return max(factors)
+    turns = [prod(sizes[name] for name in turn) for turn in min_fill(network.summed)]
+    if max(turns) > MAX_CELLS:
+        return max(turns)
+    work = sum(factors) + sum(turns)
+    return work if work > MAX_WORK else network
