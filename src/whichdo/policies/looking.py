@@ -1,8 +1,8 @@
 """Evidence that grows round by round: what looks say of every arm, joined with direct pulls.
 
-Shared by causal Thompson sampling and causal KL-UCB.  Every look is counted in the tables of the problem's scopes.  What
-the tables say (`whichdo.kernels.contraction`: a mean for every arm that looking settles, and the number of direct pulls it
-is worth) is worked out anew when the looks have grown by a thirty-second, so its cost a round vanishes.
+Shared by causal Thompson sampling and causal KL-UCB.  Every look is counted in the tables of the problem's scopes.
+What the tables say (`whichdo.kernels.contraction`: a mean for every arm that looking settles, and the number of direct
+pulls it is worth) is worked out anew when the looks have grown by a thirty-second, so its cost a round vanishes.
 """
 
 from __future__ import annotations
