@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test setup bench soak clean
+.PHONY: demo test setup bench reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo inspect examples/infection/problem.toml
@@ -20,6 +20,10 @@ setup: $(VENV)/.ready
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# What the paper's Experiments 1, 2 and 4 come to; last result in docs/what-does-not-reproduce.md.
+reproduction: setup
+	$(BIN)/python -m benchmarks.reproduction
 
 # The crash, fuzz and statistics tests at the counts that are promised; last result in docs/soak.md.
 soak: setup
