@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whichdo.world.instances import Instance
 
 BUDGET = 2500
-REPEAT = 7
+REPEAT = 15
 
 
 def run() -> Iterator[Line]:
