@@ -237,12 +237,22 @@ def _cells_from_subsets(scopes: Scopes, cells: I64Array) -> None:
 
 
 @compiled
+def _longest(starts: I64Array) -> int:
+    """The length of the longest of some parts that begin at ``starts``."""
+    longest = 0
+    for j in range(starts.size - 1):
+        longest = max(longest, starts[j + 1] - starts[j])
+    return longest
+
+
+@compiled
 def tables_binary(state: U64Array, samples: int, plan: BinaryPlan, scopes: Scopes) -> I64Array:
     """Draw samples and count the tables of all scopes; the memory does not grow with the samples."""
-    words = np.empty((plan.nodes, BLOCK // 64), np.uint64)
-    masks = np.empty((1 << WIDEST, BLOCK // 64), np.uint64)
-    both = np.empty((1 << LARGEST, BLOCK // 64), np.uint64)
-    scratch = np.empty((4, BLOCK // 64), np.uint64)
+    most = (min(BLOCK, samples) + 63) // 64  # small buffers for few samples: fresh pages cost more than the draws
+    words = np.empty((plan.nodes, most), np.uint64)
+    masks = np.empty((1 << min(WIDEST, _longest(plan.input_start)), most), np.uint64)
+    both = np.empty((1 << min(LARGEST, _longest(scopes.start)), most), np.uint64)
+    scratch = np.empty((4, most), np.uint64)
     cells = np.zeros(scopes.cell_start[-1], np.int64)
     done = 0
     while done < samples:
