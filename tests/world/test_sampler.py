@@ -18,6 +18,7 @@ from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Sparse, observe, pull
 from whichdo.kernels import BLOCK, BinaryPlan, seed_streams
 from whichdo.problem import Arm, do
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.plans import look_plan
 from whichdo.world.sampler import Stream, World
 
 if TYPE_CHECKING:
@@ -100,9 +101,9 @@ def test_any_domain_has_the_exact_law_at_every_detail(detail: Any) -> None:
 
 
 def count(network: CausalNetwork, plan: BinaryPlan, scope: tuple[str, ...]) -> np.ndarray[Any, Any]:
-    stream = Stream(network, [scope], {}, seed_streams(np.random.SeedSequence(5)))
+    stream = Stream(network, look_plan(network, (scope,), ()), seed_streams(np.random.SeedSequence(5)))
     stream._plan = stream._plan._replace(steps=plan)
-    table = stream.tables(400_000)[scope]
+    table = stream.tables(400_000)[1][scope]
     assert isinstance(table, np.ndarray)
     return table
 
@@ -115,7 +116,7 @@ def test_the_law_test_sees_a_wrong_threshold_bit_and_swapped_inputs() -> None:
     )
     scope = ("A", "B", "C")
     law = marginal(network, scope, {})
-    plan = Stream(network, [scope], {}, seed_streams(np.random.SeedSequence(5)))._plan.steps
+    plan = Stream(network, look_plan(network, (scope,), ()), seed_streams(np.random.SeedSequence(5)))._plan.steps
     assert isinstance(plan, BinaryPlan)
     assert fits(count(network, plan, scope), law)
     wrong = plan.thresholds.copy()

@@ -30,40 +30,58 @@ KEPT_PLANS = 2_000
 class LookPlan(NamedTuple):
     """How to draw what some scopes need and, unless one is too wide to lay out, how to count them."""
 
+    asked: tuple[Scope, ...]
+    reward: str | None
     columns: tuple[str, ...]
     steps: BinaryPlan | CodePlan
     layout: Layout | None
     scopes: Scopes
+    levels: slice
+    """Where the counts of the reward alone lie; after the scopes, if it is not one of them."""
 
 
-def look_plan(network: CausalNetwork, scopes: tuple[Scope, ...], forced: Mapping[str, int]) -> LookPlan:
-    """The plan of some scopes with some nodes forced.
+def look_plan(
+    network: CausalNetwork, scopes: tuple[Scope, ...], forced: tuple[tuple[str, int], ...], reward: str | None = None
+) -> LookPlan:
+    """The plan of some scopes, and of the reward by itself where one is named, with some nodes forced.
 
     Remembered with the network: a simulation asks for the same few plans again and again.
     """
-    key = (scopes, tuple(sorted(forced.items())))
+    key = (scopes, forced, reward)
     kept = network.plans
     if key not in kept:
         if len(kept) >= KEPT_PLANS:
             kept.clear()
-        columns = tuple(dict.fromkeys(name for scope in scopes for name in scope))
-        kept[key] = LookPlan(columns, plan(network, columns, forced), *_counting(network, scopes))
+        kept[key] = _look_plan(network, scopes, dict(forced), reward)
     found: LookPlan = kept[key]
     return found
 
 
-def _counting(network: CausalNetwork, scopes: tuple[Scope, ...]) -> tuple[Layout | None, Scopes]:
+def _look_plan(
+    network: CausalNetwork, scopes: tuple[Scope, ...], forced: Mapping[str, int], reward: str | None
+) -> LookPlan:
+    counted = scopes if reward is None or (reward,) in scopes else (*scopes, (reward,))
+    columns = tuple(dict.fromkeys(name for scope in counted for name in scope))
+    cells = [prod(network.sizes[name] for name in scope) for scope in counted]
+    asked = Layout(network.sizes, scopes) if max(cells, default=0) <= MAX_CELLS else None
+    starts = _starts(cells)
+    at = 0 if reward is None else counted.index((reward,))
+    levels = slice(int(starts[at]), int(starts[min(at + 1, len(cells))]))
+    return LookPlan(
+        scopes, reward, columns, plan(network, columns, forced), asked, _counting(network, counted, starts), levels
+    )
+
+
+def _counting(network: CausalNetwork, scopes: tuple[Scope, ...], starts: Int64) -> Scopes:
     sizes = network.sizes
-    cells = [prod(sizes[name] for name in scope) for scope in scopes]
     position = {name: number for number, name in enumerate(network.full.nodes)}
     strides = [prod(sizes[other] for other in scope[j + 1 :]) for scope in scopes for j in range(len(scope))]
-    counted = Scopes(
+    return Scopes(
         start=_starts(len(scope) for scope in scopes),
         columns=np.array([position[name] for scope in scopes for name in scope], np.int64),
         strides=np.array(strides, np.int64),
-        cell_start=_starts(cells),
+        cell_start=starts,
     )
-    return (Layout(sizes, scopes) if max(cells, default=0) <= MAX_CELLS else None), counted
 
 
 def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:

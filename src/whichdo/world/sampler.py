@@ -7,7 +7,7 @@ the arm; the graph is sampled only where tables or rows are asked for, and then 
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -20,19 +20,22 @@ from whichdo.evidence import Detail, Rows, Sparse, Tables, Tally, whole_number
 from whichdo.world.exact import reward_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Batch, CodeArray, FloatArray, IntArray, Table
     from whichdo.kernels import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
+    from whichdo.world.plans import LookPlan
 
 __all__ = ["SimulatedArena", "World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
 
+_TABLES, _ROWS = 1, 2  # as in `whichdo.kernels.random`, which is not imported before it is needed
 State = np.ndarray[Any, np.dtype[np.uint64]]
+Forced = tuple[tuple[str, int], ...]
 Key = np.ndarray[Any, np.dtype[np.uint64]]
 
 
@@ -40,10 +43,10 @@ def sample_rows(
     network: CausalNetwork, n: int, forced: Mapping[str, int], seed: int | np.random.SeedSequence
 ) -> CodeArray:
     """Codes of the observed nodes: shape (nodes, n).  The first rows do not depend on ``n``."""
-    from whichdo.kernels import seed_streams
-
-    nodes = [(name,) for name in network.graph.nodes]
-    return Stream(network, nodes, forced, seed_streams(_sequence(seed))).rows(whole_number(n, "number of rows"))
+    nodes = tuple((name,) for name in network.graph.nodes)
+    state = _kernels().seed_streams(_sequence(seed))
+    plan = _look_plan(network, nodes, tuple(sorted(forced.items())))
+    return Stream(network, plan, state).rows(whole_number(n, "number of rows"))
 
 
 class World:
@@ -54,7 +57,7 @@ class World:
         self.network = network
         self.problem = problem
         self.key: Key = seed if isinstance(seed, np.ndarray) else _key(seed)
-        self._arms: dict[Arm, ArmStream] = {}
+        self._arms: dict[int, ArmStream] = {}
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
@@ -80,7 +83,7 @@ class World:
 
     def look_rows(self, count: int) -> CodeArray:
         """The next looks as rows of codes: those that batches of looks with detail ROWS get, in whatever portions."""
-        return self._stream(self.problem.arms[0], 0).rows(count)
+        return self._stream(0).rows(count)
 
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
@@ -90,13 +93,11 @@ class World:
             return self._rows(batch, positions, counts)
         tables: dict[Arm, Mapping[Scope, Table]] = {}
         if batch.detail is Detail.REWARDS and self._rewards is not None:
-            from whichdo.kernels import pull_all
-
-            pull_all(self._rewards, positions, np.array(batch.counts, np.int64), counts)
+            _kernels().pull_all(self._rewards, positions, np.array(batch.counts, np.int64), counts)
         else:
             wanted = self._wanted(batch)
-            for arm, position, count in zip(batch.arms, positions, batch.counts, strict=True):
-                counts[position], found = self._stream(arm, position).tables(count, wanted)
+            for arm, position, count in zip(batch.arms, positions.tolist(), batch.counts, strict=True):
+                counts[position], found = self._stream(position).tables(count, wanted)
                 if batch.detail is Detail.TABLES:
                     tables[arm] = found
         return Tally(self.problem, counts, tables)
@@ -104,8 +105,8 @@ class World:
     def _rows(self, batch: Batch, positions: IntArray, counts: IntArray) -> Tally:
         reward = self.problem.graph.index(self.problem.reward)
         rows = []
-        for arm, position, count in zip(batch.arms, positions, batch.counts, strict=True):
-            codes = self._stream(arm, position).rows(count)
+        for position, count in zip(positions.tolist(), batch.counts, strict=True):
+            codes = self._stream(position).rows(count)
             rows.append(Rows(np.full(count, position, np.int64), codes))
             counts[position] = np.bincount(codes[:, reward], minlength=counts.shape[1])
         together = (
@@ -122,11 +123,11 @@ class World:
             self.problem.graph.index(name)  # hidden and unknown nodes cannot be counted
         return batch.scopes
 
-    def _stream(self, arm: Arm, position: int) -> ArmStream:
-        if arm not in self._arms:
-            # By the arm's position, so that the order in which arms are first pulled does not matter.
-            self._arms[arm] = ArmStream(self.network, self.problem, arm, self.key, int(position))
-        return self._arms[arm]
+    def _stream(self, position: int) -> ArmStream:
+        """The streams of an arm, by its position, so that the order in which arms are first pulled does not matter."""
+        if position not in self._arms:
+            self._arms[position] = ArmStream(self.network, self.problem, self.key, position)
+        return self._arms[position]
 
 
 def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
@@ -162,132 +163,139 @@ class SimulatedArena:
 
         They are those that a `World` of the same key tells to batches of looks with these scopes.
         """
-        from whichdo.kernels import BinaryPlan, keyed_streams, tables_binary, tables_codes
-        from whichdo.kernels.random import TABLES
-        from whichdo.world.plans import look_plan
-
-        together = with_reward(self._problem, scopes)
-        plan = look_plan(self._network, together, {})
-        if plan.layout is None or together != scopes:
+        plan = _look_plan(self._network, scopes, (), self._problem.reward)
+        if plan.layout is None or plan.layout.cells != plan.scopes.cell_start[-1]:
             return None
-        steps, columns = plan.steps, plan.scopes
+        network, keyed = self._network, _kernels().keyed_streams
 
         def begin(key: Key) -> Callable[[int], FloatArray]:
-            state = keyed_streams(key, 0, TABLES)
-
-            def tables(count: int) -> FloatArray:
-                if isinstance(steps, BinaryPlan):
-                    return tables_binary(state, count, steps, columns).astype(np.float64)
-                return tables_codes(state, count, steps, columns).astype(np.float64)
-
-            return tables
+            stream = Stream(network, plan, keyed(key, 0, _TABLES))
+            return lambda count: stream.counts(count).astype(np.float64)
 
         return begin
-
-
-def with_reward(problem: Problem, scopes: Iterable[Scope]) -> tuple[Scope, ...]:
-    """Scopes with the reward's own, which every pull is counted by, first."""
-    return tuple(dict.fromkeys([(problem.reward,), *scopes]))
 
 
 class ArmStream:
     """Tables and rows of one arm, each from a stream of its own."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, arm: Arm, key: Key, position: int) -> None:
+    def __init__(self, network: CausalNetwork, problem: Problem, key: Key, position: int) -> None:
         self._network, self._problem = network, problem
-        self._forced = {} if arm.node is None or arm.value is None else network.codes_of({arm.node: arm.value})
+        self._forced = _forced(network, problem)[position]
         self._key, self._position = key, position
         self._counted: dict[tuple[Scope, ...], Stream] = {}
         self._kept: Stream | None = None
 
     def tables(self, count: int, scopes: tuple[Scope, ...]) -> tuple[IntArray, Mapping[Scope, Table]]:
         """The reward levels and the tables of all scopes over the same ``count`` pulls."""
-        from whichdo.kernels import keyed_streams
-        from whichdo.kernels.random import TABLES
-
-        if scopes not in self._counted:
+        stream = self._counted.get(scopes)
+        if stream is None:
             # Other scopes are other samples; in truth a policy asks for the same ones all along.
-            key = self._key + np.uint64(len(self._counted))
-            state = keyed_streams(key, self._position, TABLES)
-            self._counted[scopes] = Stream(self._network, with_reward(self._problem, scopes), self._forced, state)
-        found = self._counted[scopes].tables(count)
-        levels = found[(self._problem.reward,)]
-        if not isinstance(levels, np.ndarray):
-            raise TypeError(levels)
-        if (self._problem.reward,) not in scopes:
-            found = {scope: found[scope] for scope in scopes}
-        return levels, found
+            key = self._key + np.uint64(len(self._counted)) if self._counted else self._key
+            state = _kernels().keyed_streams(key, self._position, _TABLES)
+            plan = _look_plan(self._network, scopes, self._forced, self._problem.reward)
+            stream = self._counted[scopes] = Stream(self._network, plan, state)
+        return stream.tables(count)
 
     def rows(self, count: int) -> CodeArray:
         """The next ``count`` rows, whatever batches they are asked in."""
-        from whichdo.kernels import keyed_streams
-        from whichdo.kernels.random import ROWS
-
         if self._kept is None:
-            nodes = [(name,) for name in self._problem.graph.nodes]
-            state = keyed_streams(self._key, self._position, ROWS)
-            self._kept = Stream(self._network, nodes, self._forced, state)
+            nodes = tuple((name,) for name in self._problem.graph.nodes)
+            state = _kernels().keyed_streams(self._key, self._position, _ROWS)
+            self._kept = Stream(self._network, _look_plan(self._network, nodes, self._forced), state)
         return np.ascontiguousarray(self._kept.rows(count).T)
 
 
+def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
+    """What each arm sets, by its position, as codes."""
+    key = ("forced", problem)
+    if key not in network.plans:
+        network.plans[key] = [
+            () if arm.node is None or arm.value is None else tuple(network.codes_of({arm.node: arm.value}).items())
+            for arm in problem.arms
+        ]
+    found: list[Forced] = network.plans[key]
+    return found
+
+
 class Stream:
-    """An endless sequence of samples of the columns that some scopes need."""
+    """An endless sequence of samples of the columns that some scopes, and the reward where it is named, need."""
 
-    def __init__(
-        self, network: CausalNetwork, scopes: Iterable[Scope], forced: Mapping[str, int], state: State
-    ) -> None:
-        from whichdo.world.plans import look_plan
-
+    def __init__(self, network: CausalNetwork, plan: LookPlan, state: State) -> None:
         self._network = network
-        self._scopes = tuple(scopes)
+        self._plan = plan
         self._state = state
         self._left: CodeArray | None = None
-        self._plan = look_plan(network, self._scopes, forced)
 
     def rows(self, count: int) -> CodeArray:
         """The next rows as codes, shape (columns, count); drawn in whole blocks, so that no split changes them."""
-        from whichdo.kernels import BLOCK, BinaryPlan, rows_binary, rows_codes
-
+        kernels = _kernels()
         left = self._left if self._left is not None else np.zeros((len(self._plan.columns), 0), np.uint8)
         missing = count - left.shape[1]
         if missing > 0:
             position = {name: number for number, name in enumerate(self._network.full.nodes)}
             wanted = np.array([position[name] for name in self._plan.columns], np.int64)
-            blocks = -(-missing // BLOCK) * BLOCK
-            if isinstance(self._plan.steps, BinaryPlan):
-                drawn = rows_binary(self._state, blocks, self._plan.steps, wanted)
-            else:
-                drawn = rows_codes(self._state, blocks, self._plan.steps, wanted)
+            blocks = -(-missing // kernels.BLOCK) * kernels.BLOCK
+            draw = kernels.rows_binary if isinstance(self._plan.steps, kernels.BinaryPlan) else kernels.rows_codes
+            drawn = draw(self._state, blocks, self._plan.steps, wanted)
             left = np.concatenate([left, drawn], axis=1) if left.shape[1] else drawn
         self._left = left[:, count:]
         return left[:, :count]
 
-    def tables(self, count: int) -> Mapping[Scope, Table]:
-        """Joint counts of each scope over the next ``count`` samples."""
-        from whichdo.kernels import BinaryPlan, tables_binary, tables_codes
+    def counts(self, count: int) -> IntArray:
+        """Joint counts of each scope over the next ``count`` samples, one after the other."""
+        kernels, steps = _kernels(), self._plan.steps
+        draw = kernels.tables_binary if isinstance(steps, kernels.BinaryPlan) else kernels.tables_codes
+        found: IntArray = draw(self._state, count, steps, self._plan.scopes)
+        return found
 
-        layout, steps = self._plan.layout, self._plan.steps
+    def tables(self, count: int) -> tuple[IntArray, Mapping[Scope, Table]]:
+        """The reward's levels and joint counts of each scope over the next ``count`` samples."""
+        layout = self._plan.layout
         if layout is None:
             return self._sparse_tables(count)
-        if isinstance(steps, BinaryPlan):
-            return Tables(layout, tables_binary(self._state, count, steps, self._plan.scopes))
-        return Tables(layout, tables_codes(self._state, count, steps, self._plan.scopes))
+        counts = self.counts(count)
+        return counts[self._plan.levels], Tables(layout, counts[: layout.cells])
 
-    def _sparse_tables(self, count: int) -> dict[Scope, Table]:
+    def _sparse_tables(self, count: int) -> tuple[IntArray, dict[Scope, Table]]:
         """Count from rows where some scope is too wide to lay out; in chunks, so that memory stays bounded."""
         found: dict[Scope, Table] = {}
         place = {name: number for number, name in enumerate(self._plan.columns)}
+        reward = () if self._plan.reward is None else (self._plan.reward,)
+        levels = np.zeros([self._network.sizes[name] for name in reward], np.int64)
         done = 0
         while done < count or not found:
             now = min(SPARSE_BLOCK, count - done)
             rows = self.rows(now)
-            for scope in self._scopes:
+            levels += _dense(rows[[place[name] for name in reward]], list(levels.shape)) if reward else 0
+            for scope in self._plan.asked:
                 part = rows[[place[name] for name in scope]]
                 sizes = [self._network.sizes[name] for name in scope]
                 table = _dense(part, sizes) if prod(sizes) <= MAX_CELLS else _sparse(part)
                 found[scope] = found[scope] + table if scope in found else table  # type: ignore[operator]
             done += max(now, 1)
-        return found
+        return levels, found
+
+
+@cache
+def _kernels() -> Any:
+    """The kernels, imported when they are first needed: numba takes its time."""
+    import whichdo.kernels as found
+
+    return found
+
+
+@cache
+def _planner() -> Any:
+    from whichdo.world.plans import look_plan
+
+    return look_plan
+
+
+def _look_plan(
+    network: CausalNetwork, scopes: tuple[Scope, ...], forced: Forced, reward: str | None = None
+) -> LookPlan:
+    found: LookPlan = _planner()(network, scopes, forced, reward)
+    return found
 
 
 def _key(seed: int | np.random.SeedSequence) -> Key:
