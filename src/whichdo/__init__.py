@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Unsuitable,
         UsageError,
         WhichdoError,
+        WorkerLost,
     )
     from whichdo.estimate.rank import ArmRank, Ranking, rank
     from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Detail, Tally, observe, pull, spread
@@ -78,6 +79,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "WhichdoError",
+    "WorkerLost",
     "World",
     "__version__",
     "bernoulli",
@@ -105,7 +107,7 @@ _ROOMS = {
     "whichdo.counting": ("count",),
     "whichdo.errors": (
         "DataError", "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "ProblemError", "TooLarge",
-        "Unsuitable", "UsageError", "WhichdoError",
+        "Unsuitable", "UsageError", "WhichdoError", "WorkerLost",
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import math
 import sys
@@ -14,10 +13,9 @@ import typer
 
 from whichdo.cli.output import console, print_json, say_if_compiling
 from whichdo.errors import counted, visible
+from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from whichdo.estimate.rank import ArmRank, Ranking
 
 __all__ = ["rank"]
@@ -58,7 +56,7 @@ def rank(
         check_plot(plot)
     say_if_compiling()
     source: Any = logs[0] if len(logs) == 1 else list(logs)
-    with _bar() as progress:
+    with progress_bar("counting", "rows") as progress:
         found = rank_arms(
             asked,
             source,
@@ -154,18 +152,3 @@ def _print_csv(found: Ranking) -> None:
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
         writer.writerow(["" if _plain(value) is None else value for value in row])
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Callable[[int, int | None], None] | None]:
-    """A progress bar for long logs, on the error stream of a terminal only; short logs end before it would show."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("counting"), BarColumn(), TextColumn("{task.completed:,} rows"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("counting", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
