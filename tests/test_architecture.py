@@ -19,6 +19,7 @@ LAYERS = {
     "graph": 0,
     "kernels": 0,
     "crew": 0,
+    "frames": 0,
     "progress": 0,
     "counting": 1,
     "domains": 1,

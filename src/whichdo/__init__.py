@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whichdo._version import __version__
 
 if TYPE_CHECKING:
+    from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.errors import (
         DataError,
@@ -57,6 +58,7 @@ __all__ = [
     "Batch",
     "CausalGraph",
     "CausalNetwork",
+    "Comparison",
     "DataError",
     "Detail",
     "Goal",
@@ -83,6 +85,7 @@ __all__ = [
     "World",
     "__version__",
     "bernoulli",
+    "compare",
     "confounding_path",
     "count",
     "do",
@@ -104,6 +107,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.errors": (
         "DataError", "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "ProblemError", "TooLarge",

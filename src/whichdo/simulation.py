@@ -40,6 +40,8 @@ __all__ = ["Job", "Outcomes", "check_horizon", "simulate", "simulate_all"]
 
 PARTS = 16
 """A job is cut into so many parts for each worker."""
+LONGEST = 2.0
+"""Seconds that a part should take at most: what is lost with a worker, and the time between two reports."""
 WORTH = 2.0
 """Seconds of work left for which starting processes pays."""
 SURE = 0.1
@@ -188,7 +190,7 @@ def _done(work: _Runs, runs: int, workers: int) -> Generator[tuple[Task, Part], 
         pace.measured(first, perf_counter() - before)
         yield first, part
     if left:
-        size = max(1, -(-runs // (workers * PARTS)))
+        size = max(1, min(-(-runs // (workers * PARTS)), int(LONGEST / pace.rate)))
         with closing(shared(work, [part for task in left for part in task.cut(size)], workers)) as found:
             yield from found
 
