@@ -131,11 +131,12 @@ def _print(out: Console, found: Comparison, subject: Subject, plot: Path | None)
     out.print(f"{counted(len(found.problem.arms), 'arm')}; {counted(found.runs, 'run')} a row, seed {found.seed}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("policy", overflow="fold")
-    for title in ("horizon", "mean regret", "standard error", "named a best arm", "mean spent"):
+    for title in ("horizon", "mean regret", "std. error", "best arm", "spent"):
         table.add_column(title, justify="right", no_wrap=True)
     for cell in found.cells:
         table.add_row(*map(Text, _cells(cell)), style="yellow" if cell.refusal else "")
     out.print(table)
+    out.print("best arm: the share of runs that named one; spent: the mean, in cost units.")
     for line in _refusals(found):
         out.print(f"! {line}", style="yellow")
     if plot is not None:
