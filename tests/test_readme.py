@@ -6,10 +6,12 @@ import contextlib
 import io
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
 
+from tests.cli.calling import Call
 from whichdo.estimate.rank import rank
 from whichdo.graph.formats import parse_graph
 from whichdo.problem_file import read_problem
@@ -77,6 +79,22 @@ def test_in_the_example_conditioning_names_the_wrong_measure() -> None:
     assert str(found.best.arm) == "do(vaccination=1)"
     assert str(min(found.values(), key=lambda row: row.conditional).arm) == "do(work from home=1)"
     assert all(row.low <= truth[row.arm] <= row.high for row in found.values())
+
+
+def commands() -> list[str]:
+    """The simulations that the pages show, in code or on lines of their own."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    return re.findall(r"(?:`|^    )(whichdo simulate [^`\n]+)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_the_simulations_that_are_shown_run(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = Call(monkeypatch, capsys)(*shlex.split(command)[1:])
+    assert answer.code == 0
+    assert len(answer.out.splitlines()) > 6
 
 
 def test_the_example_of_the_formats_page_is_a_problem(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whichdo._version import __version__
 
 if TYPE_CHECKING:
+    from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.errors import (
         DataError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Unsuitable,
         UsageError,
         WhichdoError,
+        WorkerLost,
     )
     from whichdo.estimate.rank import ArmRank, Ranking, rank
     from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Detail, Tally, observe, pull, spread
@@ -56,6 +58,7 @@ __all__ = [
     "Batch",
     "CausalGraph",
     "CausalNetwork",
+    "Comparison",
     "DataError",
     "Detail",
     "Goal",
@@ -78,9 +81,11 @@ __all__ = [
     "UsageError",
     "Verdict",
     "WhichdoError",
+    "WorkerLost",
     "World",
     "__version__",
     "bernoulli",
+    "compare",
     "confounding_path",
     "count",
     "do",
@@ -102,10 +107,11 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.errors": (
         "DataError", "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "ProblemError", "TooLarge",
-        "Unsuitable", "UsageError", "WhichdoError",
+        "Unsuitable", "UsageError", "WhichdoError", "WorkerLost",
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),

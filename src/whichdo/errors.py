@@ -4,6 +4,7 @@
 
     WhichdoError
     ├── UsageError            the call itself is wrong                          exit code 2
+    ├── WorkerLost            processes that share work died again and again    exit code 1
     └── InputError            a file or a value is wrong                        exit code 3
         ├── GraphError        a graph that is no causal graph (a cycle, a self-loop, an unknown node)
         │   └── GraphSyntaxError   text that is in none of the formats, with line and column
@@ -41,6 +42,7 @@ __all__ = [
     "Unsuitable",
     "UsageError",
     "WhichdoError",
+    "WorkerLost",
     "counted",
     "nearest",
     "option",
@@ -70,6 +72,10 @@ class UsageError(WhichdoError):
     """The call asks for something that does not exist or does not go together."""
 
     exit_code = 2
+
+
+class WorkerLost(WhichdoError):  # noqa: N818 - it says what happened
+    """Processes that shared the work died more often than is worth another try; the message says how."""
 
 
 class InputError(WhichdoError):

@@ -1,40 +1,58 @@
 """Playing policies against worlds, many runs at a time.
 
-Each run has a seed of its own, derived from the simulation's by its number, and two streams from that: one for the
+Each run has a key of its own, derived from the simulation's seed by its number, and two streams from that: one for the
 world, one for the policy.  So results depend neither on the number of workers nor on the order of the runs, and two
 policies that are simulated with one seed meet the same worlds.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
-from math import sqrt
-from multiprocessing import get_context
+from functools import cached_property
+from math import inf, sqrt
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.crew import shared
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
-from whichdo.policies.base import Objective
 from whichdo.policies.sequential import Sequential
+from whichdo.progress import progress_bar
 from whichdo.rounds import log_spaced, run_rounds
 from whichdo.world.exact import reward_laws
 from whichdo.world.sampler import SimulatedArena, World, exact_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
+    from contextlib import AbstractContextManager
 
     from whichdo.evidence import Batch, FloatArray, IntArray
-    from whichdo.policies.base import Policy, Recommendation
+    from whichdo.policies.base import Policy, Recommendation, Words
     from whichdo.problem import Arm, Problem
+    from whichdo.progress import Progress
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["Outcomes", "simulate"]
+    Part = tuple[IntArray, FloatArray, FloatArray]
 
-CHUNK = 32
+__all__ = ["Job", "Outcomes", "check_horizon", "simulate", "simulate_all"]
+
+PARTS = 16
+"""A job is cut into so many parts for each worker."""
+LONGEST = 2.0
+"""Seconds that a part should take at most: what is lost with a worker, and the time between two reports."""
+WORTH = 2.0
+"""Seconds of work left for which starting processes pays."""
+SURE = 0.1
+"""Seconds after which the pace of a job is known."""
+STEP = 0.05
+"""Seconds between two reports while there are no workers."""
+NO_CURVE: FloatArray = np.zeros(0)
+TIE = 1e-12
+"""Regrets below this are none: the means of best arms, rounded differently."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,8 @@ class Outcomes:
     """Positions in ``problem.arms``."""
     spent: FloatArray
     """In cost units; never more than the budget."""
+    simple: FloatArray
+    """How far the recommended arm's mean is below the best, whatever the objective."""
     rounds: IntArray | None = None
     curve: FloatArray | None = None
 
@@ -70,6 +90,11 @@ class Outcomes:
         """The standard error of the mean regret."""
         return float(self.regret.std(ddof=1) / sqrt(len(self.regret))) if len(self.regret) > 1 else float("nan")
 
+    @cached_property
+    def share_best(self) -> float:
+        """The share of runs that recommended an arm no other is better than."""
+        return float((self.simple <= TIE).mean())
+
 
 def simulate(
     policy: Policy,
@@ -81,80 +106,226 @@ def simulate(
     seed: int = 0,
     workers: int = 1,
     rounds: Sequence[int] | None = None,
+    progress: Progress | bool = False,
 ) -> Outcomes:
     """Play a policy ``runs`` times against a network with a budget of ``horizon``; the same for any ``workers``.
+
+    Workers are processes; they are started when the first runs show that they are worth their start, a second or two.
+    One that is killed is replaced, and what it was doing is done again.  ``progress`` is called with the number of runs
+    that are done and the number in all; True shows a bar where standard error is a terminal.
 
     ``rounds`` are those after which the regret of a cumulative policy is recorded; by default some sixty, evenly spaced
     on the logarithmic scale.  The last is that in which the budget is spent at the latest.
     """
-    count = whole_number(runs, "number of runs")
+    policy.check(problem, check_horizon(horizon))
+    job = Job(policy, horizon, whole_number(seed, "seed"), rounds)
+    (found,) = simulate_all([job], network, problem, runs, workers=workers, progress=progress)
+    return found
+
+
+class Job(NamedTuple):
+    """A policy to be played with a budget."""
+
+    policy: Policy
+    horizon: float
+    seed: int
+    rounds: Sequence[int] | None = None
+
+    def marks(self, problem: Problem) -> IntArray:
+        """The rounds whose regret is recorded; none for a policy that recommends at the end."""
+        if not isinstance(self.policy, Sequential):
+            if self.rounds is not None:
+                raise UsageError(f"{self.policy.name} recommends at the end; its regret has no rounds to record.")
+            return np.zeros(0, np.int64)
+        most = int(self.horizon / min(problem.costs.values()) + 1e-9)
+        if self.rounds is None:
+            return log_spaced(most)
+        chosen = sorted({whole_number(each, "round to record") for each in self.rounds})
+        if not chosen or chosen[0] < 1 or chosen[-1] > most:
+            raise UsageError(f"The rounds to record must lie between 1 and {most:,}.")
+        return np.array([*chosen, *([most] if chosen[-1] < most else [])], np.int64)
+
+
+def simulate_all(
+    jobs: Sequence[Job],
+    network: CausalNetwork,
+    problem: Problem,
+    runs: int,
+    *,
+    workers: int = 1,
+    progress: Progress | bool = False,
+) -> list[Outcomes]:
+    """Play several jobs, which their policies have been found to serve, with one set of workers."""
+    count, hands = whole_number(runs, "number of runs"), whole_number(workers, "number of workers")
     if count == 0:
         raise UsageError("The number of runs is 0; simulate at least one.")
-    policy.check(problem, horizon)
+    if hands == 0:
+        raise UsageError("The number of workers is 0; 1 works in this process.")
     utility = np.array(list(problem.utility.values()))
     laws = exact_laws(network, problem)
     truth = (reward_laws(network, problem) if laws is None else laws) @ utility
-    marks = _marks(policy, problem, horizon, rounds)
-    job = partial(_runs, policy, network, problem, horizon, whole_number(seed, "seed"), marks)
-    parts = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
-    if workers <= 1 or len(parts) == 1:
-        found = [job(range(count))]
-    else:
-        with ProcessPoolExecutor(min(workers, len(parts)), mp_context=get_context("spawn")) as pool:
-            found = list(pool.map(job, parts))
-    runs_of = [run for part in found for run in part]
-    recommended = np.array([run.recommended for run in runs_of], dtype=np.int64)
-    spent = np.array([run.spent for run in runs_of])
-    if marks is None:
-        return Outcomes(problem, truth.max() - truth[recommended], recommended, spent)
-    curve = np.array([run.pulls @ (truth.max() - truth) for run in runs_of])
-    return Outcomes(problem, curve[:, -1], recommended, spent, marks, curve)
+    recommended, spent = np.empty((len(jobs), count), np.int64), np.empty((len(jobs), count))
+    marks = [job.marks(problem) for job in jobs]
+    curves = [np.empty((count, len(each))) for each in marks]
+    done = 0
+    with _told(progress) as tell, closing(_done(_Runs(network, problem, tuple(jobs), truth), count, hands)) as parts:
+        for (job, start, stop), part in parts:
+            recommended[job, start:stop], spent[job, start:stop], curves[job][start:stop] = part
+            done += stop - start
+            if tell is not None:
+                tell(done, len(jobs) * count)
+    found = []
+    for chosen, paid, rounds, curve in zip(recommended, spent, marks, curves, strict=True):
+        simple = truth.max() - truth[chosen]
+        if len(rounds):
+            found.append(Outcomes(problem, curve[:, -1], chosen, paid, simple, rounds, curve))
+        else:
+            found.append(Outcomes(problem, simple, chosen, paid, simple))
+    return found
+
+
+def _told(progress: Progress | bool) -> AbstractContextManager[Progress | None]:  # noqa: FBT001 - handed on as given
+    if progress is True:
+        return progress_bar("simulating", "runs")
+    return nullcontext(progress if callable(progress) else None)
+
+
+def check_horizon(horizon: object) -> float:
+    """A budget, in cost units: a number above 0."""
+    if isinstance(horizon, bool) or not isinstance(horizon, (int, float, np.number)) or not 0 < horizon < inf:
+        raise UsageError(f"The horizon is {horizon!r}; it must be a number above 0.")
+    return float(horizon)
+
+
+class Task(NamedTuple):
+    """Runs ``start`` to ``stop`` of a job, by their numbers."""
+
+    job: int
+    start: int
+    stop: int
+
+    def cut(self, size: int) -> list[Task]:
+        """The same runs, ``size`` at a time."""
+        return [Task(self.job, at, min(at + size, self.stop)) for at in range(self.start, self.stop, size)]
+
+
+def _done(work: _Runs, runs: int, workers: int) -> Generator[tuple[Task, Part], None, None]:
+    """All runs of all jobs, part by part, with what became of them.
+
+    Here and one after the other at first; among processes as soon as what is left is worth starting them.
+    """
+    left = deque(Task(job, 0, runs) for job in range(len(work.jobs)))
+    pace = _Pace()
+    while left and not (workers > 1 and pace.rate * sum(task.stop - task.start for task in left) > WORTH):
+        task = left.popleft()
+        first, rest = Task(task.job, task.start, min(task.start + pace.size(task), task.stop)), task.stop
+        if first.stop < rest:
+            left.appendleft(Task(task.job, first.stop, rest))
+        before = perf_counter()
+        part = work(first)
+        pace.measured(first, perf_counter() - before)
+        yield first, part
+    if left:
+        size = max(1, min(-(-runs // (workers * PARTS)), int(LONGEST / pace.rate)))
+        with closing(shared(work, [part for task in left for part in task.cut(size)], workers)) as found:
+            yield from found
+
+
+class _Pace:
+    """How long a run takes, in the job at hand; its first run, which may compile, does not count unless it is long."""
+
+    def __init__(self) -> None:
+        self.rate = 0.0
+        self._runs, self._seconds = 0, 0.0
+
+    def size(self, task: Task) -> int:
+        """How many runs make a step that is felt as steady."""
+        if task.start == 0 or not self._runs:
+            return 1
+        return max(1, int(STEP * self._runs / max(self._seconds, 1e-9)))
+
+    def measured(self, task: Task, seconds: float) -> None:
+        """Take note of a step."""
+        if task.start == 0:
+            self._runs, self._seconds, self.rate = 0, 0.0, seconds if seconds > WORTH else 0.0
+            return
+        self._runs, self._seconds = self._runs + task.stop - task.start, self._seconds + seconds
+        self.rate = self._seconds / self._runs if self._seconds >= SURE else 0.0
+
+
+class _Runs:
+    """What a worker is told once: it plays any runs of the jobs.  The job at hand stays prepared between tasks."""
+
+    def __init__(self, network: CausalNetwork, problem: Problem, jobs: tuple[Job, ...], truth: FloatArray) -> None:
+        self.network, self.problem, self.jobs, self.truth = network, problem, jobs, truth
+        self._at_hand: tuple[int, Callable[[int], Run]] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Runs, (self.network, self.problem, self.jobs, self.truth)
+
+    def __call__(self, task: Task) -> Part:
+        """The positions of the recommended arms, what was spent, and the regrets at the recorded rounds."""
+        if self._at_hand is None or self._at_hand[0] != task.job:
+            self._at_hand = task.job, self._prepared(self.jobs[task.job])
+        run = self._at_hand[1]
+        found = [run(number) for number in range(task.start, task.stop)]
+        arms, money = np.array([each.arm for each in found], np.int64), np.array([each.spent for each in found])
+        return arms, money, np.array([each.curve for each in found]).reshape(len(found), -1)
+
+    def _prepared(self, job: Job) -> Callable[[int], Run]:
+        """A run by its number."""
+        policy, budget, network, problem = job.policy, job.horizon, self.network, self.problem
+        lot = Lots(job.seed)
+        if isinstance(policy, Sequential):
+            gaps, marks = self.truth.max() - self.truth, job.marks(problem)
+
+            def round_by_round(number: int) -> Run:
+                key, rng = lot.drawn(number)
+                pulls, means, spent = run_rounds(policy, network, problem, budget, key, rng, marks)
+                return Run(int(np.nanargmax(means)), spent, pulls @ gaps)
+
+            return round_by_round
+        arena = SimulatedArena.of(network, problem)
+        fast = None if arena is None else policy.compiled_run(problem, budget, arena)
+
+        def run(number: int) -> Run:
+            key, rng = lot.drawn(number)
+            return Run(*(fast(key, rng) if fast else played(policy, World(network, problem, key), budget, rng)))
+
+        return run
 
 
 class Run(NamedTuple):
-    """One run: the position of the recommended arm, what was spent, and the pulls at the recorded rounds, if any."""
+    """One run: the position of the recommended arm, what was spent, and the regret at the recorded rounds."""
 
-    recommended: int
+    arm: int
     spent: float
-    pulls: IntArray | None = None
+    curve: FloatArray = NO_CURVE
 
 
-def _marks(policy: Policy, problem: Problem, budget: float, rounds: Sequence[int] | None) -> IntArray | None:
-    if policy.objective is Objective.SIMPLE:
-        if rounds is not None:
-            raise UsageError(f"{policy.name} recommends at the end; its regret has no rounds to record.")
-        return None
-    most = int(budget / min(problem.costs.values()) + 1e-9)
-    if rounds is None:
-        return log_spaced(most)
-    chosen = sorted({whole_number(each, "round to record") for each in rounds})
-    if not chosen or chosen[0] < 1 or chosen[-1] > most:
-        raise UsageError(f"The rounds to record must lie between 1 and {most:,}.")
-    return np.array([*chosen, *([most] if chosen[-1] < most else [])], np.int64)
+class Lots:
+    """For each run by its number the key of its world, and the policy's generator.
 
+    The generator is one object whose state is set for each run, which takes a tenth of the time of a new one.
+    """
 
-def _runs(
-    policy: Policy,
-    network: CausalNetwork,
-    problem: Problem,
-    budget: float,
-    seed: int,
-    marks: IntArray | None,
-    numbers: Sequence[int],
-) -> list[Run]:
-    """Runs by their numbers."""
-    arena = SimulatedArena.of(network, problem)
-    fast = None if arena is None else policy.compiled_run(problem, budget, arena)
-    found = []
-    for number in numbers:
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        key = rng.bit_generator.random_raw(2)  # the world's streams follow from this, the policy's are the rest
-        if isinstance(policy, Sequential) and marks is not None:
-            pulls, means, spent = run_rounds(policy, network, problem, budget, key, rng, marks)
-            found.append(Run(int(np.nanargmax(means)), spent, pulls))
-        else:
-            found.append(Run(*(fast(key, rng) if fast else played(policy, World(network, problem, key), budget, rng))))
-    return found
+    def __init__(self, seed: int) -> None:
+        self._seed = np.random.SeedSequence(seed)
+        self._base = self._seed.generate_state(2, np.uint64).astype(np.uint64)
+        self._generator = np.random.Generator(np.random.SFC64(self._seed))
+
+    def drawn(self, number: int) -> tuple[Words, np.random.Generator]:
+        """What a run begins with; the generator is good until the next."""
+        from whichdo.kernels.random import run_words
+
+        words = run_words(self._base, number)
+        self._generator.bit_generator.state = {
+            "bit_generator": "SFC64",
+            "state": {"state": words[2:]},
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        return words[:2], self._generator
 
 
 def played(policy: Policy, world: World, budget: float, rng: np.random.Generator) -> tuple[int, float]:

@@ -10,6 +10,7 @@ import typer
 from whichdo._version import __version__
 from whichdo.cli.inspect import inspect
 from whichdo.cli.rank import rank
+from whichdo.cli.simulate import simulate
 
 __all__ = ["app", "state"]
 
@@ -51,3 +52,4 @@ def options(
 
 app.command("inspect")(inspect)
 app.command("rank")(rank)
+app.command("simulate")(simulate)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.console import Console
 
-__all__ = ["Format", "FormatOption", "console", "print_json", "say_if_compiling"]
+__all__ = [
+    "Format",
+    "FormatOption",
+    "TableFormat",
+    "TableFormatOption",
+    "console",
+    "json_value",
+    "print_csv",
+    "print_json",
+    "say_if_compiling",
+]
 
 #: Letters of JSON that are indented for people to read.
 PRETTY = 200_000
@@ -25,7 +39,18 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class TableFormat(StrEnum):
+    """How a command prints a table."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
 FormatOption = Annotated[Format, typer.Option("-f", "--format", help="A table for people, or JSON for programs.")]
+TableFormatOption = Annotated[
+    TableFormat, typer.Option("-f", "--format", help="A table for people, JSON or CSV for programs.")
+]
 
 
 def console() -> Console:
@@ -49,6 +74,19 @@ def print_json(content: object) -> None:
     if len(text) <= PRETTY:
         text = json.dumps(content, indent=2, ensure_ascii=escape, allow_nan=False)
     sys.stdout.write(text + "\n")
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON can hold it, which knows no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def print_csv(columns: Mapping[str, Sequence[Any]]) -> None:
+    """A table as CSV on standard output; what is not known is empty."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if json_value(value) is None else value for value in row])
 
 
 def say_if_compiling() -> None:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
 import math
-import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whichdo.cli.output import console, print_json, say_if_compiling
+from whichdo.cli.output import (
+    TableFormat,
+    TableFormatOption,
+    console,
+    json_value,
+    print_csv,
+    print_json,
+    say_if_compiling,
+)
 from whichdo.errors import counted, visible
+from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from whichdo.estimate.rank import ArmRank, Ranking
 
 __all__ = ["rank"]
-
-
-class TableFormat(StrEnum):
-    """How the ranking is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 def rank(
@@ -43,9 +38,7 @@ def rank(
     sampled: Annotated[int | None, typer.Option(help="Average so many draws, as the paper does; default: sum.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a forest plot into this file (PNG, SVG, PDF).")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 40,
-    format: Annotated[  # noqa: A002 - the option is called --format
-        TableFormat, typer.Option("-f", "--format", help="A table for people, JSON or CSV for programs.")
-    ] = TableFormat.TABLE,
+    format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Estimate every do(X=x) from logs: estimate, interval, how it is known and why, best arm first."""
     from whichdo.estimate.rank import rank as rank_arms
@@ -58,7 +51,7 @@ def rank(
         check_plot(plot)
     say_if_compiling()
     source: Any = logs[0] if len(logs) == 1 else list(logs)
-    with _bar() as progress:
+    with progress_bar("counting", "rows") as progress:
         found = rank_arms(
             asked,
             source,
@@ -75,7 +68,7 @@ def rank(
     if format is TableFormat.JSON:
         print_json(_as_json(found, confidence))
     elif format is TableFormat.CSV:
-        _print_csv(found)
+        print_csv(found.to_dict())
     else:
         _print(found, top, confidence, plot)
 
@@ -126,7 +119,7 @@ def _pulls(size: float) -> str:
 
 def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:
     columns = found.to_dict()
-    rows = [{name: _plain(column[j]) for name, column in columns.items()} for j in range(len(found))]
+    rows = [{name: json_value(column[j]) for name, column in columns.items()} for j in range(len(found))]
     return {
         "reward": found.problem.reward,
         "goal": str(found.problem.goal),
@@ -141,31 +134,3 @@ def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:
         "notes": list(found.notes),
         "warnings": list(found.warnings),
     }
-
-
-def _plain(value: Any) -> Any:
-    """JSON knows no NaN."""
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _print_csv(found: Ranking) -> None:
-    columns = found.to_dict()
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if _plain(value) is None else value for value in row])
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Callable[[int, int | None], None] | None]:
-    """A progress bar for long logs, on the error stream of a terminal only; short logs end before it would show."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("counting"), BarColumn(), TextColumn("{task.completed:,} rows"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("counting", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

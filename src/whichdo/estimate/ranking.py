@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.errors import UsageError, counted, quoted
+from whichdo.errors import counted
 from whichdo.estimate.interventional import estimator
 from whichdo.estimate.rarity import hardness
+from whichdo.frames import frame_of
 from whichdo.graph.identify import listed
 from whichdo.problem import Arm, Goal, Problem
 
@@ -27,7 +28,6 @@ __all__ = ["DRAW_SEED", "ArmRank", "FloatArray", "Ranking"]
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 DRAWS = 10_000
 DRAW_SEED = 20_220_611
-FRAMES = ("pandas", "polars", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -198,17 +198,7 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        import narwhals as nw
-
-        if backend is not None and backend not in FRAMES:
-            raise UsageError(f"{quoted(backend)} is no kind of frame that is known; choose {', '.join(FRAMES)}.")
-        for name in (backend,) if backend else FRAMES:
-            try:
-                return nw.from_dict(self.to_dict(), backend=name).to_native()  # type: ignore[arg-type]
-            except ModuleNotFoundError:
-                continue
-        wanted = backend or "pandas, polars or pyarrow"
-        raise UsageError(f"A frame needs {wanted}, which is not installed. to_dict() gives the same columns.")
+        return frame_of(self.to_dict(), backend)
 
     def plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
         """Draw the table into a file, PNG, SVG or PDF by its suffix: every estimate with its interval, best on top.

@@ -133,3 +133,23 @@ def step(states: U64Array, arm: int) -> np.uint64:
     states[arm, 2] = ((c << np.uint64(24)) | (c >> np.uint64(40))) + word
     states[arm, 3] = counter + np.uint64(1)
     return word
+
+
+@compiled
+def run_words(base: U64Array, number: int) -> U64Array:
+    """For a run by its number: the two words of its world's key, and the state of a warmed-up sfc64 generator."""
+    words = np.empty(6, np.uint64)
+    states = np.empty((1, 4), np.uint64)
+    start = _mixed(base[0] ^ _mixed(base[1] + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)))
+    for j in range(5):
+        word = _seed_word(base, start, j)
+        if j < 2:
+            words[j] = word
+        else:
+            states[0, j - 2] = word
+    states[0, 3] = np.uint64(1)
+    for _ in range(WARM_UP):
+        step(states, 0)
+    for j in range(4):
+        words[2 + j] = states[0, j]
+    return words

@@ -1,0 +1,191 @@
+"""``whichdo simulate``: policies played against a network, side by side."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whichdo.cli.output import (
+    TableFormat,
+    TableFormatOption,
+    console,
+    json_value,
+    print_csv,
+    print_json,
+    say_if_compiling,
+)
+from whichdo.errors import Unsuitable, UsageError, counted, quoted, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from whichdo.comparison.subject import Subject
+    from whichdo.comparison.table import Cell, Comparison
+
+__all__ = ["simulate"]
+
+POLICIES = ["warm-halving", "srm", "ue"]
+
+
+def simulate(
+    source: Annotated[
+        str | None,
+        typer.Argument(help="A BIF file, a problem (.toml) with --network, or a name from --list.", show_default=False),
+    ] = None,
+    *,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help='May be repeated; "srm(second_phase=rejects)" sets parameters. Default: three policies.'),
+    ] = None,
+    horizon: Annotated[
+        list[str] | None, typer.Option(help="Budgets of a run; repeated or separated by commas.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="How often each policy is played at each horizon.")] = 200,
+    seed: Annotated[int, typer.Option(help="All results follow from it.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
+    network: Annotated[str | None, typer.Option(help="A BIF file: the probabilities for a problem.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The node of a BIF file that is to be improved.")] = None,
+    intervene: Annotated[list[str] | None, typer.Option(help="Nodes that can be set; by default all others.")] = None,
+    goal: Annotated[str | None, typer.Option(help="For a BIF file: maximize (default) or minimize.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw regret against horizon (PNG, SVG, PDF).")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the networks that need no file, and end.")] = False,
+    format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Play policies many times against a known network: mean regret, its error, and how often a best arm was named."""
+    from whichdo.comparison.subject import read_subject
+
+    if show_list:
+        _print_list(format)
+        return
+    if source is None:
+        raise UsageError("Simulate what? Name a BIF file, a problem.toml with --network, or a network from --list.")
+    if plot is not None:
+        from whichdo.estimate.forest import check_plot
+
+        check_plot(plot)
+    subject = read_subject(source, network=network, reward=reward, intervene=_parts(intervene), goal=goal)
+    found = _compared(subject, policy or POLICIES, _horizons(horizon), (runs, seed, workers), format)
+    if plot is not None:
+        found.plot(plot, title=f"Regret on {subject.title.partition(',')[0]}")
+    if format is TableFormat.JSON:
+        print_json(_as_json(found, subject))
+    elif format is TableFormat.CSV:
+        print_csv(found.to_dict())
+    else:
+        _print(console(), found, subject, plot)
+
+
+def _compared(
+    subject: Subject,
+    policies: list[str],
+    horizons: list[float],
+    numbers: tuple[int, int, int | None],
+    format: TableFormat,  # noqa: A002
+) -> Comparison:
+    from whichdo.comparison.table import compare
+    from whichdo.crew import cores
+
+    runs, seed, workers = numbers
+    say_if_compiling()
+    try:
+        return compare(
+            policies,
+            subject.network,
+            subject.problem,
+            horizons=horizons,
+            runs=runs,
+            seed=seed,
+            workers=cores() if workers is None else workers,
+            progress=format is not TableFormat.JSON,
+        )
+    except Unsuitable as refused:
+        raise Unsuitable(_explained(str(refused))) from None
+
+
+def _parts(given: list[str] | None) -> list[str]:
+    """What was repeated or separated by commas."""
+    return [part.strip() for text in given or () for part in text.split(",") if part.strip()]
+
+
+def _horizons(given: list[str] | None) -> list[float]:
+    from whichdo.comparison.spelling import NUMBER
+
+    texts = _parts(given)
+    if not texts:
+        raise UsageError("How long is a run? Say --horizon and a budget, such as --horizon 500,1000.")
+    for text in texts:
+        if not NUMBER.fullmatch(text):
+            raise UsageError(f"--horizon is {quoted(text)}; it must be a number, or several separated by commas.")
+    return [float(text) for text in texts]
+
+
+def _print(out: Console, found: Comparison, subject: Subject, plot: Path | None) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    out.print(subject.title, style="bold")
+    out.print(f"{counted(len(found.problem.arms), 'arm')}; {counted(found.runs, 'run')} a row, seed {found.seed}")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("policy", overflow="fold")
+    for title in ("horizon", "mean regret", "std. error", "best arm", "spent"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for cell in found.cells:
+        table.add_row(*map(Text, _cells(cell)), style="yellow" if cell.refusal else "")
+    out.print(table)
+    out.print("best arm: the share of runs that named one; spent: the mean, in cost units.")
+    for line in _refusals(found):
+        out.print(f"! {line}", style="yellow")
+    if plot is not None:
+        out.print(f"Drawn into {visible(plot)}; bands are one standard error to each side.")
+
+
+def _cells(cell: Cell) -> list[str]:
+    from whichdo.comparison.table import short
+
+    if cell.outcomes is None:
+        return [cell.policy, short(cell.horizon), "not played", "", "", ""]
+    error = "" if math.isnan(cell.error) else f"{cell.error:.4f}"
+    spent = short(round(cell.spent, 1))
+    return [cell.policy, short(cell.horizon), f"{cell.regret:.4f}", error, f"{cell.share_best:.1%}", spent]
+
+
+def _refusals(found: Comparison) -> list[str]:
+    """Each reason once."""
+    return [_explained(refusal) for refusal in dict.fromkeys(cell.refusal for cell in found.cells) if refusal]
+
+
+def _explained(refusal: str) -> str:
+    """A reason that asks for an array, which no option can hold, says how it is given in Python."""
+    if "laws=" not in refusal:
+        return refusal
+    code = 'whichdo.compare([whichdo.policy("importance", laws=network.parent_laws(problem))], network, problem, ...)'
+    return f"{refusal} No option can hold them; in Python: {code}."
+
+
+def _as_json(found: Comparison, subject: Subject) -> dict[str, Any]:
+    columns = found.to_dict()
+    return {
+        "subject": subject.title,
+        "reward": found.problem.reward,
+        "goal": str(found.problem.goal),
+        "arms": len(found.problem.arms),
+        "runs": found.runs,
+        "seed": found.seed,
+        "rows": [{name: json_value(column[j]) for name, column in columns.items()} for j in range(len(found.cells))],
+    }
+
+
+def _print_list(format: TableFormat) -> None:  # noqa: A002
+    from whichdo.comparison.subject import shelf
+
+    found = shelf()
+    if format is TableFormat.JSON:
+        print_json(found)
+        return
+    width = max(map(len, found))
+    for name, about in found.items():
+        typer.echo(f"{name:<{width}}  {about}")

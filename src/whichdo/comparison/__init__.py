@@ -1,0 +1,1 @@
+"""Policies side by side: on which network, at which horizons, with which regret."""

@@ -1,0 +1,170 @@
+"""What a simulation is about: a network and a problem from a file, from two, or from the shelf by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from whichdo.errors import InputError, NetworkError, ProblemError, UsageError, nearest, option, quoted, visible
+from whichdo.graph.projection import project
+from whichdo.problem_file import read_problem
+from whichdo.world.instances import experiment_1, experiment_2, experiment_4, experiment_5, families
+from whichdo.world.network import CausalNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from whichdo.problem import Problem
+    from whichdo.world.instances import Instance
+
+__all__ = ["Subject", "read_subject", "shelf"]
+
+WITHOUT_PROBABILITIES = (".dag", ".dagitty", ".dot", ".gml", ".gv", ".json", ".txt")
+
+
+class Subject(NamedTuple):
+    """A network, the problem it poses, and how to call it."""
+
+    network: CausalNetwork
+    problem: Problem
+    title: str
+
+
+#: The paper's experiments at the paper's size: how many networks there are, and the first so many of them.
+_PAPER: dict[str, tuple[int, Callable[[int], Sequence[Instance]]]] = {
+    "experiment-1": (50, experiment_1),
+    "experiment-2": (50, lambda count: experiment_2(12, count)),
+    "experiment-4": (50, experiment_4),
+    "experiment-5": (12, experiment_5),
+}
+
+
+def shelf() -> dict[str, str]:
+    """The names of networks that need no file, each with a line about it."""
+    found = {}
+    for name, made in families().items():
+        count, first = (_PAPER[name][0], _PAPER[name][1](1)) if name in _PAPER else (len(made()), made())
+        members = [each.name.replace("/", ":") for each in first]
+        if name == "canonical":
+            found[name] = f"tiny networks, each with a way to go wrong ({', '.join(members)})"
+        else:
+            found[name] = f"{first[0].about} ({f'{name}:0 to {name}:{count - 1}' if count > 1 else 'one network'})"
+    return found
+
+
+def read_subject(
+    source: str,
+    *,
+    network: str | None = None,
+    reward: str | None = None,
+    intervene: Iterable[str] = (),
+    goal: str | None = None,
+) -> Subject:
+    """Read what a command names: a BIF file with a reward, a problem with a network, or a name such as experiment-1:3.
+
+    ``network``: the BIF file that gives a problem.toml its probabilities; their graphs must agree.  A file whose name
+    is one on the shelf is meant when its folder is written, as in ``./parallel``.
+    """
+    nodes = list(intervene)
+    if Path(source).suffix.lower() == ".toml":
+        _refuse_extra(source, "says these itself", reward=reward, intervene=nodes or None, goal=goal)
+        return _from_problem(source, network)
+    _refuse_extra(source, "is a network itself", network=network)
+    if source.partition(":")[0] in families():
+        _refuse_extra(source, "brings its own problem", reward=reward, intervene=nodes or None, goal=goal)
+        return _from_shelf(source)
+    return _from_network(source, reward, nodes, goal)
+
+
+def _refuse_extra(source: str, why: str, **given: object) -> None:
+    extra = [option(name) for name, value in given.items() if value is not None]
+    if extra:
+        raise UsageError(f"{visible(source)} {why}: leave out {' and '.join(extra)}.")
+
+
+def _from_shelf(source: str) -> Subject:
+    family, _, member = source.partition(":")
+    known: Sequence[Instance]
+    if family in _PAPER and _number(member, []) >= 0:
+        count, number = _PAPER[family][0], _number(member, [])
+        known = _PAPER[family][1](number + 1) if number < count else ()
+    else:
+        known = families()[family]()
+        count = len(known)
+        number = _number(member, [each.name.partition("/")[2] for each in known])
+    if not 0 <= number < count:
+        raise UsageError(
+            f"There is no {quoted(source)}: {family} has "
+            + (f"the networks {family}:0 to {family}:{count - 1}." if count > 1 else "one network, without a number.")
+        )
+    found = known[number]
+    title = f"{family}:{number}" if count > 1 else family
+    return Subject(found.network, found.problem, f"{title}, {found.about}")
+
+
+def _number(member: str, names: list[str]) -> int:
+    """The number of a member of a family by its number or name; -1 for what is neither."""
+    if member.isascii() and member.isdigit() and len(member) < 6:
+        return int(member)
+    return names.index(member) if member in names else -1 if member else 0
+
+
+def _from_network(source: str, reward: str | None, intervene: list[str], goal: str | None) -> Subject:
+    path = Path(source)
+    if not path.exists():
+        known = families()
+        raise InputError(
+            f"{quoted(source)} is neither a file nor a network by name.{nearest(source.partition(':')[0], known)} "
+            f"Known are {', '.join(known)}; whichdo simulate --list tells more."
+        )
+    if path.suffix.lower() in WITHOUT_PROBABILITIES:
+        raise InputError(
+            f"{visible(path.name)} is a graph without probabilities, so there is nothing to simulate. "
+            f"Give a network: a BIF file, or a name that whichdo simulate --list shows."
+        )
+    network = CausalNetwork.read_bif(path)
+    if reward is None:
+        raise UsageError(
+            f"Which node of {visible(path.name)} is the reward? Say {option('reward')} and a name, one of "
+            f"{', '.join(map(visible, network.graph.nodes[:12]))}{', ...' if len(network.graph.nodes) > 12 else ''}."
+        )
+    texts = [value for value in network.domains.get(reward, ()) if isinstance(value, str)]
+    if texts:
+        raise ProblemError(
+            f"The reward {quoted(reward)} takes the value {quoted(texts[0])}, and it must be said what each value is "
+            f"worth: write a problem.toml with [rewards], and simulate it with {option('network', visible(path.name))}."
+        )
+    problem = network.problem(reward, intervene or None, goal=goal or "maximize")
+    return Subject(network, problem, f"{visible(path.name)}, {problem.goal} {visible(reward)}")
+
+
+def _from_problem(source: str, network_file: str | None) -> Subject:
+    problem = read_problem(source)
+    name = visible(Path(source).name)
+    if network_file is None:
+        raise UsageError(
+            f"{name} holds no probabilities, so there is nothing to simulate yet. Give a network with the same graph: "
+            f"{option('network', 'file.bif')}."
+        )
+    network = CausalNetwork.read_bif(network_file)
+    network.check(problem)
+    _check_graphs(problem, network, name, visible(Path(network_file).name))
+    return Subject(network, problem, f"{name}, {problem.goal} {visible(problem.reward)}")
+
+
+def _check_graphs(problem: Problem, network: CausalNetwork, here: str, there: str) -> None:
+    """The problem must see the graph that the network has, nodes that it does not list projected out."""
+    mine, true = problem.graph, project(network.graph, problem.graph.nodes)
+    pairs = [
+        *((f"{a} -> {b}", here, there) for a, b in sorted(mine.directed - true.directed)),
+        *((f"{a} -> {b}", there, here) for a, b in sorted(true.directed - mine.directed)),
+        *((" <-> ".join(sorted(edge)), here, there) for edge in sorted(mine.bidirected - true.bidirected, key=sorted)),
+        *((" <-> ".join(sorted(edge)), there, here) for edge in sorted(true.bidirected - mine.bidirected, key=sorted)),
+    ]
+    if pairs:
+        edge, has, lacks = pairs[0]
+        more = f" and {len(pairs) - 1:,} more such edges" if len(pairs) > 1 else ""
+        raise NetworkError(
+            f"The graphs differ: {visible(edge)} is in {has} and not in {lacks}{more}. "
+            f"A simulation needs the problem's graph to be the network's, without its hidden nodes."
+        )

@@ -1,0 +1,60 @@
+"""Policies as texts: read back as they are written, and never run."""
+
+from __future__ import annotations
+
+import pytest
+
+from whichdo.comparison.spelling import policy_text, read_policy
+from whichdo.errors import UsageError
+from whichdo.policies import policies, policy
+
+
+@pytest.mark.parametrize("name", policies())
+def test_a_name_is_a_policy_with_its_defaults(name: str) -> None:
+    assert read_policy(name) == policy(name)
+    assert policy_text(policy(name)) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "srm(second_phase=rejects)",
+        "srm(second_phase=rejects, pool=true)",
+        "srm(prune_parents=false)",
+        "warm-halving(caution=2.5)",
+        "cb(truncation=0.25)",
+        "importance(truncation=clip)",
+    ],
+)
+def test_what_is_written_is_read_back(text: str) -> None:
+    assert policy_text(read_policy(text)) == text
+    assert read_policy(f" {text.replace('=', ' = ')} ") == read_policy(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("smr", 'There is no policy "smr". Did you mean'),
+        ("", "is no policy; write a name"),
+        ("srm(", "is no policy; write a name"),
+        ("srm()x", "is no policy; write a name"),
+        ("srm" * 1000, "is no policy; write a name"),
+        ("srm(rejects)", '"rejects" is no parameter; write name=value'),
+        ("srm(second_phase=)", "is no parameter; write name=value"),
+        ("srm(phase=rejects)", 'srm has no parameter "phase".'),
+        ("ue(x=1)", 'ue has no parameter "x". It has none.'),
+        ("srm(pool=true,pool=true)", "pool is given twice"),
+        ("srm(pool=1)", "it must be true or false"),
+        ("srm(second_phase=both)", "must be uniform or rejects"),
+        ("warm-halving(caution=much)", "it must be a number"),
+        ("warm-halving(caution=nan)", "it must be a number"),
+        ("warm-halving(caution=1_0)", "it must be a number"),
+        ("warm-halving(caution=0)", "it must be above 0"),
+        ("importance(laws=1)", 'in Python, whichdo.policy("importance", laws=...)'),
+        ("srm(second_phase=__import__('os').abort())", "it must be uniform or rejects"),
+    ],
+)
+def test_what_is_no_policy_is_told(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_policy(text)
+    assert said in str(refused.value)
