@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test setup bench families reproduction soak clean
+.PHONY: demo test setup bench families confounded reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo inspect examples/infection/problem.toml
@@ -24,6 +24,10 @@ bench: setup
 # Warm halving against every rival on every family of instances; writes docs/families.md.
 families: setup
 	$(BIN)/python -m benchmarks.families --write
+
+# SRM-ALG where rows mislead, beside a policy that conditions; writes docs/confounded.md and its figure.
+confounded: setup
+	$(BIN)/python -m benchmarks.confounded
 
 # What the paper's Experiments 1, 2 and 4 come to; last result in docs/what-does-not-reproduce.md.
 reproduction: setup
