@@ -16,6 +16,7 @@ from whichdo.world.sampler import World
 
 if TYPE_CHECKING:
     from whichdo.evidence import FloatArray, IntArray
+    from whichdo.kernels.rounds import Rounds
     from whichdo.policies.sequential import Sequential
     from whichdo.problem import Problem
     from whichdo.world.network import CausalNetwork
@@ -43,24 +44,38 @@ def run_rounds(
     The run ends at the last mark, or where the money does not pay the chosen arm; the pulls then stay as they are.
     """
     from whichdo.kernels import BLOCK
-    from whichdo.kernels.rounds import MARK, OVER, USED, Rounds
+    from whichdo.kernels.rounds import MARK, NEXT, OVER, USED, Rounds
 
     world = World(network, problem, key)
     state = policy.begin(problem, budget, rng, Tally.empty(problem))
     columns = [problem.graph.index(name) for name in policy.columns(problem)]
+    read = (len(problem.arms) if policy.reads_every_arm else 1) if columns else 0
     rounds = Rounds(
         streams=world.rewards,
-        rows=np.zeros((0, len(columns)), np.uint8),
-        clock=np.zeros(4, np.int64),
+        rows=np.zeros((read * BLOCK, len(columns)), np.uint8),
+        clock=np.zeros(NEXT + read, np.int64),
         money=np.concatenate([[float(budget)], prices(problem, problem.arms)]),
         marks=marks,
         record=np.zeros((len(marks), len(problem.arms)), np.int64),
     )
+    rounds.clock[NEXT:] = BLOCK * np.arange(1, read + 1)  # no row is there yet
+    rounds.clock[USED] = 0 if policy.reads_every_arm else len(rounds.rows)
     while not rounds.clock[OVER]:
-        if columns and rounds.clock[USED] == len(rounds.rows):
-            rounds = rounds._replace(rows=np.ascontiguousarray(world.look_rows(BLOCK)[:, columns]))
-            rounds.clock[USED] = 0
+        if read and rounds.clock[USED] == len(rounds.rows):
+            _refill(rounds, world, columns, every=policy.reads_every_arm)
         policy.loop(state, rounds)
     last = min(int(rounds.clock[MARK]), len(marks) - 1)
     rounds.record[last + 1 :] = rounds.record[last]
     return rounds.record, policy.means(state), float(budget - rounds.money[0])
+
+
+def _refill(rounds: Rounds, world: World, columns: list[int], *, every: bool) -> None:
+    """Draw the next block of looks or, for a policy that reads every arm, of the arm that wants one."""
+    from whichdo.kernels import BLOCK
+    from whichdo.kernels.rounds import NEXT, USED
+
+    for arm, start in enumerate(range(0, len(rounds.rows), BLOCK)):
+        if not every or rounds.clock[NEXT + arm] == -1:
+            rounds.rows[start : start + BLOCK] = world.next_rows(arm, BLOCK)[:, columns]
+            rounds.clock[NEXT + arm] = start
+    rounds.clock[USED] = 0

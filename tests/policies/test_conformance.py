@@ -277,6 +277,19 @@ def test_unknown_names_and_parameters_are_refused() -> None:
         policy("srm", second_phase="both")
 
 
+def priced(each: Policy, network: CausalNetwork, problem: Problem, rng: np.random.Generator) -> Problem:
+    """The problem with a price for each arm; with one for all interventions where the policy refuses that."""
+    costs = {arm: float(rng.integers(1, 5)) / 2 for arm in problem.arms}
+    made = network.problem(problem.reward, problem.intervene, costs=costs)
+    try:
+        equipped(each, network, made).check(made, sum(costs.values()))
+    except Unsuitable as refused:
+        if "one price" in str(refused):
+            costs = {arm: 0.5 if arm == do() else 1.5 for arm in problem.arms}
+            return network.problem(problem.reward, problem.intervene, costs=costs)
+    return made
+
+
 SEQUENTIAL = [each for each in EVERY if isinstance(each, Sequential)]
 
 
@@ -291,8 +304,7 @@ def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential, dear: boo
     for instance in chosen:
         problem, network = instance.problem, instance.network
         if dear:
-            costs = {arm: float(rng.integers(1, 5)) / 2 for arm in problem.arms}
-            problem = network.problem(problem.reward, problem.intervene, costs=costs)
+            problem = priced(played, network, problem, rng)
         told = equipped(played, network, problem)
         budget = 300.0
         try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["Conditional", "conditional", "first_backdoor", "pair_scopes"]
+__all__ = ["Conditional", "conditional", "first_backdoor", "levels_given", "pair_scopes"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -55,16 +55,22 @@ def first_backdoor(problem: Problem) -> tuple[str, str] | None:
 def conditional(problem: Problem, seen: Tally) -> Conditional:
     """The conditional means and shares of all arms from the pair tables of the looks in ``seen``."""
     looks = float(seen.counts[0].sum())
-    tables = np.concatenate([_table(problem, seen, scope) for scope in pair_scopes(problem)])
-    rows: Any = problem.remember("pair rows", lambda: _rows(problem))
     utility = np.array(list(problem.utility.values()))
-    counts = np.concatenate([seen.counts[:1], tables[rows]]).astype(np.float64)
+    counts = levels_given(problem, seen)
     came = counts.sum(axis=1)
     with np.errstate(invalid="ignore"):
         means: FloatArray = (counts @ utility) / came
     shares: FloatArray = came / max(looks, 1.0)
     shares[0] = 1.0
     return Conditional(means, shares)
+
+
+def levels_given(problem: Problem, seen: Tally) -> FloatArray:
+    """For each arm how often each reward level came among the looks in ``seen`` that have its value; do() has all."""
+    tables = np.concatenate([_table(problem, seen, scope) for scope in pair_scopes(problem)])
+    rows: Any = problem.remember("pair rows", lambda: _rows(problem))
+    counts: FloatArray = np.concatenate([seen.counts[:1], tables[rows]]).astype(np.float64)
+    return counts
 
 
 def _first_backdoor(problem: Problem) -> tuple[str, str] | None:

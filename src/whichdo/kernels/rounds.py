@@ -1,7 +1,8 @@
 """One pull a round against a simulated world: what the compiled loops of sequential policies share.
 
-A loop runs until the rounds are over, the money is out, or the looks at hand are used up; then its driver hands over
-the next block of looks and calls it again.
+A loop runs until the rounds are over, the money is out, or rows at hand are used up; then its driver hands over the
+next block of rows and calls it again.  Most policies read the rows of looks alone (`pulled`), some those of every arm
+(`at_hand`, `pulled_row`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from whichdo.kernels.compiling import F64Array, I64Array, U8Array
     from whichdo.kernels.rewards import RewardStreams
 
-__all__ = ["MARK", "OVER", "ROUND", "USED", "Rounds", "going", "payable", "pulled"]
+__all__ = ["MARK", "NEXT", "OVER", "ROUND", "USED", "Rounds", "at_hand", "going", "payable", "pulled", "pulled_row"]
 
-ROUND, USED, MARK, OVER = 0, 1, 2, 3  # places of the clock
+ROUND, USED, MARK, OVER, NEXT = 0, 1, 2, 3, 4  # places of the clock
 
 
 class Rounds(NamedTuple):
@@ -28,6 +29,9 @@ class Rounds(NamedTuple):
     ``rows`` are the next looks, a row of codes each, the reward last; without columns looks are rewards as those of any
     arm.  ``clock`` holds the rounds played, the rows used, the marks passed, and whether it is over.  ``money`` holds
     what is left, and then the price of each arm.  ``record`` counts the pulls of all arms up to each of ``marks``.
+
+    For a policy that reads every arm ``rows`` has a block of equal length for each arm, one after the other, and from
+    its place NEXT on the clock holds the next row of each, or -1 where a new block is wanted.
     """
 
     streams: RewardStreams
@@ -69,6 +73,36 @@ def pulled(
         clock[USED] += 1
     else:
         level = np.int64(pull_one(streams, arm))
+    _count(clock, money, marks, record, arm)
+    return level  # type: ignore[return-value]
+
+
+@compiled
+def at_hand(rows: U8Array, clock: I64Array, record: I64Array, arm: int) -> bool:
+    """Whether a row of the arm is at hand, for policies that read every arm; if not, the loop ends to get some.
+
+    Most arms are never pulled, so none is drawn in advance.  The arm is then chosen again: `choose` of such a policy
+    must leave the state as it is.
+    """
+    if clock[NEXT + arm] < (arm + 1) * (rows.shape[0] // record.shape[1]):
+        return True
+    clock[NEXT + arm] = -1
+    clock[USED] = rows.shape[0]
+    return False
+
+
+@compiled
+def pulled_row(rows: U8Array, clock: I64Array, money: F64Array, marks: I64Array, record: I64Array, arm: int) -> U8Array:
+    """Pull an arm of which a row is at hand: the row, the reward last."""
+    place = clock[NEXT + arm]
+    clock[NEXT + arm] = place + 1
+    _count(clock, money, marks, record, arm)
+    return rows[place]  # type: ignore[no-any-return]
+
+
+@compiled
+def _count(clock: I64Array, money: F64Array, marks: I64Array, record: I64Array, arm: int) -> None:
+    """Pay for a round and put it on record."""
     money[0] -= money[1 + arm]
     clock[ROUND] += 1
     mark = clock[MARK]
@@ -80,4 +114,3 @@ def pulled(
         else:
             for j in range(record.shape[1]):
                 record[mark + 1, j] = record[mark, j]
-    return level  # type: ignore[return-value]

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, log, prod, sqrt
+from math import inf, log, sqrt
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from whichdo.counting.scopes import MAX_CELLS
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import TABLES, Batch, Sparse
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
+from whichdo.policies.laws import given_laws, refuse_laws
 from whichdo.policies.mixture import balanced, probabilities, worst
 from whichdo.policies.registry import register
 
@@ -55,21 +55,14 @@ class Importance(Policy):
     def __post_init__(self) -> None:
         if self.truncation not in ("zero", "clip", "none"):
             raise UsageError(f"truncation is {self.truncation!r}; it must be zero, clip or none.")
-        if self.laws is not None:
-            rows = probabilities(self.laws, "laws", 2)
-            object.__setattr__(self, "laws", tuple(map(tuple, rows.tolist())))
+        object.__setattr__(self, "laws", given_laws(self.laws))
         if self.eta is not None:
             object.__setattr__(self, "eta", tuple(probabilities(self.eta, "eta", 1).tolist()))
 
     def check(self, problem: Problem, budget: float) -> None:
         """The graph must let the laws be used, they must be there and fit, and there must be two pulls."""
         unit_costs(self, problem)
-        hidden = problem.graph.siblings(problem.reward)
-        if hidden:
-            raise Unsuitable(
-                f"{self.name} needs a reward that depends on its parents alone, and {hidden[0]} <-> {problem.reward} "
-                f"is a hidden cause. Choose srm or warm-halving."
-            )
+        refuse_laws(self, problem, self.laws, "srm or warm-halving")  # type: ignore[arg-type] # a tuple by now
         self._fit(problem)
         refuse_below(self, budget, 2, "one pull tells no two arms apart")
 
@@ -84,24 +77,7 @@ class Importance(Policy):
         return best_arm(problem, self._weights(pulls) @ gained / pulls, rng)  # steps 3-4
 
     def _fit(self, problem: Problem) -> None:
-        """Refuse laws that are not there or not of this problem's shape, before anything large is made."""
-        parents = problem.graph.parents(problem.reward)
-        cells = prod(len(problem.domains[name]) for name in parents)
-        if cells * max(len(problem.arms), len(problem.domains[problem.reward])) > MAX_CELLS:
-            raise Unsuitable(
-                f"{self.name} needs the joint law of the {len(parents)} parents of {problem.reward} under each of "
-                f"{len(problem.arms)} arms: more than {MAX_CELLS:,} numbers. Choose srm or warm-halving."
-            )
-        if self.laws is None:
-            raise Unsuitable(
-                f"{self.name} needs to know the law of {problem.reward}'s parents under each arm: say laws=, an array "
-                f"of {len(problem.arms)} arms by {cells} cells; in a simulation, laws=network.parent_laws(problem)."
-            )
-        if self._laws.shape != (len(problem.arms), cells):
-            raise Unsuitable(
-                f"The laws have {self._laws.shape[0]} rows of {self._laws.shape[1]}; this problem has "
-                f"{len(problem.arms)} arms and {cells} cells of the parents {list(parents)}."
-            )
+        """Refuse a mixture that is not of this problem's shape, or reaches too little."""
         if self._eta.shape != (len(problem.arms),):
             raise Unsuitable(f"eta has {len(self._eta)} shares; this problem has {len(problem.arms)} arms.")
         if self._worst == inf:

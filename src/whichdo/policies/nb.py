@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UsageError
 from whichdo.estimate.conditional import conditional, pair_scopes
 from whichdo.estimate.rarity import hardness
 from whichdo.evidence import observe
 from whichdo.policies.base import ROUNDING, Objective, Play, Policy, best_arm, refuse_below
-from whichdo.policies.conditioning import rarest_first, refuse_backdoors, whole_shares
+from whichdo.policies.conditioning import one_price, rarest_first, refuse_backdoors, whole_shares
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
@@ -49,20 +49,14 @@ class NB(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """One price for all interventions, conditioning right, and a look and a pull at least."""
-        look, act = _prices(problem)
-        dear = [arm for arm in problem.arms[1:] if abs(problem.costs[arm] - act) > ROUNDING]
-        if dear:
-            raise Unsuitable(
-                f"{self.name} needs one price for all interventions; {problem.arms[1]} costs {act:g} and {dear[0]} "
-                f"costs {problem.costs[dear[0]]:g}. Choose srm, or ue or sh."
-            )
+        look, act = self._prices(problem)
         if not self.trust:
             refuse_backdoors(self, problem)
         refuse_below(self, budget, 2 * max(look, act), f"half of it for looks at {look:g}, half for pulls at {act:g}")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Two batches."""
-        price, act = _prices(problem)
+        price, act = self._prices(problem)
         look = int(budget / (2 * price) + ROUNDING)
         seen = seen + (yield observe(look, scopes=pair_scopes(problem)))  # half the budget on do()
         looked = conditional(problem, seen)
@@ -76,7 +70,5 @@ class NB(Policy):
         tried = yield whole_shares(problem, rest, poor)
         return best_arm(problem, np.where(np.isnan(tried.means), looked.means, tried.means), rng)
 
-
-def _prices(problem: Problem) -> tuple[float, float]:
-    """The cost of a look, and of the first intervention."""
-    return problem.costs[problem.arms[0]], problem.costs[problem.arms[1]]
+    def _prices(self, problem: Problem) -> tuple[float, float]:
+        return one_price(self, problem, "srm, or ue or sh")

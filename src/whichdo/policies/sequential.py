@@ -32,16 +32,18 @@ class Sequential(Policy):
 
     A subclass sets three functions of its module, wrapped in ``staticmethod``: ``choose(state) -> arm``,
     ``learn(state, arm, level, row)``, ``loop(state, world)``; and writes `begin` and `means`.  ``row`` holds the codes
-    of the nodes that `columns` names in a look, and nothing otherwise.
+    of the nodes that `columns` names: of looks alone, or of the pulls of every arm where ``reads_every_arm`` is set
+    (its `choose` must then leave the state as it is).  It is empty otherwise.
     """
 
     objective = Objective.CUMULATIVE
+    reads_every_arm: ClassVar[bool] = False
     choose: ClassVar[Callable[..., int]]
     learn: ClassVar[Callable[..., None]]
     loop: ClassVar[Callable[..., None]]
 
     def columns(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002
-        """The nodes that `learn` reads of a look, the reward last; none where it reads rewards alone."""
+        """The nodes that `learn` reads of a row, the reward last; none where it reads rewards alone."""
         return ()
 
     @abstractmethod
@@ -67,9 +69,9 @@ class Sequential(Policy):
             if left < price[arm] - 1e-9:
                 break
             left -= price[arm]
-            look = arm == 0 and bool(columns)
-            told = yield pull(problem.arms[arm], detail=ROWS if look else REWARDS)
-            row = told.rows.codes[0, columns] if look and told.rows is not None else NO_ROW
+            read = bool(columns) and (arm == 0 or self.reads_every_arm)
+            told = yield pull(problem.arms[arm], detail=ROWS if read else REWARDS)
+            row = told.rows.codes[0, columns] if read and told.rows is not None else NO_ROW
             self.learn(state, arm, int(np.argmax(told.counts[arm])), row)
         means = self.means(state)
         return Recommendation(problem.arms[int(np.nanargmax(means))], means)

@@ -164,7 +164,7 @@ class CausalNetwork:
         return joint_law(self, names, self.codes_of(do or {}))
 
     def parent_laws(self, problem: Problem) -> NDArray[np.float64]:
-        """The exact joint law of the reward's parents under each arm: what the policy `importance` must be told.
+        """The exact joint law of the reward's parents under each arm: what `importance` and `c-ucb` must be told.
 
         A row for each arm, a column for each joint value of ``problem.graph.parents(problem.reward)``, the last parent
         varying fastest.  Refused over 2**20 numbers.

@@ -81,9 +81,9 @@ class World:
             raise TooLarge("The law of the reward is too large to sum.")
         return self._rewards
 
-    def look_rows(self, count: int) -> CodeArray:
-        """The next looks as rows of codes: those that batches of looks with detail ROWS get, in whatever portions."""
-        return self._stream(0).rows(count)
+    def next_rows(self, position: int, count: int) -> CodeArray:
+        """The next pulls of an arm as rows of codes: those that batches with detail ROWS get, in whatever portions."""
+        return self._stream(position).rows(count)
 
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
