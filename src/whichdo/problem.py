@@ -201,7 +201,7 @@ class Problem:
         return isinstance(other, Problem) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash(self._identity)
+        return self._hash
 
     def __repr__(self) -> str:
         return (
@@ -233,6 +233,10 @@ class Problem:
     def _identity(self) -> tuple[object, ...]:
         named = (self.domains, self.intervene, self.rewards, self.costs)
         return (self.graph, self.reward, self.goal, *(tuple(part.items()) for part in named))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._identity)
 
     @cached_property
     def _positions(self) -> dict[Arm, int]:

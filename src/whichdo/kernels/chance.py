@@ -35,33 +35,35 @@ def uniform(states: U64Array) -> float:
 
 
 @compiled
-def _normal(states: U64Array) -> float:
-    """Marsaglia's polar method; the second number of a pair is thrown away, so that there is nothing to keep."""
+def _normals(states: U64Array) -> tuple[float, float]:
+    """Two normal draws, by Marsaglia's polar method."""
     while True:
         x, y = 2.0 * uniform(states) - 1.0, 2.0 * uniform(states) - 1.0
         square = x * x + y * y
         if square < 1.0:
-            return float(x * np.sqrt(-2.0 * np.log(square) / square))
+            scale = np.sqrt(-2.0 * np.log(square) / square)
+            return x * scale, y * scale
 
 
 @compiled
-def _gamma(shape: float, states: U64Array) -> float:
-    """Marsaglia and Tsang 2000, for shapes of 1 and more."""
+def _gamma(shape: float, normal: float, states: U64Array) -> float:
+    """Marsaglia and Tsang 2000, for shapes of 1 and more; ``normal`` is the first draw to try."""
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
+    x = normal
     while True:
-        x = _normal(states)
         v = 1.0 + c * x
-        if v <= 0.0:
-            continue
-        v = v * v * v
-        u = uniform(states)
-        if u < 1.0 - 0.0331 * x * x * x * x or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
-            return float(d * v)
+        if v > 0.0:
+            v = v * v * v
+            u = uniform(states)
+            if u < 1.0 - 0.0331 * x * x * x * x or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
+                return float(d * v)
+        x, _ = _normals(states)
 
 
 @compiled
 def beta(a: float, b: float, states: U64Array) -> float:
     """A beta draw for parameters of 1 and more."""
-    x = _gamma(a, states)
-    return x / (x + _gamma(b, states))
+    first, second = _normals(states)
+    x = _gamma(a, first, states)
+    return x / (x + _gamma(b, second, states))

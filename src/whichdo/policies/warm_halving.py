@@ -99,15 +99,15 @@ class WarmHalving(Policy):
         look = _looks(problem, budget)
         left = float(budget - look * price[0])
         nothing = model.counts(Tally.empty(problem))
+        plan, sources, bounds = model.plan, model.sources, arena.bounds
 
         def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
             counts = looks(key)(look) if look else nothing
-            streams = reward_streams(arena.bounds, key)
-            found = _whole(
-                model.plan, counts, model.sources, streams, self.caution, self.optimism, price, left, utility, luck
+            winner, spent = _whole(
+                plan, counts, sources, bounds, key, self.caution, self.optimism, price, left, utility, luck
             )
-            return found[0], look * price[0] + found[1]
+            return winner, look * price[0] + spent
 
         return run
 
@@ -205,7 +205,8 @@ def _whole(
     plan: NetPlan,
     counts: FloatArray,
     sources: IntArray,
-    streams: RewardStreams,
+    bounds: Words,
+    key: Words,
     caution: float,
     optimism: float,
     prices: FloatArray,
@@ -215,4 +216,4 @@ def _whole(
 ) -> tuple[int, float]:
     """All that follows the looks."""
     base, sizes = evidence(plan, counts, sources, utility)
-    return _race(streams, base, sizes, caution, optimism, prices, money, utility, luck)
+    return _race(reward_streams(bounds, key), base, sizes, caution, optimism, prices, money, utility, luck)
