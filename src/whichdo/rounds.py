@@ -60,6 +60,7 @@ def run_rounds(
         if columns and rounds.clock[USED] == len(rounds.rows):
             rounds = rounds._replace(rows=np.ascontiguousarray(world.look_rows(BLOCK)[:, columns]))
             rounds.clock[USED] = 0
+            state = policy.with_room(state, BLOCK)
         policy.loop(state, rounds)
     last = min(int(rounds.clock[MARK]), len(marks) - 1)
     rounds.record[last + 1 :] = rounds.record[last]
