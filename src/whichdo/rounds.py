@@ -63,6 +63,7 @@ def run_rounds(
     while not rounds.clock[OVER]:
         if read and rounds.clock[USED] == len(rounds.rows):
             _refill(rounds, world, columns, every=policy.reads_every_arm)
+            state = policy.with_room(state, BLOCK)
         policy.loop(state, rounds)
     last = min(int(rounds.clock[MARK]), len(marks) - 1)
     rounds.record[last + 1 :] = rounds.record[last]

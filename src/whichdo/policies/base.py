@@ -59,10 +59,14 @@ class Objective(StrEnum):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The arm a policy names, and what it believes of every arm (mean utility; NaN where it believes nothing)."""
+    """The arm a policy names, and what it believes of every arm (mean utility; NaN where it believes nothing).
+
+    ``notes`` are what a careful reader would point out, such as an assumption that has not been met.
+    """
 
     arm: Arm
     means: FloatArray
+    notes: tuple[str, ...] = ()
 
 
 Play = Generator[Batch, Tally, Recommendation]

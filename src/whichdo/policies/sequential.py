@@ -54,6 +54,17 @@ class Sequential(Policy):
     def means(self, state: Any) -> FloatArray:
         """What the state says of every arm's mean utility; NaN where it says nothing."""
 
+    def with_room(self, state: Any, looks: int) -> Any:  # noqa: ARG002
+        """The state, able to take in so many looks more; for one that keeps them, whose arrays must grow at times.
+
+        Compiled code cannot put longer arrays into a tuple, so whoever drives the rounds asks for room between them.
+        """
+        return state
+
+    def notes(self, problem: Problem, state: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """What a careful reader of the recommendation would point out."""
+        return ()
+
     def check(self, problem: Problem, budget: float) -> None:
         """Every arm is pulled once."""
         least = sum(problem.costs.values())
@@ -70,8 +81,10 @@ class Sequential(Policy):
                 break
             left -= price[arm]
             read = bool(columns) and (arm == 0 or self.reads_every_arm)
+            if read:
+                state = self.with_room(state, 1)
             told = yield pull(problem.arms[arm], detail=ROWS if read else REWARDS)
             row = told.rows.codes[0, columns] if read and told.rows is not None else NO_ROW
             self.learn(state, arm, int(np.argmax(told.counts[arm])), row)
         means = self.means(state)
-        return Recommendation(problem.arms[int(np.nanargmax(means))], means)
+        return Recommendation(problem.arms[int(np.nanargmax(means))], means, self.notes(problem, state))

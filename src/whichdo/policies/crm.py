@@ -1,0 +1,190 @@
+"""CRM-ALG: UCB in which every look counts for all arms.
+
+Maiti, Nair and Sinha 2022, Algorithm 2.  Looks give each arm C unbiased draws of its mean beside its N direct pulls
+(`whichdo.estimate.splitsample`); the index is the mean of all + sqrt(2 ln t / (N + C)).  do() is pulled at least
+beta^2 ln t times.  Where do() is the best arm the regret stops growing; otherwise it is of order ln T, with fewer pulls
+of bad arms than UCB makes.
+
+What the paper leaves open, and what is done: all arms are pulled once, in order, before the first round that decides,
+whose number t is one more than the arms.  Whether to look is decided by ln t, the index by ln(t - 1), what was known
+when the round before ended.  beta starts at 1 and is kept, not lowered, while do() has the largest mean.  Draws use
+the first looks in time.  Where a node has no parent its draws are the rewards of odd looks.  Ties are broken by an
+order of the arms that is drawn once; what differs by less than 1e-12 is a tie.  An arm that does not act on the reward
+shares the looks of do().  Looks at hand before the start have no order and are not used.
+
+The paper needs every value of a node with every value of its parents to occur.  An arm for which one has not occurred
+has no draw, and lives on direct pulls; the recommendation's ``notes`` say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whichdo.errors import counted
+from whichdo.estimate import splitsample
+from whichdo.estimate.splitsample import SIZE, SUM, look, parents_of, split_sample, unseen
+from whichdo.graph.identify import Route
+from whichdo.kernels.compiling import compiled
+from whichdo.kernels.rounds import USED, going, payable, pulled
+from whichdo.policies.base import unit_costs, utilities
+from whichdo.policies.registry import register
+from whichdo.policies.sequential import Sequential
+
+if TYPE_CHECKING:
+    from whichdo.estimate.splitsample import Split
+    from whichdo.evidence import CodeArray, FloatArray, Tally
+    from whichdo.kernels.compiling import F64Array
+    from whichdo.kernels.rounds import Rounds
+    from whichdo.problem import Problem
+
+__all__ = ["CRM"]
+
+TIE = 1e-12
+PULLS, TOTAL, MEAN, ROOT, LUCK, SAME = 2, 3, 4, 5, 6, 7  # rows of what is known of every arm, after SIZE and SUM
+ROUND, BETA, LOG, NEXT = 0, 1, 2, 3  # of the clock
+
+
+class _State(NamedTuple):
+    """What is known of every arm, and the looks.
+
+    The rows of ``arms`` are the number of draws from looks and their sum, the pulls and the utility they brought, the
+    mean of both, 1 / sqrt(pulls + draws), the order that breaks ties, and whether the arm does not act on the reward.
+    ``clock`` holds the rounds played, beta squared, and the logarithms of this number and the next.
+    """
+
+    arms: F64Array
+    clock: F64Array
+    utility: F64Array
+    split: Split
+
+
+@compiled
+def choose(state: _State) -> int:
+    """Steps 1 and 4 to 7: each arm once, then do() as often as it must, then the largest index."""
+    return _best(state.arms, state.clock)
+
+
+@compiled
+def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
+    """Steps 9 to 13: count, estimate, and set beta."""
+    if arm == 0 and row.size > 0:
+        look(state.split, row, state.utility, state.arms)
+    _count(state.arms, state.clock, arm, state.utility[level])
+
+
+@compiled
+def _loop(state: _State, world: Rounds) -> None:
+    """As `choose` and `learn`, with the state taken apart once."""
+    streams, rows, time, money, marks, record = world
+    arms, clock, utility, split = state
+    while going(time, rows):
+        arm = _best(arms, clock)
+        if payable(time, money, arm):
+            level = pulled(streams, rows, time, money, marks, record, arm)
+            if arm == 0 and rows.shape[1] > 0:
+                look(split, rows[time[USED] - 1], utility, arms)
+            _count(arms, clock, arm, utility[level])
+
+
+@compiled
+def _best(arms: F64Array, clock: F64Array) -> int:
+    if clock[ROUND] < arms.shape[1]:
+        return int(clock[ROUND])  # step 1
+    if arms[PULLS, 0] < clock[BETA] * clock[NEXT]:
+        return 0  # steps 4-5
+    width = np.sqrt(2.0 * clock[LOG])
+    best, top = 0, -np.inf
+    for arm in range(arms.shape[1]):  # step 7, Equation 5
+        index = arms[MEAN, arm] + width * arms[ROOT, arm]
+        if index > top + TIE:
+            best, top = arm, index
+        elif index > top - TIE and arms[LUCK, arm] > arms[LUCK, best]:
+            best, top = arm, max(index, top)
+    return best
+
+
+@compiled
+def _count(arms: F64Array, clock: F64Array, arm: int, gain: float) -> None:
+    arms[PULLS, arm] += 1.0  # step 9
+    arms[TOTAL, arm] += gain
+    if arm > 0:
+        _estimate(arms, arm)
+    else:
+        for other in range(arms.shape[1]):  # step 10
+            if arms[SAME, other] > 0.0:
+                arms[SIZE, other], arms[SUM, other] = arms[PULLS, 0], arms[TOTAL, 0]
+            _estimate(arms, other)
+    clock[ROUND] += 1.0
+    clock[LOG] = clock[NEXT]
+    clock[NEXT] = np.log(clock[ROUND] + 1.0)
+    if clock[ROUND] > arms.shape[1]:
+        top = arms[MEAN, 0]
+        for other in range(1, arms.shape[1]):
+            top = max(top, arms[MEAN, other])  # step 11
+        gap = top - arms[MEAN, 0]
+        if gap > TIE:  # steps 12-13
+            clock[BETA] = min(8.0 / (gap * gap), clock[LOG])
+
+
+@compiled
+def _estimate(arms: F64Array, arm: int) -> None:
+    """Equations 3 and 4."""
+    size = arms[PULLS, arm] + arms[SIZE, arm]
+    if size > 0.0:
+        arms[MEAN, arm] = (arms[TOTAL, arm] + arms[SUM, arm]) / size
+        arms[ROOT, arm] = 1.0 / np.sqrt(size)
+
+
+@register("crm")
+@dataclass(frozen=True)
+class CRM(Sequential):
+    """CRM-ALG; step numbers are those of the paper's Algorithm 2."""
+
+    choose = staticmethod(choose)
+    learn = staticmethod(learn)
+    loop = staticmethod(_loop)
+
+    def check(self, problem: Problem, budget: float) -> None:
+        """Every arm is pulled once, and all pulls cost the same."""
+        unit_costs(self, problem)
+        super().check(problem, budget)
+
+    def columns(self, problem: Problem) -> tuple[str, ...]:
+        """The nodes that looks can settle, with their parents, and the reward; none where no arm gains from looks."""
+        found = parents_of(problem)
+        named = {*found, *(parent for given in found.values() for parent in given)} - {problem.reward}
+        return (*sorted(named, key=problem.graph.index), problem.reward) if found else ()
+
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
+        """Nothing pulled yet."""
+        arms = np.zeros((8, len(problem.arms)))
+        arms[LUCK] = rng.random(len(problem.arms))
+        verdicts = problem.verdicts
+        arms[SAME] = [arm.node is not None and verdicts[arm.node].route is Route.SAME for arm in problem.arms]
+        clock = np.array([0.0, 1.0, 0.0, 0.0])  # step 2: beta = 1
+        return _State(arms, clock, utilities(problem), split_sample(problem, self.columns(problem)))
+
+    def with_room(self, state: _State, looks: int) -> _State:
+        """Longer arrays for the looks, where they are nearly full."""
+        split = splitsample.with_room(state.split, looks)
+        return state if split is state.split else state._replace(split=split)
+
+    def means(self, state: _State) -> FloatArray:
+        """The means of pulls and draws together."""
+        known = state.arms[PULLS] + state.arms[SIZE] > 0
+        return np.where(known, state.arms[MEAN], np.nan)
+
+    def notes(self, problem: Problem, state: _State) -> tuple[str, ...]:
+        """Arms that looks have not served, because a setting that the paper assumes to occur has not been seen."""
+        looks = counted(int(state.arms[PULLS, 0]), "look")
+        found = []
+        for position, setting in unseen(problem, state.split).items():
+            cell = ", ".join(f"{name}={value}" for name, value in setting.items())
+            found.append(
+                f"{problem.arms[position]} was judged by direct pulls alone: none of the odd ones among {looks} had "
+                f"{cell}. CRM-ALG assumes that every value occurs with every setting of its parents."
+            )
+        return tuple(found)

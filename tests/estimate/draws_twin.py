@@ -1,0 +1,63 @@
+"""Draws from looks as the papers' words have them: everything again from the first look, in rational numbers.
+
+`split_draws` is CRM-ALG's Y_c (Maiti, Nair and Sinha 2022, Section 5).  A look is a dict from node to code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.graph.identify import Route
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.problem import Arm, Problem
+
+    Look = dict[str, int]
+
+
+UNIT = 100
+"""Rewards are counted in hundredths, whole ones, which is much faster than adding fractions."""
+
+
+def hundredths(problem: Problem) -> list[int]:
+    """What each reward level is worth."""
+    found = [round(UNIT * utility) for utility in problem.utility.values()]
+    assert np.allclose(found, [UNIT * utility for utility in problem.utility.values()], atol=1e-9)
+    return found
+
+
+def split_draws(problem: Problem, arm: Arm, looks: Sequence[Look], *, split: bool = True) -> list[Fraction]:
+    """Y_1, ..., Y_C of an arm, in hundredths; without ``split`` the shares come from the odd looks too: a mistake."""
+    worth = hundredths(problem)
+    if problem.verdicts[str(arm.node)].route is Route.SAME:
+        return [Fraction(worth[look[problem.reward]]) for look in looks]
+    odd = looks[0::2]  # the first, the third, ...
+    even = looks[1::2] if split else odd
+    parents = sorted(problem.graph.parents(str(arm.node)))
+    settings = list(product(*(range(len(problem.domains[name])) for name in parents)))
+
+    def setting(look: Look) -> tuple[int, ...]:
+        return tuple(look[name] for name in parents)
+
+    x = list(problem.domains[str(arm.node)]).index(arm.value or 0)
+    lists: dict[tuple[int, ...], list[Look]] = {z: [] for z in settings}
+    for look in odd:
+        if look[str(arm.node)] == x:
+            lists[setting(look)].append(look)
+    count = min(map(len, lists.values()))
+    if len(settings) == 1:
+        return [Fraction(worth[look[problem.reward]]) for look in lists[settings[0]]]
+    draws = []
+    for c in range(count):
+        size = len(even) // count
+        block = even[c * size : (c + 1) * size] if c < count - 1 else even[c * size :]
+        times = Counter(map(setting, block))  # the share of z is times[z] / len(block)
+        draws.append(Fraction(sum(worth[lists[z][c][problem.reward]] * n for z, n in times.items()), len(block)))
+    return draws
