@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test setup bench families confounded reproduction soak clean
+.PHONY: demo test setup bench families earning confounded reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo inspect examples/infection/problem.toml
@@ -24,6 +24,10 @@ bench: setup
 # Warm halving against every rival on every family of instances; writes docs/families.md.
 families: setup
 	$(BIN)/python -m benchmarks.families --write
+
+# Causal Thompson sampling against every rival; writes docs/earning.md.
+earning: setup
+	$(BIN)/python -m benchmarks.earning
 
 # SRM-ALG where rows mislead, beside a policy that conditions; writes docs/confounded.md and its figure.
 confounded: setup

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whichdo import __version__
 
-ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "policies")
+ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "policies", "rounds")
 
 
 def main(chosen: list[str]) -> None:
