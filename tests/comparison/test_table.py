@@ -67,3 +67,10 @@ def test_what_cannot_be_compared_is_told(policies: tuple[str, ...], more: dict[s
         wd.UsageError, match=r"is no policy and horizon of this comparison\. Policies: ue; horizons: 30"
     ):
         _ = compared("ue", horizons=30)["ue", 31]
+
+
+def test_simple_and_cumulative_regret_are_not_compared() -> None:
+    with pytest.raises(wd.UsageError, match="srm is about simple regret and ucb about cumulative regret"):
+        compared("srm", "ucb")
+    found = compared("ucb", "causal-ts", horizons=[200])
+    assert found["ucb", 200].regret > 0

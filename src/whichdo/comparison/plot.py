@@ -46,6 +46,7 @@ def regret_plot(comparison: Comparison, path: Path, *, title: str | None = None)
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         _draw(axes, comparison)
+        axes.set_ylabel(f"mean {_kind(comparison)} regret (lower is better)")
         axes.set_title(_title(comparison) if title is None else title, loc="left", fontsize=10, color=INK)
         figure.supxlabel(_footnote(comparison), x=0.01, ha="left", fontsize=7.5, color=FAINT)
         try:
@@ -56,6 +57,11 @@ def regret_plot(comparison: Comparison, path: Path, *, title: str | None = None)
 
 def _title(comparison: Comparison) -> str:
     return f"Regret in {visible(comparison.problem.reward)}, {counted(len(comparison.problem.arms), 'arm')}"
+
+
+def _kind(comparison: Comparison) -> str:
+    summed = any(cell.outcomes is not None and cell.outcomes.curve is not None for cell in comparison.cells)
+    return "cumulative" if summed else "simple"
 
 
 def _footnote(comparison: Comparison) -> str:
@@ -113,7 +119,6 @@ def _scale(axes: Any, horizons: tuple[float, ...]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(round(value, 6))))
     axes.set_ylim(bottom=0, top=None if axes.get_ylim()[1] > 0 else 1)
     axes.set_xlabel("horizon (budget of a run)")
-    axes.set_ylabel("mean simple regret (lower is better)")
     axes.grid(axis="y", color="#e6e6e6", lw=0.7)
     axes.set_axisbelow(True)
     for side in ("top", "right"):

@@ -130,9 +130,11 @@ def compare(
 
     A policy is a `Policy` or a text such as ``"srm"`` or ``"srm(second_phase=rejects)"``.  One that cannot serve a
     horizon is passed over there, and its cell holds the reason; if none can serve any, that is an error.  ``workers``
-    and ``progress`` as for `simulate`; results do not depend on them.
+    and ``progress`` as for `simulate`; results do not depend on them.  Simple and cumulative regret are different
+    scales, so policies of both kinds are not compared in one table.
     """
     played = _played(policies)
+    _same_objective(played)
     lengths = _lengths(horizons)
     start = whole_number(seed, "seed")
     network.check(problem)
@@ -148,6 +150,16 @@ def compare(
     )
     cells = tuple(Cell(*place, found.get(place), refusal) for place, refusal in refusals.items())
     return Comparison(problem, int(runs), start, cells)
+
+
+def _same_objective(played: dict[str, Policy]) -> None:
+    by_kind = {str(each.objective): name for name, each in played.items()}
+    if len(by_kind) > 1:
+        (first, one), (second, other) = by_kind.items()
+        raise UsageError(
+            f"{one} is about {first} regret and {other} about {second} regret, which are different scales. "
+            f"Compare policies of one kind at a time."
+        )
 
 
 def short(number: float) -> str:
