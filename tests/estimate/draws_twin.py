@@ -1,6 +1,7 @@
 """Draws from looks as the papers' words have them: everything again from the first look, in rational numbers.
 
-`split_draws` is CRM-ALG's Y_c (Maiti, Nair and Sinha 2022, Section 5).  A look is a dict from node to code.
+`split_draws` is CRM-ALG's Y_c (Maiti, Nair and Sinha 2022, Section 5); `tape_draws` are draws through
+an arm's factor network.  A look is a dict from node to code.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.estimate.dnet import factor_networks
 from whichdo.graph.identify import Route
 
 if TYPE_CHECKING:
@@ -60,4 +62,32 @@ def split_draws(problem: Problem, arm: Arm, looks: Sequence[Look], *, split: boo
         block = even[c * size : (c + 1) * size] if c < count - 1 else even[c * size :]
         times = Counter(map(setting, block))  # the share of z is times[z] / len(block)
         draws.append(Fraction(sum(worth[lists[z][c][problem.reward]] * n for z, n in times.items()), len(block)))
+    return draws
+
+
+def tape_draws(problem: Problem, arm: Arm, looks: Sequence[Look]) -> list[Fraction]:
+    """Draws through the factor network of an arm, in hundredths."""
+    worth, node = hundredths(problem), str(arm.node)
+    if problem.verdicts[node].route is Route.SAME:
+        return [Fraction(worth[look[problem.reward]]) for look in looks]
+    if problem.verdicts[node].route is Route.TRY:
+        return []
+    factors = factor_networks(problem)[node].factors
+    x = list(problem.domains[node]).index(arm.value or 0)
+    lists: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for number, factor in enumerate(factors):
+        fold = looks[number :: len(factors)]
+        for z in product(*(range(len(problem.domains[name])) for name in factor.given)):
+            setting = dict(zip(factor.given, z, strict=True))
+            if factor.inside or setting.get(node, x) == x:
+                lists[factor.node, z] = [
+                    look[factor.node] for look in fold if all(look[name] == code for name, code in setting.items())
+                ]
+    draws = []
+    for c in range(min(map(len, lists.values()))):
+        walk: Look = {}
+        for factor in factors:
+            seen = walk if factor.inside else {**walk, node: x}
+            walk[factor.node] = lists[factor.node, tuple(seen[name] for name in factor.given)][c]
+        draws.append(Fraction(worth[walk[problem.reward]]))
     return draws

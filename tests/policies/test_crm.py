@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.estimate.draws_twin import split_draws
+from tests.estimate.draws_twin import split_draws, tape_draws
 from tests.policies.crm_twin import crm_twin
 from tests.policies.driving import driven
+from tests.world.enumeration import random_network
 from whichdo.errors import Unsuitable
 from whichdo.policies.crm import CRM
 from whichdo.problem import do
 from whichdo.rounds import run_rounds
-from whichdo.world.instances import experiment_3, experiment_5
+from whichdo.world.instances import (
+    CANONICAL,
+    Instance,
+    bows,
+    canonical,
+    component,
+    experiment_3,
+    experiment_5,
+    front_door,
+    random_confounded,
+)
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World
 
@@ -81,6 +92,27 @@ def test_the_pulls_of_the_twin_in_experiment_5() -> None:
         assert found == twin(instance.network, instance.problem, 600, seed, split_draws)
 
 
+def test_the_pulls_of_the_twin_where_hidden_causes_are() -> None:
+    """300 rounds on each: front-door, bows, nodes rescued or not, three values; some arms cannot be settled."""
+    chosen = [canonical(name) for name in CANONICAL if canonical(name).problem.graph.bidirected]
+    chosen += [*random_confounded(5, 3, 12, seed=6), *bows(4, 2, seed=1), component(2, 0.02), front_door(2)]
+    rng = np.random.default_rng(8)
+    while len(chosen) < 60:
+        network = random_network(rng, zeros=False)
+        if network.graph.bidirected:
+            reward = network.graph.nodes[-1]
+            levels = network.domains[reward]
+            worths = {level: k / (len(levels) - 1) for k, level in enumerate(levels)}
+            problem = network.problem(reward, rewards=worths)
+            chosen.append(Instance(f"random {len(chosen)}", network, problem, ""))
+    drawn = 0
+    for seed, each in enumerate(chosen):
+        found = pulls(each.network, each.problem, 300, seed)
+        assert found == twin(each.network, each.problem, 300, seed, tape_draws), each.name
+        drawn += bool(CRM().columns(each.problem))
+    assert drawn > 40
+
+
 def test_only_equal_costs() -> None:
     problem = experiment_3().network.problem("Y", costs={do(X1=1): 2})
     with pytest.raises(Unsuitable, match="crm counts pulls"):
@@ -96,8 +128,12 @@ def test_a_setting_that_never_occurs_is_noted() -> None:
     _, _, final = driven(CRM(), problem, 200, World(network, problem, 3).pull)
     assert len(final.notes) == 2
     assert "do(X=0) was judged by direct pulls alone" in final.notes[0]
+    assert "among " in final.notes[0]
     assert "had X=0, Z=1" in final.notes[0]
     assert "had X=1, Z=0" in final.notes[1]
+    instance = canonical("frontdoor")
+    _, _, final = driven(CRM(), instance.problem, 4, World(instance.network, instance.problem, 3).pull)
+    assert "do(X=0) was judged by direct pulls alone: among 2 looks none that could serve it had" in final.notes[0]
     open_to_view = experiment_3()
     _, _, final = driven(CRM(), open_to_view.problem, 400, World(open_to_view.network, open_to_view.problem, 3).pull)
     assert final.notes == ()

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from whichdo.kernels.compiling import F64Array, I64Array, U8Array
     from whichdo.problem import Problem, Value
 
-__all__ = ["MOST_LISTS", "SIZE", "SUM", "Split", "look", "parents_of", "split_sample", "unseen", "with_room"]
+__all__ = ["MOST_LISTS", "SIZE", "SUM", "Split", "longer", "look", "parents_of", "split_sample", "unseen", "with_room"]
 
 I32Array = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -154,17 +154,18 @@ def with_room(split: Split, looks: int) -> Split:
     half = max(needed, 2 * have, 64) // 2 + 1
     most = int(split.nodes[:, CELLS].max(initial=0))
     return split._replace(
-        trail=_longer(split.trail, 2 * half),
-        counts=_longer(split.counts, half + 2 * most),
-        taken=_longer(split.taken, half),
-        blocks=_longer(split.blocks, half // 2 + 2),
+        trail=longer(split.trail, 2 * half),
+        counts=longer(split.counts, half + 2 * most),
+        taken=longer(split.taken, half),
+        blocks=longer(split.blocks, half // 2 + 2),
     )
 
 
-def _longer(kept: np.ndarray[Any, np.dtype[Any]], room: int) -> np.ndarray[Any, np.dtype[Any]]:
-    longer = np.zeros((kept.shape[0], room, *kept.shape[2:]), kept.dtype)
-    longer[:, : kept.shape[1]] = kept
-    return longer
+def longer(kept: np.ndarray[Any, np.dtype[Any]], room: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """A copy with so many places along the second axis, the new ones 0."""
+    found = np.zeros((kept.shape[0], room, *kept.shape[2:]), kept.dtype)
+    found[:, : kept.shape[1]] = kept
+    return found
 
 
 @compiled

@@ -12,8 +12,11 @@ the first looks in time.  Where a node has no parent its draws are the rewards o
 order of the arms that is drawn once; what differs by less than 1e-12 is a tie.  An arm that does not act on the reward
 shares the looks of do().  Looks at hand before the start have no order and are not used.
 
+The paper wants no hidden cause.  Where there is one, the draws of all arms that looking settles come from their factor
+networks (`whichdo.estimate.tape`); an arm that it does not settle lives on its direct pulls.
+
 The paper needs every value of a node with every value of its parents to occur.  An arm for which one has not occurred
-has no draw, and lives on direct pulls; the recommendation's ``notes`` say so.
+has no draw either; the recommendation's ``notes`` say so.
 """
 
 from __future__ import annotations
@@ -24,8 +27,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo.errors import counted
-from whichdo.estimate import splitsample
-from whichdo.estimate.splitsample import SIZE, SUM, look, parents_of, split_sample, unseen
+from whichdo.estimate.splitsample import SIZE, SUM, look, parents_of, split_sample, unseen, with_room
+from whichdo.estimate.tape import networks_of, tape, tape_look, unseen_on_tape, with_tape
 from whichdo.graph.identify import Route
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, going, payable, pulled
@@ -35,6 +38,7 @@ from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
     from whichdo.estimate.splitsample import Split
+    from whichdo.estimate.tape import Tape
     from whichdo.evidence import CodeArray, FloatArray, Tally
     from whichdo.kernels.compiling import F64Array
     from whichdo.kernels.rounds import Rounds
@@ -59,6 +63,7 @@ class _State(NamedTuple):
     clock: F64Array
     utility: F64Array
     split: Split
+    tape: Tape
 
 
 @compiled
@@ -70,8 +75,10 @@ def choose(state: _State) -> int:
 @compiled
 def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
     """Steps 9 to 13: count, estimate, and set beta."""
-    if arm == 0 and row.size > 0:
+    if arm == 0 and state.split.nodes.size > 0:
         look(state.split, row, state.utility, state.arms)
+    if arm == 0 and state.tape.nets.size > 0:
+        tape_look(state.tape, row, state.utility, state.arms)
     _count(state.arms, state.clock, arm, state.utility[level])
 
 
@@ -79,13 +86,16 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
 def _loop(state: _State, world: Rounds) -> None:
     """As `choose` and `learn`, with the state taken apart once."""
     streams, rows, time, money, marks, record = world
-    arms, clock, utility, split = state
+    arms, clock, utility, split, tape = state
+    splits, tapes = split.nodes.size > 0, tape.nets.size > 0
     while going(time, rows):
         arm = _best(arms, clock)
         if payable(time, money, arm):
             level = pulled(streams, rows, time, money, marks, record, arm)
-            if arm == 0 and rows.shape[1] > 0:
+            if arm == 0 and splits:
                 look(split, rows[time[USED] - 1], utility, arms)
+            elif arm == 0 and tapes:
+                tape_look(tape, rows[time[USED] - 1], utility, arms)
             _count(arms, clock, arm, utility[level])
 
 
@@ -153,10 +163,10 @@ class CRM(Sequential):
         super().check(problem, budget)
 
     def columns(self, problem: Problem) -> tuple[str, ...]:
-        """The nodes that looks can settle, with their parents, and the reward; none where no arm gains from looks."""
-        found = parents_of(problem)
-        named = {*found, *(parent for given in found.values() for parent in given)} - {problem.reward}
-        return (*sorted(named, key=problem.graph.index), problem.reward) if found else ()
+        """What the arms that looks serve are read from, and the reward; none where looks serve no arm."""
+        named = {name for node, given in parents_of(problem).items() for name in (node, *given)}
+        named |= {name for network in networks_of(problem).values() for name in network.scope}
+        return (*sorted(named - {problem.reward}, key=problem.graph.index), problem.reward) if named else ()
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """Nothing pulled yet."""
@@ -165,12 +175,15 @@ class CRM(Sequential):
         verdicts = problem.verdicts
         arms[SAME] = [arm.node is not None and verdicts[arm.node].route is Route.SAME for arm in problem.arms]
         clock = np.array([0.0, 1.0, 0.0, 0.0])  # step 2: beta = 1
-        return _State(arms, clock, utilities(problem), split_sample(problem, self.columns(problem)))
+        columns = self.columns(problem)
+        return _State(arms, clock, utilities(problem), split_sample(problem, columns), tape(problem, columns))
 
     def with_room(self, state: _State, looks: int) -> _State:
         """Longer arrays for the looks, where they are nearly full."""
-        split = splitsample.with_room(state.split, looks)
-        return state if split is state.split else state._replace(split=split)
+        split, tape = with_room(state.split, looks), with_tape(state.tape, looks)
+        if split is state.split and tape is state.tape:
+            return state
+        return state._replace(split=split, tape=tape)
 
     def means(self, state: _State) -> FloatArray:
         """The means of pulls and draws together."""
@@ -181,10 +194,11 @@ class CRM(Sequential):
         """Arms that looks have not served, because a setting that the paper assumes to occur has not been seen."""
         looks = counted(int(state.arms[PULLS, 0]), "look")
         found = []
-        for position, setting in unseen(problem, state.split).items():
+        for position, setting in (unseen(problem, state.split) | unseen_on_tape(problem, state.tape)).items():
             cell = ", ".join(f"{name}={value}" for name, value in setting.items())
             found.append(
-                f"{problem.arms[position]} was judged by direct pulls alone: none of the odd ones among {looks} had "
-                f"{cell}. CRM-ALG assumes that every value occurs with every setting of its parents."
+                f"{problem.arms[position]} was judged by direct pulls alone: among {looks} none that could serve it "
+                f"{f'had {cell}' if cell else 'was left'}. Looks serve an arm once every setting that it is compared "
+                f"within has occurred."
             )
         return tuple(found)
