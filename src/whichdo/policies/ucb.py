@@ -26,29 +26,28 @@ __all__ = ["UCB", "Sums", "sums"]
 
 
 class Sums(NamedTuple):
-    """For each arm the pulls and the utility they brought; ``luck`` breaks ties."""
+    """For each arm the pulls and the utility they brought; ``luck`` breaks ties, ``rounds`` counts all pulls."""
 
     pulls: IntArray
     total: FloatArray
     utility: FloatArray
     luck: FloatArray
+    rounds: IntArray
 
 
 def sums(problem: Problem, rng: np.random.Generator) -> Sums:
     """Nothing pulled yet."""
     arms = len(problem.arms)
-    return Sums(np.zeros(arms, np.int64), np.zeros(arms), utilities(problem), rng.random(arms))
+    return Sums(np.zeros(arms, np.int64), np.zeros(arms), utilities(problem), rng.random(arms), np.zeros(1, np.int64))
 
 
 @compiled
 def choose(state: Sums) -> int:
     """The arm of the largest index; arms never pulled first, in order."""
     pulls, total, luck = state.pulls, state.total, state.luck
-    rounds = 0
-    for arm in range(pulls.size):
-        if pulls[arm] == 0:
-            return arm
-        rounds += pulls[arm]
+    rounds = state.rounds[0]
+    if rounds < pulls.size:
+        return rounds  # type: ignore[no-any-return]
     width = 2.0 * np.log(rounds)
     best, top = 0, -np.inf
     for arm in range(pulls.size):
@@ -63,6 +62,7 @@ def choose(state: Sums) -> int:
 def learn(state: Sums, arm: int, level: int, row: CodeArray) -> None:  # noqa: ARG001
     """Count the reward."""
     state.pulls[arm] += 1
+    state.rounds[0] += 1
     state.total[arm] += state.utility[level]
 
 
