@@ -23,7 +23,7 @@ def read_policy(text: str) -> Policy:
     """The policy that a text names, with its parameters.
 
     >>> read_policy("srm(second_phase=rejects)")
-    SRM(second_phase='rejects')
+    SRM(second_phase='rejects', pool=False, prune_parents=True)
     """
     whole = WHOLE.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if whole is None:

@@ -7,11 +7,13 @@ from whichdo.kernels.binary import rows_binary, tables_binary
 from whichdo.kernels.codes import rows_codes, tables_codes
 from whichdo.kernels.compiling import compiled, popcount
 from whichdo.kernels.plans import BLOCK, BinaryPlan, CodePlan, Scopes
-from whichdo.kernels.random import keyed_streams, seed_streams
+from whichdo.kernels.random import ROWS, TABLES, keyed_streams, seed_streams
 from whichdo.kernels.rewards import RewardStreams, pull_all, reward_streams
 
 __all__ = [
     "BLOCK",
+    "ROWS",
+    "TABLES",
     "BinaryPlan",
     "CodePlan",
     "RewardStreams",

@@ -19,10 +19,11 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from whichdo.kernels.compiling import F64Array, I64Array
 
-__all__ = ["FOUND", "INNER", "NetPlan", "Walk", "contract"]
+__all__ = ["FOUND", "INNER", "MEAN", "SIZE", "NetPlan", "Walk", "contract"]
 
 INNER = 64  # cells that a walk takes in one block
 FOUND = 9  # columns of what `contract` finds
+MEAN, SIZE = 0, 8  # two of them: an arm's mean, and the direct pulls that would know it as well
 
 
 class Walk(NamedTuple):
@@ -286,5 +287,5 @@ def contract(
     for a in range(found.shape[0]):
         error = found[a, 2] + found[a, 3] ** 2 + found[a, 4] ** 2
         spread = max(0.0, found[a, 1] - found[a, 0] ** 2)
-        found[a, 8] = min(looks, spread / error) if error > 0.0 else 0.0
+        found[a, SIZE] = min(looks, spread / error) if error > 0.0 else 0.0
     return found, rarest

@@ -36,7 +36,7 @@ def policy(name: str, **parameters: Any) -> Policy:
     """A policy by name, with its parameters.
 
     >>> policy("srm", second_phase="rejects")
-    SRM(second_phase='rejects')
+    SRM(second_phase='rejects', pool=False, prune_parents=True)
     """
     known = _all()
     if name not in known:

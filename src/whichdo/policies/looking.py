@@ -15,7 +15,7 @@ import numpy as np
 
 from whichdo.estimate.interventional import estimator
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.contraction import contract
+from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.policies.base import utilities
 
 if TYPE_CHECKING:
@@ -116,6 +116,6 @@ def refresh(found: Evidence, looking: Looking) -> None:
     for arm in range(1, found.sizes.size):
         source = looking.sources[arm]
         if source >= 0:
-            found.means[arm] = by_arm[source, 0]
-            found.sizes[arm] = by_arm[source, 8]
+            found.means[arm] = by_arm[source, MEAN]
+            found.sizes[arm] = by_arm[source, SIZE]
     found.clock[WORKED_OUT] = found.clock[LOOKS]

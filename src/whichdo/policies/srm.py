@@ -29,7 +29,7 @@ from whichdo.errors import UsageError
 from whichdo.estimate.interventional import estimator
 from whichdo.estimate.rarity import c_sizes, hardness
 from whichdo.evidence import Batch, observe
-from whichdo.kernels.contraction import contract
+from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_of, equal_counts, means_of, rejects_schedule
 from whichdo.policies.base import Objective, Play, Policy, best_arm, prices, refuse_below, utilities
@@ -159,13 +159,13 @@ class _Known:
         """Steps 4 to 7."""
         model, levels = self.model, counts[: len(self.utility)]
         found, rarest = contract(model.plan, counts, self.utility, 1.0, 0.0)  # step 4
-        means = np.where(model.sources >= 0, found[model.sources, 0], np.nan)
+        means = np.where(model.sources >= 0, found[model.sources, MEAN], np.nan)
         looks = levels.sum()
         if looks > 0:  # do(), and arms that do not act on the reward, are plainly averaged
             means[model.sources == 0] = np.cumsum(levels * self.utility)[-1] / looks
         q = model.rarest(rarest, looks) / max(looks, 1.0)  # step 5
         poor = self._poor(q) if self.unit else self._dear(q)  # steps 6-7
-        return _Looked(means, np.where(model.sources >= 0, found[model.sources, 8], 0.0), poor)
+        return _Looked(means, np.where(model.sources >= 0, found[model.sources, SIZE], 0.0), poor)
 
     def _poor(self, q: FloatArray) -> IntArray:
         """The set Q, rarest node first: steps 6 and 7."""

@@ -24,7 +24,7 @@ from whichdo.errors import UsageError
 from whichdo.estimate.interventional import estimator
 from whichdo.evidence import Batch, Tally, observe
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.contraction import contract
+from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import better_half, water_filling
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
@@ -127,8 +127,8 @@ def evidence(
     found, _ = contract(plan, counts, utility, 1.0, 0.0)
     means, sizes = np.full(sources.size, 0.5), np.zeros(sources.size)
     for j in range(sources.size):
-        if sources[j] >= 0 and found[sources[j], 8] > 0.0:
-            means[j], sizes[j] = found[sources[j], 0], found[sources[j], 8]
+        if sources[j] >= 0 and found[sources[j], SIZE] > 0.0:
+            means[j], sizes[j] = found[sources[j], MEAN], found[sources[j], SIZE]
     return means, sizes
 
 

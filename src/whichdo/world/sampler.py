@@ -33,7 +33,6 @@ __all__ = ["SimulatedArena", "World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
 
-_TABLES, _ROWS = 1, 2  # as in `whichdo.kernels.random`, which is not imported before it is needed
 State = np.ndarray[Any, np.dtype[np.uint64]]
 Forced = tuple[tuple[str, int], ...]
 Key = np.ndarray[Any, np.dtype[np.uint64]]
@@ -166,10 +165,10 @@ class SimulatedArena:
         plan = _look_plan(self._network, scopes, (), self._problem.reward)
         if plan.layout is None or plan.layout.cells != plan.scopes.cell_start[-1]:
             return None
-        network, keyed = self._network, _kernels().keyed_streams
+        network, kernels = self._network, _kernels()
 
         def begin(key: Key) -> Callable[[int], FloatArray]:
-            stream = Stream(network, plan, keyed(key, 0, _TABLES))
+            stream = Stream(network, plan, kernels.keyed_streams(key, 0, kernels.TABLES))
             return lambda count: stream.counts(count).astype(np.float64)
 
         return begin
@@ -191,7 +190,7 @@ class ArmStream:
         if stream is None:
             # Other scopes are other samples; in truth a policy asks for the same ones all along.
             key = self._key + np.uint64(len(self._counted)) if self._counted else self._key
-            state = _kernels().keyed_streams(key, self._position, _TABLES)
+            state = _kernels().keyed_streams(key, self._position, _kernels().TABLES)
             plan = _look_plan(self._network, scopes, self._forced, self._problem.reward)
             stream = self._counted[scopes] = Stream(self._network, plan, state)
         return stream.tables(count)
@@ -200,7 +199,7 @@ class ArmStream:
         """The next ``count`` rows, whatever batches they are asked in."""
         if self._kept is None:
             nodes = tuple((name,) for name in self._problem.graph.nodes)
-            state = _kernels().keyed_streams(self._key, self._position, _ROWS)
+            state = _kernels().keyed_streams(self._key, self._position, _kernels().ROWS)
             self._kept = Stream(self._network, _look_plan(self._network, nodes, self._forced), state)
         return np.ascontiguousarray(self._kept.rows(count).T)
 
