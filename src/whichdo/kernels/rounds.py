@@ -15,10 +15,23 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_one
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import F64Array, I64Array, U8Array
+    from whichdo.kernels.compiling import F64Array, I64Array, U8Array, U64Array
     from whichdo.kernels.rewards import RewardStreams
 
-__all__ = ["MARK", "NEXT", "OVER", "ROUND", "USED", "Rounds", "at_hand", "going", "payable", "pulled", "pulled_row"]
+__all__ = [
+    "MARK",
+    "NEXT",
+    "OVER",
+    "ROUND",
+    "USED",
+    "Rounds",
+    "at_hand",
+    "drawn",
+    "going",
+    "payable",
+    "pulled",
+    "pulled_row",
+]
 
 ROUND, USED, MARK, OVER, NEXT = 0, 1, 2, 3, 4  # places of the clock
 
@@ -58,22 +71,24 @@ def payable(clock: I64Array, money: F64Array, arm: int) -> bool:
 
 
 @compiled
-def pulled(
-    streams: RewardStreams,
-    rows: U8Array,
-    clock: I64Array,
-    money: F64Array,
-    marks: I64Array,
-    record: I64Array,
-    arm: int,
-) -> int:
-    """Pull an arm: the level of the reward.  A look is the row before ``clock[USED]``."""
+def pulled(streams: RewardStreams, rows: U8Array, clock: I64Array, arm: int) -> int:
+    """Pull an arm: the level of the reward.  A look is the row before ``clock[USED]``.  `noted` must follow."""
     if arm == 0 and rows.shape[1] > 0:
-        level = np.int64(rows[clock[USED], rows.shape[1] - 1])
         clock[USED] += 1
-    else:
-        level = np.int64(pull_one(streams, arm))
-    _count(clock, money, marks, record, arm)
+        return np.int64(rows[clock[USED] - 1, rows.shape[1] - 1])  # type: ignore[return-value]
+    return np.int64(pull_one(streams, arm))  # type: ignore[return-value]
+
+
+@compiled
+def drawn(bits: U64Array, left: I64Array, arm: int) -> int:
+    """The level of the reward of an arm of which one is drawn and not yet used: ``left[arm] > 0``.
+
+    A loop asks that first, and then for `pulled`, which takes a tuple of arrays: their references are noted at every
+    call.  `noted` must follow.
+    """
+    level = np.int64(bits[arm] & np.uint64(1))
+    bits[arm] >>= np.uint64(1)
+    left[arm] -= 1
     return level  # type: ignore[return-value]
 
 
@@ -96,12 +111,12 @@ def pulled_row(rows: U8Array, clock: I64Array, money: F64Array, marks: I64Array,
     """Pull an arm of which a row is at hand: the row, the reward last."""
     place = clock[NEXT + arm]
     clock[NEXT + arm] = place + 1
-    _count(clock, money, marks, record, arm)
+    noted(clock, money, marks, record, arm)
     return rows[place]  # type: ignore[no-any-return]
 
 
 @compiled
-def _count(clock: I64Array, money: F64Array, marks: I64Array, record: I64Array, arm: int) -> None:
+def noted(clock: I64Array, money: F64Array, marks: I64Array, record: I64Array, arm: int) -> None:
     """Pay for a round and put it on record."""
     money[0] -= money[1 + arm]
     clock[ROUND] += 1

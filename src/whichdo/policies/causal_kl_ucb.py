@@ -15,7 +15,7 @@ import numpy as np
 
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import largest_kl_index
-from whichdo.kernels.rounds import USED, going, payable, pulled
+from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -90,13 +90,15 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
 def _loop(state: _State, world: Rounds) -> None:
     known, looking, joined, luck, last = state
     streams, rows, clock, money, marks, record = world
+    bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
     counts, starts, places, strides, cells, _, _ = looking
     while going(clock, rows):
         arm = _pick(joined, luck, last)
         if not payable(clock, money, arm):
             continue
-        level = pulled(streams, rows, clock, money, marks, record, arm)
+        level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
+        noted(clock, money, marks, record, arm)
         if arm == 0:
             times[0] += 1
             count(counts, starts, places, strides, cells, rows[clock[USED] - 1])

@@ -20,7 +20,7 @@ import numpy as np
 
 from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rounds import USED, going, payable, pulled
+from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -120,13 +120,15 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
 def _loop(state: _State, world: Rounds) -> None:
     known, looking, chance = state
     streams, rows, clock, money, marks, record = world
+    bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
     counts, starts, places, strides, cells, served, _ = looking
     while going(clock, rows):
         arm = _draw(wins, losses, means, sizes, served, times[0], chance)
         if not payable(clock, money, arm):
             continue
-        level = pulled(streams, rows, clock, money, marks, record, arm)
+        level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
+        noted(clock, money, marks, record, arm)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
         if arm == 0:

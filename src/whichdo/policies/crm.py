@@ -31,7 +31,7 @@ from whichdo.estimate.splitsample import SIZE, SUM, look, parents_of, split_samp
 from whichdo.estimate.tape import networks_of, tape, tape_look, unseen_on_tape, with_tape
 from whichdo.graph.identify import Route
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rounds import USED, going, payable, pulled
+from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import unit_costs, utilities
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -86,12 +86,14 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
 def _loop(state: _State, world: Rounds) -> None:
     """As `choose` and `learn`, with the state taken apart once."""
     streams, rows, time, money, marks, record = world
+    bits, left = streams.bits, streams.left
     arms, clock, utility, split, tape = state
     splits, tapes = split.nodes.size > 0, tape.nets.size > 0
     while going(time, rows):
         arm = _best(arms, clock)
         if payable(time, money, arm):
-            level = pulled(streams, rows, time, money, marks, record, arm)
+            level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, time, arm)
+            noted(time, money, marks, record, arm)
             if arm == 0 and splits:
                 look(split, rows[time[USED] - 1], utility, arms)
             elif arm == 0 and tapes:

@@ -28,7 +28,7 @@ import numpy as np
 from whichdo.errors import UsageError
 from whichdo.estimate.conditional import levels_given
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rounds import USED, going, payable, pulled
+from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import utilities
 from whichdo.policies.conditioning import one_price, refuse_backdoors
 from whichdo.policies.registry import register
@@ -108,11 +108,13 @@ def learn(state: _Pooled, arm: int, level: int, row: CodeArray) -> None:
 @compiled
 def _loop(state: _Pooled, world: Rounds) -> None:
     streams, rows, clock, money, marks, record = world
+    bits, left = streams.bits, streams.left
     nothing = rows[0][:0]
     while going(clock, rows):
         arm = choose(state)
         if payable(clock, money, arm):
-            level = pulled(streams, rows, clock, money, marks, record, arm)
+            level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
+            noted(clock, money, marks, record, arm)
             learn(state, arm, level, rows[clock[USED] - 1] if arm == 0 else nothing)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rounds import going, payable, pulled
+from whichdo.kernels.rounds import drawn, going, noted, payable, pulled
 from whichdo.policies.base import utilities
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import NO_ROW, Sequential
@@ -58,10 +58,13 @@ def learn(state: _Posterior, arm: int, level: int, row: CodeArray) -> None:  # n
 @compiled
 def _loop(state: _Posterior, world: Rounds) -> None:
     streams, rows, clock, money, marks, record = world
+    bits, left = streams.bits, streams.left
     while going(clock, rows):
         arm = choose(state)
         if payable(clock, money, arm):
-            learn(state, arm, pulled(streams, rows, clock, money, marks, record, arm), NO_ROW)
+            level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
+            noted(clock, money, marks, record, arm)
+            learn(state, arm, level, NO_ROW)
 
 
 @register("ts")

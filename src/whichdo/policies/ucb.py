@@ -12,67 +12,88 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rounds import going, payable, pulled
+from whichdo.kernels.rounds import drawn, going, noted, payable, pulled
 from whichdo.policies.base import utilities
 from whichdo.policies.registry import register
-from whichdo.policies.sequential import NO_ROW, Sequential
+from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
     from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["UCB", "Sums", "sums"]
+__all__ = ["UCB"]
 
 
-class Sums(NamedTuple):
-    """For each arm the pulls and the utility they brought; ``luck`` breaks ties, ``rounds`` counts all pulls."""
+class _Means(NamedTuple):
+    """For each arm the pulls, the utility they brought, its mean and 1 / sqrt(pulls): an index is then one product.
+
+    ``luck`` breaks ties, ``rounds`` counts all pulls.
+    """
 
     pulls: IntArray
     total: FloatArray
+    means: FloatArray
+    widths: FloatArray
     utility: FloatArray
     luck: FloatArray
     rounds: IntArray
 
 
-def sums(problem: Problem, rng: np.random.Generator) -> Sums:
-    """Nothing pulled yet."""
-    arms = len(problem.arms)
-    return Sums(np.zeros(arms, np.int64), np.zeros(arms), utilities(problem), rng.random(arms), np.zeros(1, np.int64))
+@compiled
+def choose(state: _Means) -> int:
+    """The arm of the largest index; arms never pulled first, in order."""
+    return _largest(state.means, state.widths, state.luck, state.rounds)
 
 
 @compiled
-def choose(state: Sums) -> int:
-    """The arm of the largest index; arms never pulled first, in order."""
-    pulls, total, luck = state.pulls, state.total, state.luck
-    rounds = state.rounds[0]
-    if rounds < pulls.size:
-        return rounds  # type: ignore[no-any-return]
-    width = 2.0 * np.log(rounds)
+def _largest(means: FloatArray, widths: FloatArray, luck: FloatArray, rounds: IntArray) -> int:
+    if rounds[0] < means.size:
+        return rounds[0]  # type: ignore[no-any-return]
+    factor = np.sqrt(2.0 * np.log(rounds[0]))
     best, top = 0, -np.inf
-    for arm in range(pulls.size):
-        part = 1.0 / pulls[arm]
-        index = total[arm] * part + np.sqrt(width * part)
+    for arm in range(means.size):
+        index = means[arm] + factor * widths[arm]
         if index > top or (index == top and luck[arm] > luck[best]):
             best, top = arm, index
     return best
 
 
 @compiled
-def learn(state: Sums, arm: int, level: int, row: CodeArray) -> None:  # noqa: ARG001
+def learn(state: _Means, arm: int, level: int, row: CodeArray) -> None:  # noqa: ARG001
     """Count the reward."""
-    state.pulls[arm] += 1
-    state.rounds[0] += 1
-    state.total[arm] += state.utility[level]
+    _count(state.pulls, state.total, state.means, state.widths, state.rounds, arm, state.utility[level])
 
 
 @compiled
-def _loop(state: Sums, world: Rounds) -> None:
+def _count(
+    pulls: IntArray,
+    total: FloatArray,
+    means: FloatArray,
+    widths: FloatArray,
+    rounds: IntArray,
+    arm: int,
+    utility: float,
+) -> None:
+    pulls[arm] += 1
+    rounds[0] += 1
+    total[arm] += utility
+    part = 1.0 / pulls[arm]
+    means[arm] = total[arm] * part
+    widths[arm] = np.sqrt(part)
+
+
+@compiled
+def _loop(state: _Means, world: Rounds) -> None:
+    pulls, total, means, widths, utility, luck, rounds = state  # unpacked once: a tuple costs at every call
     streams, rows, clock, money, marks, record = world
+    bits, left = streams.bits, streams.left
     while going(clock, rows):
-        arm = choose(state)
+        arm = _largest(means, widths, luck, rounds)
         if payable(clock, money, arm):
-            learn(state, arm, pulled(streams, rows, clock, money, marks, record, arm), NO_ROW)
+            level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
+            noted(clock, money, marks, record, arm)
+            _count(pulls, total, means, widths, rounds, arm, utility[level])
 
 
 @register("ucb")
@@ -84,11 +105,15 @@ class UCB(Sequential):
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
 
-    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Sums:  # noqa: ARG002
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Means:  # noqa: ARG002
         """Nothing pulled yet; looks at hand tell UCB nothing about other arms."""
-        return sums(problem, rng)
+        arms = len(problem.arms)
+        none, unknown = np.zeros(arms), np.full(arms, np.nan)
+        rounds = np.zeros(1, np.int64)
+        return _Means(
+            np.zeros(arms, np.int64), none, unknown, none.copy(), utilities(problem), rng.random(arms), rounds
+        )
 
-    def means(self, state: Sums) -> FloatArray:
+    def means(self, state: _Means) -> FloatArray:
         """The plain means."""
-        with np.errstate(invalid="ignore"):
-            return state.total / state.pulls
+        return state.means
