@@ -16,13 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.evidence import Sparse
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["Extent", "Step", "extent", "steps"]
+__all__ = ["MAX_NUMBERS", "Extent", "Step", "counted", "extent", "hidden_causes", "learned_means", "steps"]
+
+MAX_NUMBERS = 1 << 22
+"""The most joint probabilities, of a frontier and the next node under all arms, that are kept."""
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -79,6 +85,42 @@ class Step:
         from whichdo.kernels.propagation import onward
 
         return onward(law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes)
+
+
+def hidden_causes(problem: Problem) -> list[tuple[str, ...]]:
+    """The pairs of nodes with a hidden cause that acts on the reward through both: there must be none."""
+    acting = set(problem.graph.ancestors([problem.reward]))
+    return sorted(tuple(sorted(pair)) for pair in problem.graph.bidirected if pair <= acting)
+
+
+def counted(told: Tally, plan: Sequence[Step]) -> list[IntArray]:
+    """For each node how often its values came with its parents', over all pulls that leave it free."""
+    tables = [
+        table.laid_out(step.shape) if isinstance(table := by_scope[step.scope], Sparse) else table
+        for by_scope in told.tables.values()
+        for step in plan
+    ]
+    each = np.concatenate(tables, axis=None).reshape(len(told.tables), -1)  # a row an arm, all scopes side by side
+    total = np.add.reduce(each, axis=0)
+    found, start = [], 0
+    for step in plan:
+        end = start + step.rows * step.size
+        counts: IntArray = total[start:end]
+        for place, arm in enumerate(told.tables):
+            if arm.node == step.node:
+                counts = counts - each[place, start:end]
+        found.append(counts.reshape(step.rows, step.size))
+        start = end
+    return found
+
+
+def learned_means(problem: Problem, told: Tally) -> FloatArray:
+    """The mean utility of every arm, all mechanisms being learned from all pulls that leave them alone."""
+    plan, law = steps(problem), np.ones((len(problem.arms), 1))
+    for step, counts in zip(plan, counted(told, plan), strict=True):
+        law = step.onward(law, counts)
+    means: FloatArray = law @ np.array(list(problem.utility.values()))
+    return means
 
 
 def extent(problem: Problem) -> Extent:
