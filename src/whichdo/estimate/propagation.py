@@ -11,12 +11,13 @@ Nodes that do not act on the reward are left out; arms on them equal do().
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.evidence import Sparse
+from whichdo.evidence import Sparse, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,18 +74,26 @@ class Step:
 
         And for each row the position of the arm that shows it most often, the first of those that are alike.
         """
-        from whichdo.kernels.propagation import reach
-
-        return reach(law, self.row_of, self.rows, self.first, self.codes)
+        found: tuple[FloatArray, IntArray] = _kernels().reach(law, self.row_of, self.rows, self.first, self.codes)
+        return found
 
     def onward(self, law: FloatArray, counts: IntArray) -> FloatArray:
         """The law of the next frontier, this node's rows being the shares of its counts (rows by values).
 
         A row that was never counted is uniform.
         """
-        from whichdo.kernels.propagation import onward
+        found: FloatArray = _kernels().onward(
+            law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes
+        )
+        return found
 
-        return onward(law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes)
+
+@cache
+def _kernels() -> Any:
+    """The kernels, imported when they are first needed: numba takes its time."""
+    import whichdo.kernels.propagation as found
+
+    return found
 
 
 def hidden_causes(problem: Problem) -> list[tuple[str, ...]]:
@@ -95,12 +104,7 @@ def hidden_causes(problem: Problem) -> list[tuple[str, ...]]:
 
 def counted(told: Tally, plan: Sequence[Step]) -> list[IntArray]:
     """For each node how often its values came with its parents', over all pulls that leave it free."""
-    tables = [
-        table.laid_out(step.shape) if isinstance(table := by_scope[step.scope], Sparse) else table
-        for by_scope in told.tables.values()
-        for step in plan
-    ]
-    each = np.concatenate(tables, axis=None).reshape(len(told.tables), -1)  # a row an arm, all scopes side by side
+    each = _side_by_side(told, plan)
     total = np.add.reduce(each, axis=0)
     found, start = [], 0
     for step in plan:
@@ -112,6 +116,19 @@ def counted(told: Tally, plan: Sequence[Step]) -> list[IntArray]:
         found.append(counts.reshape(step.rows, step.size))
         start = end
     return found
+
+
+def _side_by_side(told: Tally, plan: Sequence[Step]) -> IntArray:
+    """A row an arm: its tables of all steps, flat, one after the other."""
+    scopes = tuple(step.scope for step in plan)
+    if all(isinstance(tables, Tables) and tables.layout.scopes == scopes for tables in told.tables.values()):
+        return np.array([tables.counts for tables in told.tables.values()])  # type: ignore[attr-defined]  # as they lie
+    found = [
+        table.laid_out(step.shape) if isinstance(table := tables[step.scope], Sparse) else table
+        for tables in told.tables.values()
+        for step in plan
+    ]
+    return np.concatenate(found, axis=None).reshape(len(told.tables), -1)
 
 
 def learned_means(problem: Problem, told: Tally) -> FloatArray:
