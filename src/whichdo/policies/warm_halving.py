@@ -123,7 +123,7 @@ class WarmHalving(Policy):
         if seen.counts[0].any():
             lacking = [scope for scope in wanted if scope not in seen.tables.get(Arm(), {})]
             if lacking:
-                return None, (UNCOUNTED.format(scope=", ".join(lacking[0])),)
+                return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
         return tuple(dict.fromkeys((*estimator(problem).scopes, *wanted))), ()
 
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
