@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 
 def driven(
-    policy: Policy, problem: Problem, budget: float, answer: Callable[[Batch], Tally], seed: int = 0
+    policy: Policy,
+    problem: Problem,
+    budget: float,
+    answer: Callable[[Batch], Tally],
+    seed: int = 0,
+    seen: Tally | None = None,
 ) -> tuple[list[Batch], list[Tally], Recommendation]:
     """Every batch, every answer, and the recommendation."""
-    play = policy.play(problem, budget, np.random.default_rng(seed), Tally.empty(problem))
+    play = policy.play(problem, budget, np.random.default_rng(seed), seen or Tally.empty(problem))
     batches: list[Batch] = []
     answers: list[Tally] = []
     told: Any = None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.policies.driving import driven
+from tests.policies.test_cb import Twin, random_network
 from whichdo.errors import UsageError
-from whichdo.evidence import Batch, Tally, observe
+from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
 from whichdo.policies import policy
-from whichdo.policies.allocation import water_filling
-from whichdo.problem import do
-from whichdo.world.instances import canonical
+from whichdo.policies.allocation import STEEPNESS, best_few, cuts, largest, water_filling
+from whichdo.problem import Problem, do
+from whichdo.world.instances import canonical, experiment_3
 from whichdo.world.sampler import World
 
 
@@ -42,6 +44,49 @@ def test_water_filling_pays_prices() -> None:
         assert reached.size == 0 or money - found @ prices < prices.max() * arms
 
 
+def test_water_filling_ends_where_an_arm_stands_at_the_surface() -> None:
+    """Levels in tenths often meet the surface, but for rounding."""
+    rng = np.random.default_rng(5)
+    for _ in range(5000):
+        levels = rng.integers(0, 40, int(rng.integers(1, 8))) / 10
+        pulls = int(rng.integers(0, 6))
+        found = water_filling(levels, np.ones(len(levels)), float(pulls))
+        assert found.sum() == pulls
+        assert (found >= 0).all()
+
+
+def test_the_best_few_are_those_that_sorting_finds() -> None:
+    """By mean, then by luck; means of few values are often alike."""
+    rng = np.random.default_rng(6)
+    for _ in range(1000):
+        count = int(rng.integers(1, 12))
+        means, luck, number = rng.integers(0, 4, count) / 4.0, rng.random(count), int(rng.integers(1, count + 1))
+        expected = sorted(range(count), key=lambda j: (-means[j], -luck[j]))[:number]
+        assert best_few(means, luck, number).tolist() == sorted(expected)
+        in_order = sorted(range(count), key=lambda j: (-means[j], j))[:number]
+        assert largest(means, number).tolist() == sorted(in_order)
+
+
+@pytest.mark.parametrize("arms", [1, 2, 3, 11, 201])
+def test_cuts_follow_their_law(arms: int) -> None:
+    """Without evidence at the start, pulls in all are in proportion to k^-STEEPNESS for who is among the last k."""
+    counts, shares = cuts(arms)
+    assert (counts[0], counts[-1]) == (arms, 1)
+    assert arms == 1 or (np.diff(counts) < 0).all()
+    left = 1.0
+    each: list[float] = []
+    for count, share in zip(counts, shares, strict=False):
+        each.append(left * share / count + (each[-1] if each else 0.0))
+        left -= left * share
+    assert left == pytest.approx(0)
+    law = np.array(counts[:-1], float) ** -STEEPNESS
+    assert np.array(each) / each[0] == pytest.approx(law / law[0])
+
+
+def test_eleven_arms_take_six_rounds() -> None:
+    assert cuts(11)[0].tolist() == [11, 8, 6, 4, 3, 2, 1]
+
+
 def first_batch(name: str, looks_at_hand: int = 0) -> Batch:
     instance = canonical(name)
     seen = Tally.empty(instance.problem)
@@ -68,3 +113,57 @@ def test_logs_at_hand_are_looks_already_made() -> None:
 def test_caution_must_be_positive() -> None:
     with pytest.raises(UsageError, match="caution is 0"):
         policy("warm-halving", caution=0)
+
+
+# ------------------------------------------------------------------------------------------------------ mechanisms
+
+
+def test_all_pulls_teach_every_mechanism_they_leave_alone() -> None:
+    """What is believed at the end equals, by enumeration, what the pooled rows of all looks and pulls say."""
+    for seed in range(4):
+        network, problem = random_network(np.random.default_rng(seed))
+        batches, told, final = driven(policy("warm-halving"), problem, 400, World(network, problem, seed).pull)
+        assert {batch.detail for batch in batches} == {TABLES}
+        together = sum(told[1:], told[0])
+        twin = Twin(problem)
+        rows = {node: twin.learned(together, node) for node in twin.nodes}
+        worth = list(enumerate(problem.utility.values()))
+        means = [
+            sum(value * twin.chance(rows, arm, {"Y": level}, twin.nodes) for level, value in worth)
+            for arm in problem.arms
+        ]
+        assert final.means.tolist() == pytest.approx(means)
+        assert final.means[problem.index(final.arm)] == final.means.max()
+
+
+def details(problem: Problem, budget: float, seen: Tally | None = None, **options: bool) -> Batch:
+    """The first batch of a play."""
+    rng = np.random.default_rng(1)
+    return next(policy("warm-halving", **options).play(problem, budget, rng, seen or Tally.empty(problem)))
+
+
+def test_mechanisms_are_counted_where_three_pulls_a_row_can_be_paid() -> None:
+    """Experiment 3 has 1 + 2 + 2 + 4 rows, Y's among them; a hidden cause or the option forbids it."""
+    problem, family = experiment_3().problem, ("X2", "X3", "Y")
+    assert family in (details(problem, 27).scopes or ())
+    assert family not in (details(problem, 26).scopes or ())
+    assert family not in (details(problem, 27, mechanisms=False).scopes or ())
+    batches, _, _ = driven(
+        policy("warm-halving", mechanisms=False), problem, 60, World(experiment_3().network, problem, 1).pull
+    )
+    assert {batch.detail for batch in batches[1:]} == {REWARDS}
+    hidden = canonical("frontdoor")
+    batches, _, _ = driven(policy("warm-halving"), hidden.problem, 600, World(hidden.network, hidden.problem, 1).pull)
+    assert {batch.detail for batch in batches[1:]} == {REWARDS}
+
+
+def test_looks_at_hand_must_be_counted_by_mechanism_or_a_note_says_so() -> None:
+    instance = experiment_3()
+    problem, scopes = instance.problem, details(instance.problem, 100).scopes
+    fit = World(instance.network, problem, 1).pull(observe(20, scopes=scopes))
+    assert details(problem, 100, fit).scopes == scopes
+    world = World(instance.network, problem, 2)
+    unfit = world.pull(observe(20))
+    batches, _, final = driven(policy("warm-halving"), problem, 100, world.pull, seen=unfit)
+    assert {batch.detail for batch in batches[1:]} == {REWARDS}
+    assert "not counted by mechanism (X2, X3, Y together)" in final.notes[0]

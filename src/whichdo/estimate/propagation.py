@@ -11,18 +11,25 @@ Nodes that do not act on the reward are left out; arms on them equal do().
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.evidence import Sparse, Tables
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["Extent", "Step", "extent", "steps"]
+__all__ = ["MAX_NUMBERS", "Extent", "Step", "counted", "extent", "hidden_causes", "learned_means", "steps"]
+
+MAX_NUMBERS = 1 << 22
+"""The most joint probabilities, of a frontier and the next node under all arms, that are kept."""
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -67,18 +74,70 @@ class Step:
 
         And for each row the position of the arm that shows it most often, the first of those that are alike.
         """
-        from whichdo.kernels.propagation import reach
-
-        return reach(law, self.row_of, self.rows, self.first, self.codes)
+        found: tuple[FloatArray, IntArray] = _kernels().reach(law, self.row_of, self.rows, self.first, self.codes)
+        return found
 
     def onward(self, law: FloatArray, counts: IntArray) -> FloatArray:
         """The law of the next frontier, this node's rows being the shares of its counts (rows by values).
 
         A row that was never counted is uniform.
         """
-        from whichdo.kernels.propagation import onward
+        found: FloatArray = _kernels().onward(
+            law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes
+        )
+        return found
 
-        return onward(law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes)
+
+@cache
+def _kernels() -> Any:
+    """The kernels, imported when they are first needed: numba takes its time."""
+    import whichdo.kernels.propagation as found
+
+    return found
+
+
+def hidden_causes(problem: Problem) -> list[tuple[str, ...]]:
+    """The pairs of nodes with a hidden cause that acts on the reward through both: there must be none."""
+    acting = set(problem.graph.ancestors([problem.reward]))
+    return sorted(tuple(sorted(pair)) for pair in problem.graph.bidirected if pair <= acting)
+
+
+def counted(told: Tally, plan: Sequence[Step]) -> list[IntArray]:
+    """For each node how often its values came with its parents', over all pulls that leave it free."""
+    each = _side_by_side(told, plan)
+    total = np.add.reduce(each, axis=0)
+    found, start = [], 0
+    for step in plan:
+        end = start + step.rows * step.size
+        counts: IntArray = total[start:end]
+        for place, arm in enumerate(told.tables):
+            if arm.node == step.node:
+                counts = counts - each[place, start:end]
+        found.append(counts.reshape(step.rows, step.size))
+        start = end
+    return found
+
+
+def _side_by_side(told: Tally, plan: Sequence[Step]) -> IntArray:
+    """A row an arm: its tables of all steps, flat, one after the other."""
+    scopes = tuple(step.scope for step in plan)
+    if all(isinstance(tables, Tables) and tables.layout.scopes == scopes for tables in told.tables.values()):
+        return np.array([tables.counts for tables in told.tables.values()])  # type: ignore[attr-defined]  # as they lie
+    found = [
+        table.laid_out(step.shape) if isinstance(table := tables[step.scope], Sparse) else table
+        for tables in told.tables.values()
+        for step in plan
+    ]
+    return np.concatenate(found, axis=None).reshape(len(told.tables), -1)
+
+
+def learned_means(problem: Problem, told: Tally) -> FloatArray:
+    """The mean utility of every arm, all mechanisms being learned from all pulls that leave them alone."""
+    plan, law = steps(problem), np.ones((len(problem.arms), 1))
+    for step, counts in zip(plan, counted(told, plan), strict=True):
+        law = step.onward(law, counts)
+    means: FloatArray = law @ np.array(list(problem.utility.values()))
+    return means
 
 
 def extent(problem: Problem) -> Extent:

@@ -81,6 +81,8 @@ def pull_all(streams: RewardStreams, arms: I64Array, counts: I64Array, levels: I
     bounds, states, kept, unused = streams.bounds, streams.states, streams.bits, streams.left
     for j in range(arms.size):
         arm, owed = arms[j], counts[j]
+        if owed == 0:
+            continue
         if states[arm, 3] == np.uint64(0):
             keyed_stream(streams.key, arm, REWARDS, states)
         if bounds.shape[1] != 1:

@@ -14,9 +14,22 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from whichdo.kernels.compiling import F64Array, I64Array
 
-__all__ = ["best_of", "better_half", "equal_counts", "means_of", "rejects_schedule", "water_filling", "worst_of"]
+__all__ = [
+    "best_few",
+    "best_of",
+    "better_half",
+    "cuts",
+    "equal_counts",
+    "largest",
+    "means_of",
+    "rejects_schedule",
+    "water_filling",
+    "worst_of",
+]
 
 ROUNDING = 1e-9
+STEEPNESS = 1.3
+"""Of `cuts`: 1 is the schedule of successive rejects; more leaves more to the last rounds."""
 
 
 @compiled
@@ -51,38 +64,106 @@ def equal_counts(money: float, prices: F64Array) -> I64Array:
 @compiled
 def water_filling(levels: F64Array, prices: F64Array, money: float) -> I64Array:
     """Spread pulls so that each goes to the arm with the least evidence: the lowest levels rise together."""
-    order = np.argsort(levels, kind="mergesort")
-    weight, filled, surface = 0.0, 0.0, 0.0
-    low = np.int64(0)
-    while low < order.size:
-        price = prices[order[low]]
-        weight += price
-        filled += price * levels[order[low]]
-        surface = (money + filled) / weight
-        low += 1
-        if low < order.size and surface <= levels[order[low]]:
-            break
-    counts = np.zeros(levels.size, np.int64)
-    fractions = np.empty(low)
+    surface = _surface(levels, prices, money)
+    counts, fractions = np.zeros(levels.size, np.int64), np.full(levels.size, -1.0)
     left = money + ROUNDING
-    for j in range(low):
-        share = max(0.0, surface - levels[order[j]])
-        counts[order[j]] = np.int64(np.floor(share + ROUNDING))
-        fractions[j] = counts[order[j]] - share
-        left -= counts[order[j]] * prices[order[j]]
-    for j in np.argsort(fractions, kind="mergesort"):  # the largest fractions get one more
-        if left >= prices[order[j]]:
-            left -= prices[order[j]]
-            counts[order[j]] += 1
+    for j in range(levels.size):
+        share = surface - levels[j]
+        if share > 0.0:
+            counts[j] = np.int64(share + ROUNDING)
+            fractions[j] = share - counts[j]
+            left -= counts[j] * prices[j]
+    if prices.min() == prices.max():
+        number = min(int(left / prices[0]), levels.size)
+        for j in largest(fractions, number):
+            counts[j] += 1
+        return counts
+    for j in np.argsort(-fractions, kind="mergesort"):  # the largest fractions get one more
+        if fractions[j] >= -0.5 and left >= prices[j]:
+            left -= prices[j]
+            counts[j] += 1
     return counts
+
+
+@compiled
+def _surface(levels: F64Array, prices: F64Array, money: float) -> float:
+    """The level that the lowest reach together for the money.
+
+    From above: an arm that stands higher than all arms together would reach has no part in it, and without it the
+    others reach less high.
+    """
+    surface, before = np.inf, levels.size + 1
+    while True:
+        weight, filled, part = 0.0, 0.0, 0
+        for j in range(levels.size):
+            if levels[j] < surface:
+                weight += prices[j]
+                filled += prices[j] * levels[j]
+                part += 1
+        if part == 0 or part >= before:  # more than before by rounding alone
+            return surface
+        surface, before = (money + filled) / weight, part
+
+
+@compiled
+def largest(values: F64Array, number: int) -> I64Array:
+    """The positions of so many largest values, in order; of values that are alike the first."""
+    if number <= 0:
+        return np.zeros(0, np.int64)
+    bar = np.partition(values, values.size - number)[values.size - number]
+    spare = number
+    for value in values:
+        spare -= value > bar
+    found = np.empty(number, np.int64)
+    count = 0
+    for j in range(values.size):
+        if values[j] > bar or (values[j] == bar and spare > 0):
+            spare -= values[j] == bar
+            found[count] = j
+            count += 1
+    return found
+
+
+@compiled
+def best_few(means: F64Array, luck: F64Array, number: int) -> I64Array:
+    """The positions of so many largest means, at least one, in order."""
+    bar = np.partition(means, means.size - number)[means.size - number]
+    ranked = np.empty(means.size)
+    for j in range(means.size):  # who is above the bar stays for sure, who is at it by luck
+        ranked[j] = 2.0 if means[j] > bar else luck[j] if means[j] == bar else -1.0
+    return largest(ranked, number)
 
 
 @compiled
 def better_half(means: F64Array, luck: F64Array) -> I64Array:
     """The positions of the better half, rounded up, in order."""
-    by_luck = np.argsort(-luck, kind="mergesort")
-    ranked = by_luck[np.argsort(-means[by_luck], kind="mergesort")]
-    return np.sort(ranked[: (means.size + 1) // 2])
+    return best_few(means, luck, (means.size + 1) // 2)
+
+
+@compiled
+def cuts(arms: int) -> tuple[I64Array, F64Array]:
+    """The rounds of a race: with how many arms each begins, 1 after the last; and its share of the money left by then.
+
+    A cut leaves two thirds, rounded up, but drops one arm at least.  In a race that begins without evidence, the money
+    gives an arm that is among the last k in all k^-STEEPNESS times as many pulls as a single survivor.
+    """
+    rounds = 0
+    count = arms
+    while count > 1:
+        count = min(count - 1, (2 * count + 2) // 3)
+        rounds += 1
+    rounds = max(rounds, 1)
+    counts, money = np.ones(rounds + 1, np.int64), np.empty(rounds)
+    counts[0], before = arms, 0.0
+    for j in range(rounds):
+        upto = counts[j] ** -STEEPNESS
+        money[j], before = counts[j] * (upto - before), upto
+        counts[j + 1] = max(1, min(counts[j] - 1, (2 * counts[j] + 2) // 3))
+    shares, left = np.empty(rounds), 0.0
+    for j in range(rounds - 1, -1, -1):
+        left += money[j]
+        shares[j] = money[j] / left
+    return counts, shares
 
 
 @compiled

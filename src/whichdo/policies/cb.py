@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from whichdo.errors import Unsuitable, UsageError
-from whichdo.estimate.propagation import extent, steps
-from whichdo.evidence import TABLES, Batch, Sparse
+from whichdo.estimate.propagation import MAX_NUMBERS, counted, extent, hidden_causes, steps
+from whichdo.evidence import TABLES, Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.mixture import apportioned, balanced
 from whichdo.policies.registry import register
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CB"]
 
-MAX_NUMBERS = 1 << 22
-"""The most joint probabilities, of a frontier and the next node under all arms, that are kept."""
 MAX_ROWS = 1 << 40
 
 
@@ -63,8 +61,7 @@ class CB(Policy):
     def check(self, problem: Problem, budget: float) -> None:
         """No hidden causes, a pull of each row in each third, and a frontier that can be kept."""
         unit_costs(self, problem)
-        acting = set(problem.graph.ancestors([problem.reward]))
-        hidden = sorted(tuple(sorted(pair)) for pair in problem.graph.bidirected if pair <= acting)
+        hidden = hidden_causes(problem)
         if hidden:
             raise Unsuitable(
                 f"{self.name} learns each node from its parents, and {' <-> '.join(hidden[0])} is a hidden cause that "
@@ -72,6 +69,7 @@ class CB(Policy):
             )
         size = extent(problem)
         if size.rows > MAX_ROWS:
+            acting = problem.graph.ancestors([problem.reward])
             most = max(sorted(acting), key=lambda name: len(problem.graph.parents(name)))
             raise Unsuitable(
                 f"{self.name} pulls each row (a node, and values of its parents) 3 times, and there are more than "
@@ -113,25 +111,11 @@ class CB(Policy):
         return best_arm(problem, law @ np.array(list(problem.utility.values())), rng)
 
     def _counts(self, told: Tally, plan: Sequence[Step], reached: Sequence[FloatArray]) -> list[IntArray]:
-        """For each node how often its values came with its parents', over all pulls that leave it free."""
-        tables = [
-            table.laid_out(step.shape) if isinstance(table := by_scope[step.scope], Sparse) else table
-            for by_scope in told.tables.values()
-            for step in plan
-        ]
-        each = np.concatenate(tables, axis=None).reshape(len(told.tables), -1)  # a row an arm, all scopes side by side
-        total = np.add.reduce(each, axis=0)
-        found, start = [], 0
-        for step, beta in zip(plan, reached, strict=True):
-            end = start + step.rows * step.size
-            counts: IntArray = total[start:end]
-            for place, arm in enumerate(told.tables):
-                if arm.node == step.node:
-                    counts = counts - each[place, start:end]
-            counts = counts.reshape(step.rows, step.size)
-            found.append(counts if self.truncation is None else counts * beta.any(axis=0, keepdims=True).T)
-            start = end
-        return found
+        """What the pulls show of each node's rows; nothing of those that are left out."""
+        found = counted(told, plan)
+        if self.truncation is None:
+            return found
+        return [counts * beta.any(axis=0, keepdims=True).T for counts, beta in zip(found, reached, strict=True)]
 
     def _last_third(self, reached: list[FloatArray], pulls: int) -> IntArray:
         """The pulls of each arm by eta."""

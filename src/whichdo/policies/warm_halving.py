@@ -1,13 +1,23 @@
-"""Warm halving: look first, then halve the arms, each starting with what looking was worth.
+"""Warm halving: look first, then cut the arms down, each starting with what looking was worth.
 
 Ours.  Looking gives every arm that it can settle a mean and an effective size, the number of direct pulls it was worth.
-Arms that are clearly worse are dropped at once; the rest go through sequential halving in which a pull always goes to
-the surviving arm with the least evidence, and means pool looking with pulling.  An arm that looking cannot settle
-begins with nothing and lives on its pulls.  Half the budget goes into looking where that serves every arm, less in
-proportion where it serves fewer; logs at hand count as looks.
+Arms that are clearly worse are dropped at once; the rest go through rounds in which a pull always goes to the surviving
+arm with the least evidence, and means pool looking with pulling.  An arm that looking cannot settle begins with nothing
+and lives on its pulls.  Half the budget goes into looking where that serves every arm, less in proportion where it
+serves fewer; logs at hand count as looks.
 
-Evidence is unequal when the halving begins, so until the last round arms are cut by their mean plus one standard unit
+It began as sequential halving.  Now a cut leaves two thirds, and the money of the rounds is that of nonlinear
+sequential elimination (Shahrampour, Noshad and Tarokh 2017), a relative of successive rejects: see `cuts`.
+
+Evidence is unequal when the race begins, so until the last round arms are cut by their mean plus one standard unit
 of what is known about them: an arm that was tried twice is not dropped because one of the two failed.
+
+Where nothing hidden acts on the reward and the budget pays three pulls for each row of each mechanism, as CB-ALG asks,
+pulls tell more than their reward: do(X=x) leaves all mechanisms but X's as they are.  The race then only decides where
+pulls go; at the end every mechanism is learned from all looks and pulls together, and the arm whose mean follows from
+them is the best is named.  Arms that differ by little often share what is uncertain about them, so that this tells them
+apart where direct means cannot.  Looks at hand must then be counted by mechanism too, in the scopes that the first
+batch names; where they are not, pulls tell their reward alone, and a note says so.
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -22,15 +32,18 @@ import numpy as np
 
 from whichdo.errors import UsageError
 from whichdo.estimate.interventional import estimator
-from whichdo.evidence import Batch, Tally, observe
+from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
+from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.kernels.rewards import pull_all, reward_streams
-from whichdo.policies.allocation import better_half, water_filling
+from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
 from whichdo.policies.registry import register
+from whichdo.problem import Arm
 
 if TYPE_CHECKING:
+    from whichdo.counting.scopes import Scope
     from whichdo.evidence import FloatArray, IntArray
     from whichdo.kernels.contraction import NetPlan
     from whichdo.kernels.rewards import RewardStreams
@@ -39,18 +52,26 @@ if TYPE_CHECKING:
 
 __all__ = ["WarmHalving"]
 
+PULLS_A_ROW = 3
+UNCOUNTED = (
+    "The looks at hand are not counted by mechanism ({scope} together), so that pulls told their reward alone. Count "
+    "them in the scopes of the first batch of a session without looks, and what pulls tell of every mechanism is used."
+)
+
 
 @register("warm-halving")
 @dataclass(frozen=True)
 class WarmHalving(Policy):
     """Warm halving; a standard unit is one over the square root of an arm's evidence.
 
-    ``caution`` is how many units an arm must be worse for sure to be dropped before the halving; ``optimism`` how many
-    units are added to an arm's mean in the cuts, but for the last.
+    ``caution`` is how many units an arm must be worse for sure to be dropped before the race; ``optimism`` how many
+    units are added to an arm's mean in the cuts, but for the last.  ``mechanisms=False`` asks of pulls their reward
+    alone, for those who cannot observe more of them, or trust the graph less.
     """
 
     caution: float = 1.5
     optimism: float = 1.0
+    mechanisms: bool = True
     objective = Objective.SIMPLE
 
     def __post_init__(self) -> None:
@@ -67,30 +88,48 @@ class WarmHalving(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
         luck, price, utility = rng.random(len(problem.arms)), prices(problem, problem.arms), utilities(problem)
-        model = estimator(problem)
-        left = float(budget)
+        model, left = estimator(problem), float(budget)
+        scopes, notes = self._asked(problem, budget, seen)
+        detail = TABLES if scopes else REWARDS
         look = max(0, _looks(problem, budget) - int(seen.counts[0].sum()))  # logs at hand are looks already made
         if look:
-            seen = seen + (yield observe(look, scopes=model.scopes))
+            seen = seen + (yield observe(look, scopes=scopes or model.scopes))
             left -= look * price[0]
         base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
         alive = plausible(base, sizes, self.caution)
         tried = Tally.empty(problem)
-        for number in range(_rounds(alive.size), 0, -1):
-            counts = water_filling(sizes[alive] + tried.pulls[alive], price[alive], left / number)
+        staying, shares = cuts(alive.size)
+        for number, share in enumerate(shares, start=1):
+            counts = water_filling(sizes[alive] + tried.pulls[alive], price[alive], left * share)
             left -= (counts * price[alive]).sum()
             if counts.any():
-                wanted = alive[counts > 0]
-                arms = tuple(problem.arms[j] for j in wanted)
-                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist())))
+                arms = tuple(problem.arms[j] for j in alive[counts > 0])
+                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), detail, scopes))
             means = pooled(base, sizes, tried.counts, utility, alive)
             known = sizes[alive] + tried.pulls[alive]
-            alive = alive[survivors(means, known, luck[alive], self.optimism if number > 1 else 0.0)]
-        everyone = np.arange(len(problem.arms))
-        return Recommendation(problem.arms[alive[0]], pooled(base, sizes, tried.counts, utility, everyone))
+            optimism = self.optimism if number < len(shares) else 0.0
+            alive = alive[survivors(means, known, luck[alive], optimism, staying[number])]
+        if scopes:
+            means = learned_means(problem, seen + tried)
+            return Recommendation(problem.arms[best_of(means, luck)], means)
+        means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)))
+        return Recommendation(problem.arms[alive[0]], means, notes)
+
+    def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
+        """The scopes in which looks and pulls are counted, None where pulls tell their reward alone; and notes."""
+        if not (self.mechanisms and _pays(problem, budget)):
+            return None, ()
+        wanted = tuple(step.scope for step in steps(problem))
+        if seen.counts[0].any():
+            lacking = [scope for scope in wanted if scope not in seen.tables.get(Arm(), {})]
+            if lacking:
+                return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
+        return tuple(dict.fromkeys((*estimator(problem).scopes, *wanted))), ()
 
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
-        """The same in compiled steps."""
+        """The same in compiled steps; none where whole rows of pulls are read."""
+        if self.mechanisms and _pays(problem, budget):
+            return None
         model = estimator(problem)
         looks = arena.looks(model.scopes)
         if looks is None:
@@ -119,6 +158,13 @@ def _looks(problem: Problem, budget: float) -> int:
     return int(budget * served / 2 / problem.costs[problem.arms[0]])
 
 
+def _pays(problem: Problem, budget: float) -> bool:
+    """Whether every mechanism can be learned: nothing hidden acts, and the budget buys three pulls for each row."""
+    size = extent(problem)
+    pulls = budget / max(problem.costs.values())
+    return not hidden_causes(problem) and PULLS_A_ROW * size.rows <= pulls and size.numbers <= MAX_NUMBERS
+
+
 @compiled
 def evidence(
     plan: NetPlan, counts: FloatArray, sources: IntArray, utility: FloatArray
@@ -130,11 +176,6 @@ def evidence(
         if sources[j] >= 0 and found[sources[j], SIZE] > 0.0:
             means[j], sizes[j] = found[sources[j], MEAN], found[sources[j], SIZE]
     return means, sizes
-
-
-@compiled
-def _rounds(arms: int) -> int:
-    return max(1, int(np.ceil(np.log2(arms))))
 
 
 @compiled
@@ -168,9 +209,12 @@ def pooled(base: FloatArray, sizes: FloatArray, levels: IntArray, utility: Float
 
 
 @compiled
-def survivors(means: FloatArray, known: FloatArray, luck: FloatArray, optimism: float) -> IntArray:
-    """The positions of the better half, by mean and so many standard units of the evidence."""
-    return better_half(means + optimism / np.sqrt(np.maximum(known, 1e-12)), luck)
+def survivors(means: FloatArray, known: FloatArray, luck: FloatArray, optimism: float, number: int) -> IntArray:
+    """The positions of so many best, by mean and so many standard units of the evidence."""
+    hopes = np.empty(means.size)
+    for j in range(means.size):
+        hopes[j] = means[j] + optimism / np.sqrt(max(known[j], 1e-12))
+    return best_few(hopes, luck, number)
 
 
 @compiled
@@ -185,18 +229,27 @@ def _race(
     utility: FloatArray,
     luck: FloatArray,
 ) -> tuple[int, float]:
-    """The halving of `play` against the rewards of a simulated world: the survivor, and the money spent."""
+    """The race of `play` against the rewards of a simulated world: the survivor, and the money spent."""
     alive = plausible(base, sizes, caution)
     levels = np.zeros((base.size, utility.size), np.int64)
-    known = sizes.copy()
+    known, price, chance = sizes[alive], prices[alive], luck[alive]  # kept beside `alive`: gathering anew costs more
     left = money
-    for number in range(_rounds(alive.size), 0, -1):
-        counts = water_filling(known[alive], prices[alive], left / number)
-        left -= (counts * prices[alive]).sum()
+    staying, shares = cuts(alive.size)
+    for number in range(shares.size):
+        counts = water_filling(known, price, left * shares[number])
         pull_all(streams, alive, counts, levels)
-        known[alive] = known[alive] + counts
+        paid = 0.0
+        for j in range(counts.size):
+            paid += counts[j] * price[j]
+            known[j] += counts[j]
+        left -= paid
         means = pooled(base, sizes, levels, utility, alive)
-        alive = alive[survivors(means, known[alive], luck[alive], optimism if number > 1 else 0.0)]
+        hope = optimism if number < shares.size - 1 else 0.0
+        stay = survivors(means, known, chance, hope, staying[number + 1])
+        for j in range(stay.size):
+            place = stay[j]
+            alive[j], known[j], price[j], chance[j] = alive[place], known[place], price[place], chance[place]
+        alive, known, price, chance = alive[: stay.size], known[: stay.size], price[: stay.size], chance[: stay.size]
     return alive[0], money - left
 
 

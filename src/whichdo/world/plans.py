@@ -9,10 +9,10 @@ import numpy as np
 
 from whichdo.counting.scopes import MAX_CELLS
 from whichdo.evidence import Layout
-from whichdo.kernels import BinaryPlan, CodePlan, Scopes
+from whichdo.kernels import BinaryPlan, CodePlan, Scopes, tables_binary, tables_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
     from whichdo.world.network import CausalNetwork
@@ -36,6 +36,8 @@ class LookPlan(NamedTuple):
     steps: BinaryPlan | CodePlan
     layout: Layout | None
     scopes: Scopes
+    draw: Callable[..., Int64]
+    """The kernel that draws the samples and counts them."""
     levels: slice
     """Where the counts of the reward alone lie; after the scopes, if it is not one of them."""
 
@@ -67,9 +69,9 @@ def _look_plan(
     starts = _starts(cells)
     at = 0 if reward is None else counted.index((reward,))
     levels = slice(int(starts[at]), int(starts[min(at + 1, len(cells))]))
-    return LookPlan(
-        scopes, reward, columns, plan(network, columns, forced), asked, _counting(network, counted, starts), levels
-    )
+    steps = plan(network, columns, forced)
+    draw = tables_binary if isinstance(steps, BinaryPlan) else tables_codes
+    return LookPlan(scopes, reward, columns, steps, asked, _counting(network, counted, starts), draw, levels)
 
 
 def _counting(network: CausalNetwork, scopes: tuple[Scope, ...], starts: Int64) -> Scopes:

@@ -57,6 +57,7 @@ class World:
         self.problem = problem
         self.key: Key = seed if isinstance(seed, np.ndarray) else _key(seed)
         self._arms: dict[int, ArmStream] = {}
+        self._counted: dict[tuple[Scope, ...], dict[int, Stream]] = {}
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
@@ -95,8 +96,12 @@ class World:
             _kernels().pull_all(self._rewards, positions, np.array(batch.counts, np.int64), counts)
         else:
             wanted = self._wanted(batch)
+            begun = self._counted.setdefault(wanted, {})
             for arm, position, count in zip(batch.arms, positions.tolist(), batch.counts, strict=True):
-                counts[position], found = self._stream(position).tables(count, wanted)
+                stream = begun.get(position)
+                if stream is None:
+                    stream = begun[position] = self._stream(position).counted(wanted)
+                counts[position], found = stream.tables(count)
                 if batch.detail is Detail.TABLES:
                     tables[arm] = found
         return Tally(self.problem, counts, tables)
@@ -181,19 +186,17 @@ class ArmStream:
         self._network, self._problem = network, problem
         self._forced = _forced(network, problem)[position]
         self._key, self._position = key, position
-        self._counted: dict[tuple[Scope, ...], Stream] = {}
+        self._begun = 0
         self._kept: Stream | None = None
 
-    def tables(self, count: int, scopes: tuple[Scope, ...]) -> tuple[IntArray, Mapping[Scope, Table]]:
-        """The reward levels and the tables of all scopes over the same ``count`` pulls."""
-        stream = self._counted.get(scopes)
-        if stream is None:
-            # Other scopes are other samples; in truth a policy asks for the same ones all along.
-            key = self._key + np.uint64(len(self._counted)) if self._counted else self._key
-            state = _kernels().keyed_streams(key, self._position, _kernels().TABLES)
-            plan = _look_plan(self._network, scopes, self._forced, self._problem.reward)
-            stream = self._counted[scopes] = Stream(self._network, plan, state)
-        return stream.tables(count)
+    def counted(self, scopes: tuple[Scope, ...]) -> Stream:
+        """A stream of the reward levels and the tables of all scopes over the same pulls."""
+        # Other scopes are other samples; in truth a policy asks for the same ones all along.
+        key = self._key + np.uint64(self._begun) if self._begun else self._key
+        self._begun += 1
+        kernels = _kernels()
+        state = kernels.keyed_streams(key, self._position, kernels.TABLES)
+        return Stream(self._network, _look_plan(self._network, scopes, self._forced, self._problem.reward), state)
 
     def rows(self, count: int) -> CodeArray:
         """The next ``count`` rows, whatever batches they are asked in."""
@@ -242,9 +245,8 @@ class Stream:
 
     def counts(self, count: int) -> IntArray:
         """Joint counts of each scope over the next ``count`` samples, one after the other."""
-        kernels, steps = _kernels(), self._plan.steps
-        draw = kernels.tables_binary if isinstance(steps, kernels.BinaryPlan) else kernels.tables_codes
-        found: IntArray = draw(self._state, count, steps, self._plan.scopes)
+        plan = self._plan
+        found: IntArray = plan.draw(self._state, count, plan.steps, plan.scopes)
         return found
 
     def tables(self, count: int) -> tuple[IntArray, Mapping[Scope, Table]]:
