@@ -26,6 +26,7 @@ import json
 import unicodedata
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from json.encoder import encode_basestring as json_text
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.errors import Damaged, UsageError, quoted
@@ -52,7 +53,6 @@ KINDS = (
     "created", "observed", "asked", "told", "voided", "expired", "closed", "amended", "paused", "resumed", "forbidden",
     "allowed", "alarm", "restarted",
 )  # fmt: skip
-_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Event(NamedTuple):
@@ -81,10 +81,10 @@ class Event(NamedTuple):
     @property
     def text(self) -> str:
         """The event without its hashes, as canonical JSON: what is hashed."""
-        key = "null" if self.key is None else _QUOTED(self.key)
+        key = "null" if self.key is None else json_text(self.key)
         return (
-            f'{{"body":{self.body},"campaign":{_QUOTED(self.campaign)},"key":{key},"kind":{_QUOTED(self.kind)},'
-            f'"seq":{self.seq},"time":{_QUOTED(self.time)}}}'
+            f'{{"body":{self.body},"campaign":{json_text(self.campaign)},"key":{key},"kind":{json_text(self.kind)},'
+            f'"seq":{self.seq},"time":{json_text(self.time)}}}'
         )
 
     def seal(self) -> str:

@@ -23,7 +23,7 @@ from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import doubted, without_arms
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
-from whichdo.errors import Damaged, WhichdoError
+from whichdo.errors import Damaged
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class State:
             for name, values in self.terms.problem.domains.items()
         }
         self._arms = {str(arm): arm for arm in self.terms.problem.arms}
+        self._costs = {text: self.terms.problem.costs[arm] for text, arm in self._arms.items()}
         self._revised: tuple[object, Problem, Problem] | None = None
 
     @property
@@ -105,7 +106,7 @@ class State:
         if self._play is None and self._failure is None:
             try:
                 self._play = self._begin()
-            except WhichdoError as error:
+            except Exception as error:  # noqa: BLE001 - whatever a policy raises, the log must stay readable
                 self._failure = f"{type(error).__name__}: {error}"
         return self._play
 
@@ -199,28 +200,29 @@ class State:
         when = moment(event.time) if terms.lease is not None or terms.window is not None else None
         lease = when + timedelta(seconds=terms.lease) if when and terms.lease is not None else None
         window = when + timedelta(seconds=terms.window) if when and terms.window is not None else None
+        needed, receipt = tuple(body["needed"]), event.receipt
         for each in body["tickets"]:
             arm = self._arms[each["arm"]]
             number, slot = body["play"], each["slot"]
             if play is None or play.failure is None:
                 self._check_same(event, play, number, slot, arm)
-            needed = tuple(body["needed"])
-            pull = Pull(each["id"], arm, body["client"], event.time, event.seq, number, slot, needed)
-            pull.lease_end, pull.window_end, pull.since, pull.receipt = lease, window, event.time, event.receipt
+            cost = self._costs[each["arm"]]
+            pull = Pull(each["id"], arm, cost, body["client"], event.time, event.seq, number, slot, needed)
+            pull.lease_end, pull.window_end, pull.since, pull.receipt = lease, window, event.time, receipt
             if play is not None and play.failure is None:
                 play.hand_out(slot)
             self.tickets[pull.id] = pull
             self.held.setdefault(pull.client, {})[pull.id] = None
-            self.promised += terms.problem.costs[arm]
+            self.promised += cost
             if lease is not None:
                 heappush(self._leases, (lease, pull.id))
 
     def _check_same(self, event: Event, play: Play | None, number: int, slot: int, arm: Arm) -> None:
         """Whether the policy, run again, asks for the same; if not, it is left there."""
-        coming = play.next_slots(1) if play is not None else []
-        if play is not None and coming == [slot] and play.number == number and play.arm_of(slot) == arm:
+        coming = None if play is None else play.next_slot
+        if play is not None and coming == slot and play.number == number and play.arm_of(slot) == arm:
             return
-        now = f"pull {coming[0]}, {play.arm_of(coming[0])}" if play is not None and coming else "nothing"
+        now = "nothing" if play is None or coming is None else f"pull {coming}, {play.arm_of(coming)}"
         terms = self.terms
         self.diverged = (
             f"Event {event.seq} of campaign {terms.name!r} asked for pull {slot}, {arm}; run again on the log, "
@@ -247,7 +249,7 @@ class State:
             pull.extra = not mine
         pull.phase, pull.since, pull.receipt, pull.late = Phase.TOLD, event.time, event.receipt, late
         pull.row, pull.codes = row, self.codes_of(row)
-        self.spent += self.terms.problem.costs[pull.arm]
+        self.spent += pull.cost
         if pull.window_end is not None and moment(event.time) < pull.window_end:
             heappush(self._windows, (pull.window_end, pull.id))
         else:
@@ -265,7 +267,7 @@ class State:
     def _release(self, pull: Pull) -> None:
         """A ticket is no longer out."""
         self.held[pull.client].pop(pull.id, None)
-        self.promised -= self.terms.problem.costs[pull.arm]
+        self.promised -= pull.cost
 
     def _on_closed(self, event: Event, body: dict[str, Any]) -> None:
         for name in body["tickets"]:

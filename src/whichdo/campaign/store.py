@@ -109,8 +109,9 @@ class Store:
         found = connection.execute(
             _EVENTS.where(events.c.campaign == place.id, events.c.seq >= seq, events.c.seq < place.length)
         )
-        for row in found:
-            yield Event(place.name, *row)
+        for rows in found.partitions(10_000):
+            for row in rows:
+                yield Event(place.name, *row)
 
     def append(self, connection: Connection, place: Place, new: Sequence[Event]) -> None:
         """Append events that follow on ``place``, which is moved on."""

@@ -54,6 +54,7 @@ class Pull:
 
     id: str
     arm: Arm
+    cost: float
     client: str
     asked: str
     """When, as its event says."""

@@ -80,13 +80,18 @@ def _loop(state: Sums, world: Rounds) -> None:
 class UCB(Sequential):
     """UCB1."""
 
+    takes_pulls = True
+
     choose = staticmethod(choose)
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Sums:  # noqa: ARG002
-        """Nothing pulled yet; looks at hand tell UCB nothing about other arms."""
-        return sums(problem, rng)
+        """The pulls at hand where every arm has some, else none; looks are pulls of do()."""
+        state = sums(problem, rng)
+        if seen.pulls.all():
+            state.pulls[:], state.total[:], state.rounds[0] = seen.pulls, seen.counts @ state.utility, seen.pulls.sum()
+        return state
 
     def means(self, state: Sums) -> FloatArray:
         """The plain means."""

@@ -52,6 +52,7 @@ class WarmHalving(Policy):
     caution: float = 1.5
     optimism: float = 1.0
     objective = Objective.SIMPLE
+    takes_pulls = True
 
     def __post_init__(self) -> None:
         if not self.caution > 0:
@@ -68,14 +69,14 @@ class WarmHalving(Policy):
         """One batch of looks, then one a round."""
         luck, price, utility = rng.random(len(problem.arms)), prices(problem, problem.arms), utilities(problem)
         model = estimator(problem)
-        left = float(budget)
+        left, at_hand = float(budget), seen
         look = max(0, _looks(problem, budget) - int(seen.counts[0].sum()))  # logs at hand are looks already made
         if look:
             seen = seen + (yield observe(look, scopes=model.scopes))
             left -= look * price[0]
         base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
         alive = plausible(base, sizes, self.caution)
-        tried = Tally.empty(problem)
+        tried = _direct(problem, at_hand)
         for number in range(_rounds(alive.size), 0, -1):
             counts = water_filling(sizes[alive] + tried.pulls[alive], price[alive], left / number)
             left -= (counts * price[alive]).sum()
@@ -110,6 +111,13 @@ class WarmHalving(Policy):
             return winner, look * price[0] + spent
 
         return run
+
+
+def _direct(problem: Problem, seen: Tally) -> Tally:
+    """The pulls at hand without the looks."""
+    counts = seen.counts.copy()
+    counts[0] = 0
+    return Tally(problem, counts)
 
 
 def _looks(problem: Problem, budget: float) -> int:
