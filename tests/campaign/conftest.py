@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.campaign.mortal import Forker
 from tests.campaign.servers import new_database, running, why_not
 
 if TYPE_CHECKING:
@@ -39,3 +40,10 @@ def new_address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], 
         return lambda: f"sqlite:///{tmp_path / f'campaigns{next(_numbers)}.db'}"
     address = request.getfixturevalue("server")
     return lambda: new_database(address, f"test{next(_numbers)}")
+
+
+@pytest.fixture(scope="session")
+def forker() -> Iterator[Forker]:
+    made = Forker()
+    yield made
+    made.close()

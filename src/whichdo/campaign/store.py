@@ -95,7 +95,11 @@ class Store:
         query = select(campaigns.c.id, campaigns.c.name, campaigns.c.length, campaigns.c.head)
         query = query.where(campaigns.c.name == name)
         row = connection.execute(query.with_for_update() if lock and not self.sqlite else query).one_or_none()
-        return None if row is None else Place(*row)
+        if row is None:
+            return None
+        if (type(row.id), type(row.length), type(row.head)) != (int, int, str):
+            raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
+        return Place(*row)
 
     def add(self, connection: Connection, first: Event) -> Place:
         """A new campaign with its event 0."""
@@ -169,7 +173,7 @@ class Store:
         if not inspect(connection).has_table(store.name):
             return 0, ""
         row = connection.execute(select(store.c.form, store.c.written_by)).one_or_none()
-        if row is None:
+        if row is None or type(row.form) is not int:
             raise Damaged(f"{self.name} does not say which form its tables have. Restore a backup.")
         return row.form, row.written_by
 

@@ -29,6 +29,10 @@ def speaking(name: str, who: Callable[[], str]) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise _said(error, name, who) from error
+    except UnicodeDecodeError as error:  # a text of the file, or of SQLite's complaint about it
+        raise Damaged(
+            f"{name} is damaged: it holds texts that are none. Restore a backup, or import an export."
+        ) from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database {name} cannot be used: {_first_line(error)}. {AGAIN}") from error
 
