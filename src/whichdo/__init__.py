@@ -16,18 +16,32 @@ from typing import TYPE_CHECKING, Any
 from whichdo._version import __version__
 
 if TYPE_CHECKING:
+    from whichdo.campaign.advice import Advice
+    from whichdo.campaign.campaign import Campaign
+    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.status import Status
+    from whichdo.campaign.tickets import Ticket
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.errors import (
+        Busy,
+        ConflictError,
+        Damaged,
         DataError,
         GraphError,
         GraphSyntaxError,
         InputError,
         NetworkError,
+        NotOurs,
         ProblemError,
+        ReplayDiverged,
+        StorageError,
         TooLarge,
+        TooNew,
+        Unknown,
         Unsuitable,
         UsageError,
+        Wait,
         WhichdoError,
         WorkerLost,
     )
@@ -53,12 +67,17 @@ __all__ = [
     "REWARDS",
     "ROWS",
     "TABLES",
+    "Advice",
     "Arm",
     "ArmRank",
     "Batch",
+    "Busy",
+    "Campaign",
     "CausalGraph",
     "CausalNetwork",
     "Comparison",
+    "ConflictError",
+    "Damaged",
     "DataError",
     "Detail",
     "Goal",
@@ -67,19 +86,28 @@ __all__ = [
     "InputError",
     "Mechanism",
     "NetworkError",
+    "NotOurs",
     "Outcomes",
     "Policy",
     "Problem",
     "ProblemError",
     "Ranking",
+    "Receipt",
     "Recommendation",
+    "ReplayDiverged",
     "Route",
     "Session",
+    "Status",
+    "StorageError",
     "Tally",
+    "Ticket",
     "TooLarge",
+    "TooNew",
+    "Unknown",
     "Unsuitable",
     "UsageError",
     "Verdict",
+    "Wait",
     "WhichdoError",
     "WorkerLost",
     "World",
@@ -107,11 +135,17 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "whichdo.campaign.advice": ("Advice",),
+    "whichdo.campaign.campaign": ("Campaign",),
+    "whichdo.campaign.proposals": ("Receipt",),
+    "whichdo.campaign.status": ("Status",),
+    "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.errors": (
-        "DataError", "GraphError", "GraphSyntaxError", "InputError", "NetworkError", "ProblemError", "TooLarge",
-        "Unsuitable", "UsageError", "WhichdoError", "WorkerLost",
+        "Busy", "ConflictError", "Damaged", "DataError", "GraphError", "GraphSyntaxError", "InputError",
+        "NetworkError", "NotOurs", "ProblemError", "ReplayDiverged", "StorageError", "TooLarge", "TooNew",
+        "Unknown", "Unsuitable", "UsageError", "Wait", "WhichdoError", "WorkerLost",
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),

@@ -5,12 +5,21 @@
     WhichdoError
     ├── UsageError            the call itself is wrong                          exit code 2
     ├── WorkerLost            processes that share work died again and again    exit code 1
+    ├── ConflictError         what is on record says otherwise                  exit code 4
+    │   └── ReplayDiverged    a logged ask is not what the policy would ask now
+    ├── StorageError          a database that cannot be read or written         exit code 5
+    │   ├── NotOurs           it holds something else
+    │   ├── Damaged           what it holds is not what was written; names the first bad event
+    │   └── TooNew            a later whichdo wrote it; names both versions
+    ├── Busy                  try again later: another process holds the database  exit code 6
+    │   └── Wait              the policy wants to hear of open tickets first, and names them
     └── InputError            a file or a value is wrong                        exit code 3
         ├── GraphError        a graph that is no causal graph (a cycle, a self-loop, an unknown node)
         │   └── GraphSyntaxError   text that is in none of the formats, with line and column
         ├── ProblemError      a reward, an arm, a domain or a cost that does not fit the graph
         ├── NetworkError      mechanisms that do not make a network
         ├── DataError         a log that cannot be counted: columns, values, a file that is no table
+        ├── Unknown           a campaign or a ticket that is not there; names the nearest
         ├── Unsuitable        a policy that cannot serve this problem or this budget
         └── TooLarge          over a limit, with the number that was found
 
@@ -31,16 +40,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 __all__ = [
+    "Busy",
+    "ConflictError",
+    "Damaged",
     "DataError",
     "GraphError",
     "GraphSyntaxError",
     "InputError",
     "NetworkError",
+    "NotOurs",
     "Place",
     "ProblemError",
+    "ReplayDiverged",
+    "StorageError",
     "TooLarge",
+    "TooNew",
+    "Unknown",
     "Unsuitable",
     "UsageError",
+    "Wait",
     "WhichdoError",
     "WorkerLost",
     "counted",
@@ -48,6 +66,7 @@ __all__ = [
     "option",
     "quoted",
     "speaking_of_commands",
+    "spoken",
     "visible",
 ]
 
@@ -76,6 +95,52 @@ class UsageError(WhichdoError):
 
 class WorkerLost(WhichdoError):  # noqa: N818 - it says what happened
     """Processes that shared the work died more often than is worth another try; the message says how."""
+
+
+class ConflictError(WhichdoError):
+    """What is asked for contradicts what is on record; the message shows both.  Nothing was changed."""
+
+    exit_code = 4
+
+
+class ReplayDiverged(ConflictError):  # noqa: N818 - it says what happened
+    """A logged ask is not what the policy, run again on the log, would ask: the program has changed since."""
+
+
+class StorageError(WhichdoError):
+    """A database that cannot be read or written.  Nothing was half written; work goes on once the cause is gone."""
+
+    exit_code = 5
+
+
+class NotOurs(StorageError):  # noqa: N818 - it says what the file is, as the next two do
+    """The database holds something else."""
+
+
+class Damaged(StorageError):  # noqa: N818
+    """What the database holds is not what was written; ``seq`` is the first bad event, where it is known."""
+
+    def __init__(self, message: str, seq: int | None = None) -> None:
+        super().__init__(message)
+        self.seq = seq
+
+
+class TooNew(StorageError):  # noqa: N818
+    """A later version wrote this; the message names both."""
+
+
+class Busy(WhichdoError):  # noqa: N818 - it says what the other side is
+    """Another process holds the database for longer than was waited; try again."""
+
+    exit_code = 6
+
+
+class Wait(Busy):
+    """The policy decides on once open tickets are told; ``tickets`` are their ids."""
+
+    def __init__(self, message: str, tickets: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.tickets = tickets
 
 
 class InputError(WhichdoError):
@@ -113,6 +178,10 @@ class NetworkError(InputError):
 
 class DataError(InputError):
     """Rows that cannot be counted: a column that is not there, a value outside its domain, a damaged file."""
+
+
+class Unknown(InputError):  # noqa: N818 - it says what the named thing is
+    """A campaign or a ticket of this name is not there; the message lists the nearest."""
 
 
 class Unsuitable(InputError):  # noqa: N818 - it says what a policy is, as the next does of a size
@@ -166,6 +235,15 @@ def option(name: str, value: str | None = None) -> str:
     if _commands.get():
         return f"--{name}" if value is None else f"--{name} {value}"
     return f"`{name}`" if value is None else f'{name}="{value}"'
+
+
+def spoken(python: str, shell: str) -> str:
+    """A way out as its reader writes it, in Python or in a shell.
+
+    >>> spoken("campaign.resume(reason=...)", "whichdo resume NAME --reason ...")
+    'campaign.resume(reason=...)'
+    """
+    return shell if _commands.get() else python
 
 
 def quoted(name: object) -> str:

@@ -39,7 +39,8 @@ class Session:
 
     ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.  Give one of the two.
     ``seed``: of the policy's own choices, such as breaking ties.
-    ``seen``: looks at hand, counted by ``whichdo.count``; the policy gets them for free.
+    ``seen``: looks at hand, counted by ``whichdo.count``; the policy gets them for free.  Where its ``takes_pulls``
+    says so, direct pulls too.
 
     >>> from whichdo.policies import policy
     >>> from whichdo.problem import Problem, do
@@ -65,7 +66,7 @@ class Session:
             raise UsageError(f'A session needs a policy such as whichdo.policy("srm"); found {quoted(policy)}.')
         self._policy, self._problem = policy, problem
         self._budget = _budget(problem, horizon, budget)
-        self._seen = _looks(problem, seen)
+        self._seen = _at_hand(policy, problem, seen)
         policy.check(problem, self._budget)
         self._desk = Desk(problem)
         self._told = Tally.empty(problem)
@@ -285,7 +286,7 @@ def _finite(budget: object) -> float:
     return float(budget)  # type: ignore[arg-type]
 
 
-def _looks(problem: Problem, seen: Tally | None) -> Tally:
+def _at_hand(policy: Policy, problem: Problem, seen: Tally | None) -> Tally:
     if seen is None:
         return Tally.empty(problem)
     if not isinstance(seen, Tally):
@@ -293,7 +294,7 @@ def _looks(problem: Problem, seen: Tally | None) -> Tally:
     if seen.problem != problem:
         raise UsageError("`seen` was counted for another problem. Count the log again for this one.")
     done = [str(arm) for arm in seen.levels if not arm.is_look]
-    if done:
+    if done and not policy.takes_pulls:
         raise UsageError(f"`seen` holds pulls of {listed(done)}; it may hold looks only, pulls of do().")
     return seen
 

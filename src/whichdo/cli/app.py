@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from whichdo._version import __version__
+from whichdo.cli import campaigns, pulls
 from whichdo.cli.inspect import inspect
 from whichdo.cli.rank import rank
 from whichdo.cli.simulate import simulate
@@ -53,3 +54,11 @@ def options(
 app.command("inspect")(inspect)
 app.command("rank")(rank)
 app.command("simulate")(simulate)
+
+CAMPAIGNS = "Campaigns"
+for verb in (
+    campaigns.start, pulls.ask, pulls.tell, pulls.void, pulls.amend, campaigns.observe, campaigns.status,
+    campaigns.recommend, campaigns.pause, campaigns.resume, campaigns.forbid, campaigns.allow, campaigns.restart,
+    campaigns.verify, campaigns.export, campaigns.import_, campaigns.backup,
+):  # fmt: skip
+    app.command(verb.__name__.rstrip("_"), rich_help_panel=CAMPAIGNS)(verb)

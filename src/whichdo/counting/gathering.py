@@ -76,7 +76,9 @@ class Gathering:
         if arm not in self.owed:
             waiting = listed((f"{other} ({count:,})" for other, count in self.owed.items()), most=12)
             raise UsageError(f"{arm} is not owed now. Owed are {waiting}.")
-        if isinstance(outcome, Tally):
+        if isinstance(outcome, Told):
+            told = outcome  # read before, as a campaign reads a tell when it comes
+        elif isinstance(outcome, Tally):
             told = self._reader.read_tally(arm, outcome, self.needed, self.scopes)
             if self.batch.detail is Detail.ROWS and told.codes is None:
                 raise DataError(

@@ -92,6 +92,10 @@ class Policy(ABC):
 
     name: ClassVar[str]
     objective: ClassVar[Objective]
+    takes_pulls: ClassVar[bool] = False
+    """Whether `play` uses direct pulls in `seen`; others are given looks alone."""
+    revision: ClassVar[int] = 1
+    """Counted up whenever the same evidence would lead to other pulls than before: logs of campaigns name it."""
 
     def check(self, problem: Problem, budget: float) -> None:  # noqa: B027 - not every policy has a least budget
         """Raise `Unsuitable`, naming the least that would do, where the budget or the problem cannot be served."""

@@ -119,6 +119,8 @@ def _loop(state: _State, world: Rounds) -> None:
 class CausalKLUCB(Sequential):
     """Causal KL-UCB."""
 
+    takes_pulls = True
+
     choose = staticmethod(choose)
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
@@ -133,7 +135,7 @@ class CausalKLUCB(Sequential):
         joined = np.zeros((2, len(problem.arms)))
         for arm in range(len(problem.arms)):
             _join(known, joined, arm)
-        rounds = int(known.clock[0])
+        rounds = int(seen.pulls.sum())
         return _State(known, looking, joined, rng.random(len(problem.arms)), np.array([0, rounds], np.int64))
 
     def means(self, state: _State) -> FloatArray:

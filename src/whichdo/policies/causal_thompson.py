@@ -143,6 +143,8 @@ def _loop(state: _State, world: Rounds) -> None:
 class CausalThompson(Sequential):
     """Causal Thompson sampling."""
 
+    takes_pulls = True
+
     choose = staticmethod(choose)
     learn = staticmethod(learn)
     loop = staticmethod(_loop)

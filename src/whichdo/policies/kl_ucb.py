@@ -81,15 +81,17 @@ def _loop(state: _Means, world: Rounds) -> None:
 class KLUCB(Sequential):
     """KL-UCB with ln t."""
 
+    takes_pulls = True
+
     choose = staticmethod(choose)
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Means:  # noqa: ARG002
-        """Nothing pulled yet."""
-        arms = len(problem.arms)
-        none, unknown = np.zeros(arms), np.full(arms, np.nan)
-        return _Means(none, none.copy(), unknown, utilities(problem), rng.random(arms), np.zeros(1, np.int64))
+        """The pulls at hand, if any; looks are pulls of do()."""
+        utility = utilities(problem)
+        pulls, total = seen.pulls.astype(np.float64), seen.counts @ utility
+        return _Means(pulls, total, seen.means.copy(), utility, rng.random(len(pulls)), np.zeros(1, np.int64))
 
     def means(self, state: _Means) -> FloatArray:
         """The plain means."""

@@ -63,7 +63,7 @@ def columns(problem: Problem) -> tuple[str, ...]:
 
 
 def evidence(problem: Problem, seen: Tally) -> tuple[Evidence, Looking]:
-    """What is known before the first round: nothing, or what looks at hand say."""
+    """What is known before the first round: nothing, or what looks and pulls at hand say."""
     model, arms = estimator(problem), len(problem.arms)
     place = {name: number for number, name in enumerate(columns(problem))}
     size = {name: len(values) for name, values in problem.domains.items()}
@@ -82,11 +82,10 @@ def evidence(problem: Problem, seen: Tally) -> tuple[Evidence, Looking]:
     found = Evidence(
         np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utilities(problem), np.zeros(2, np.int64)
     )
-    levels = seen.counts[0]
-    found.wins[0] = levels @ found.utility
-    found.losses[0] = levels.sum() - found.wins[0]
-    found.clock[LOOKS] = levels.sum()
-    if levels.any():
+    found.wins[:] = seen.counts @ found.utility
+    found.losses[:] = seen.pulls - found.wins
+    found.clock[LOOKS] = seen.pulls[0]
+    if seen.pulls[0]:
         refresh(found, looking)
     return found, looking
 

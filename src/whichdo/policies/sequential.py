@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whichdo.evidence import CodeArray, FloatArray, Tally
     from whichdo.problem import Problem
 
-__all__ = ["NO_ROW", "Sequential"]
+__all__ = ["NO_ROW", "Rounds", "Sequential"]
 
 NO_ROW: CodeArray = np.zeros(0, np.uint8)
 
@@ -72,19 +72,53 @@ class Sequential(Policy):
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of one pull a round, until the money does not pay the arm that is chosen."""
-        state = self.begin(problem, budget, rng, seen)
-        left, price = float(budget), prices(problem, problem.arms)
-        columns = [problem.graph.index(name) for name in self.columns(problem)]
-        while True:
-            arm = int(self.choose(state))
-            if left < price[arm] - 1e-9:
-                break
-            left -= price[arm]
-            read = bool(columns) and (arm == 0 or self.reads_every_arm)
-            if read:
-                state = self.with_room(state, 1)
-            told = yield pull(problem.arms[arm], detail=ROWS if read else REWARDS)
-            row = told.rows.codes[0, columns] if read and told.rows is not None else NO_ROW
-            self.learn(state, arm, int(np.argmax(told.counts[arm])), row)
-        means = self.means(state)
-        return Recommendation(problem.arms[int(np.nanargmax(means))], means, self.notes(problem, state))
+        rounds = Rounds(self, problem, budget, rng, seen)
+        while not rounds.over:
+            told = yield pull(problem.arms[rounds.arm], detail=ROWS if rounds.reads else REWARDS)
+            row = told.rows.codes[0, rounds.columns] if rounds.reads and told.rows is not None else NO_ROW
+            rounds.take(int(np.argmax(told.counts[rounds.arm])), row)
+        return rounds.recommendation()
+
+
+class Rounds:
+    """A sequential policy on its way: the arm it wants to pull now, and what it makes of the outcome.
+
+    `Sequential.play` is this as a generator; a campaign, which runs the policy again on a long log, takes it as it is.
+    """
+
+    def __init__(
+        self, policy: Sequential, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally
+    ) -> None:
+        self._policy, self._problem = policy, problem
+        self._state = policy.begin(problem, budget, rng, seen)
+        self._prices = prices(problem, problem.arms).tolist()
+        self.left = float(budget)
+        self.columns = [problem.graph.index(name) for name in policy.columns(problem)]
+        """The nodes, by position in the graph, whose values `take` is told where ``reads`` is set."""
+        self.arm = 0
+        """The position of the arm to pull."""
+        self.over = False
+        """Whether the money does not pay it."""
+        self.reads = False
+        """Whether the policy reads the row of this pull, beside the reward."""
+        self._choose()
+
+    def take(self, level: int, row: CodeArray) -> None:
+        """What came of the pull: the position of the reward's value, and the values of ``columns``."""
+        self.left -= self._prices[self.arm]
+        if self.reads:
+            self._state = self._policy.with_room(self._state, 1)
+        self._policy.learn(self._state, self.arm, level, row)
+        self._choose()
+
+    def _choose(self) -> None:
+        self.arm = int(self._policy.choose(self._state))
+        self.over = self.left < self._prices[self.arm] - 1e-9
+        self.reads = bool(self.columns) and (self.arm == 0 or self._policy.reads_every_arm)
+
+    def recommendation(self) -> Recommendation:
+        """The arm of the largest mean."""
+        means = self._policy.means(self._state)
+        return Recommendation(
+            self._problem.arms[int(np.nanargmax(means))], means, self._policy.notes(self._problem, self._state)
+        )

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import drawn, going, noted, payable, pulled
@@ -19,6 +17,8 @@ from whichdo.policies.registry import register
 from whichdo.policies.sequential import NO_ROW, Sequential
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from whichdo.evidence import CodeArray, FloatArray, Tally
     from whichdo.kernels.compiling import U64Array
     from whichdo.kernels.rounds import Rounds
@@ -72,14 +72,17 @@ def _loop(state: _Posterior, world: Rounds) -> None:
 class Thompson(Sequential):
     """Thompson sampling."""
 
+    takes_pulls = True
+
     choose = staticmethod(choose)
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Posterior:  # noqa: ARG002
-        """Uniform posteriors; looks at hand tell nothing about other arms."""
-        arms = len(problem.arms)
-        return _Posterior(np.ones(arms), np.ones(arms), utilities(problem), generator(rng))
+        """Uniform posteriors, and the pulls at hand; looks are pulls of do() and tell nothing about other arms."""
+        utility = utilities(problem)
+        wins = seen.counts @ utility
+        return _Posterior(1.0 + wins, 1.0 + seen.pulls - wins, utility, generator(rng))
 
     def means(self, state: _Posterior) -> FloatArray:
         """Posterior means."""

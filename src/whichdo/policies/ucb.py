@@ -101,18 +101,22 @@ def _loop(state: _Means, world: Rounds) -> None:
 class UCB(Sequential):
     """UCB1."""
 
+    takes_pulls = True
+
     choose = staticmethod(choose)
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Means:  # noqa: ARG002
-        """Nothing pulled yet; looks at hand tell UCB nothing about other arms."""
-        arms = len(problem.arms)
-        none, unknown = np.zeros(arms), np.full(arms, np.nan)
-        rounds = np.zeros(1, np.int64)
-        return _Means(
-            np.zeros(arms, np.int64), none, unknown, none.copy(), utilities(problem), rng.random(arms), rounds
-        )
+        """The pulls at hand where every arm has some, else none; looks are pulls of do()."""
+        arms, utility = len(problem.arms), utilities(problem)
+        pulls, total, rounds = np.zeros(arms, np.int64), np.zeros(arms), np.zeros(1, np.int64)
+        if seen.pulls.all():
+            pulls[:], total[:], rounds[0] = seen.pulls, seen.counts @ utility, seen.pulls.sum()
+        with np.errstate(divide="ignore"):
+            part = 1.0 / pulls
+        means = total * np.where(pulls > 0, part, np.nan)
+        return _Means(pulls, total, means, np.sqrt(part), utility, rng.random(arms), rounds)
 
     def means(self, state: _Means) -> FloatArray:
         """The plain means."""

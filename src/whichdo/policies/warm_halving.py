@@ -73,6 +73,7 @@ class WarmHalving(Policy):
     optimism: float = 1.0
     mechanisms: bool = True
     objective = Objective.SIMPLE
+    takes_pulls = True
 
     def __post_init__(self) -> None:
         if not self.caution > 0:
@@ -88,7 +89,7 @@ class WarmHalving(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
         luck, price, utility = rng.random(len(problem.arms)), prices(problem, problem.arms), utilities(problem)
-        model, left = estimator(problem), float(budget)
+        model, left, at_hand = estimator(problem), float(budget), seen
         scopes, notes = self._asked(problem, budget, seen)
         detail = TABLES if scopes else REWARDS
         look = max(0, _looks(problem, budget) - int(seen.counts[0].sum()))  # logs at hand are looks already made
@@ -97,7 +98,7 @@ class WarmHalving(Policy):
             left -= look * price[0]
         base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
         alive = plausible(base, sizes, self.caution)
-        tried = Tally.empty(problem)
+        tried = _direct(problem, at_hand)
         staying, shares = cuts(alive.size)
         for number, share in enumerate(shares, start=1):
             counts = water_filling(sizes[alive] + tried.pulls[alive], price[alive], left * share)
@@ -117,7 +118,7 @@ class WarmHalving(Policy):
 
     def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
         """The scopes in which looks and pulls are counted, None where pulls tell their reward alone; and notes."""
-        if not (self.mechanisms and _pays(problem, budget)):
+        if not (self.mechanisms and _pays(problem, budget)) or seen.counts[1:].any():  # pulls at hand have no tables
             return None, ()
         wanted = tuple(step.scope for step in steps(problem))
         if seen.counts[0].any():
@@ -149,6 +150,13 @@ class WarmHalving(Policy):
             return winner, look * price[0] + spent
 
         return run
+
+
+def _direct(problem: Problem, seen: Tally) -> Tally:
+    """The pulls at hand without the looks."""
+    counts = seen.counts.copy()
+    counts[0] = 0
+    return Tally(problem, counts)
 
 
 def _looks(problem: Problem, budget: float) -> int:

@@ -1,0 +1,204 @@
+"""The recommendation in words: what is best, by how much, how sure, what it rests on, and what would change it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from whichdo.campaign.homogeneity import disagreements
+from whichdo.campaign.pool import pooled
+from whichdo.campaign.tickets import Phase
+from whichdo.errors import counted
+from whichdo.estimate.rank import ranking
+from whichdo.graph.identify import listed
+from whichdo.problem import Goal
+
+if TYPE_CHECKING:
+    from whichdo.campaign.state import State
+    from whichdo.estimate.ranking import ArmRank, Ranking
+    from whichdo.problem import Arm
+
+__all__ = ["Advice", "advised"]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a campaign recommends, derived from its log up to ``receipt`` and from nothing else."""
+
+    arm: Arm | None
+    """The best arm that is allowed, by all evidence; None where nothing is known yet."""
+    estimate: float
+    low: float
+    high: float
+    runner_up: Arm | None
+    margin: float
+    """How much better than the runner-up, on the reward's own scale."""
+    probability: float
+    """How likely it is the best of the known arms; approximate."""
+    looks_in_logs: int
+    looks: int
+    pulls: int
+    """Direct pulls of arms other than do()."""
+    policy_arm: Arm | None
+    """What the policy itself names, once it is finished."""
+    finished: bool
+    sentences: tuple[str, ...]
+    warnings: tuple[str, ...]
+    receipt: str
+    confidence: float = 0.95
+    ranking: Ranking | None = field(default=None, repr=False, compare=False)
+    """Every arm with its estimate."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs; what is not known is null."""
+        numbers = {
+            name: None if math.isnan(value) else value
+            for name, value in (
+                ("estimate", self.estimate),
+                ("low", self.low),
+                ("high", self.high),
+                ("margin", self.margin),
+                ("probability_best_approximate", self.probability),
+            )
+        }
+        arms = {
+            name: None if arm is None else str(arm)
+            for name, arm in (("best", self.arm), ("runner_up", self.runner_up), ("policy_names", self.policy_arm))
+        }
+        return {
+            **arms,
+            **numbers,
+            "confidence": self.confidence,
+            "looks_in_logs": self.looks_in_logs,
+            "looks": self.looks,
+            "pulls": self.pulls,
+            "finished": self.finished,
+            "sentences": list(self.sentences),
+            "warnings": list(self.warnings),
+            "receipt": self.receipt,
+        }
+
+
+def advised(state: State, *, confidence: float = 0.95) -> Advice:
+    """What the log so far recommends."""
+    problem = state.allowed
+    rows = list(state.rows())
+    found = ranking(pooled(problem, state.logs, rows), confidence=confidence)
+    known = [row for row in found.ordered if not math.isnan(row.estimate) and row.effective_n > 0]
+    best = known[0] if known else None
+    second = known[1] if len(known) > 1 else None
+    in_logs = sum(log.looks for log in state.logs)
+    looks = sum(arm.is_look for arm, _ in rows)
+    final = state.play.recommendation if state.play is not None and state.finished else None
+    return Advice(
+        arm=best.arm if best else None,
+        estimate=best.estimate if best else math.nan,
+        low=best.low if best else math.nan,
+        high=best.high if best else math.nan,
+        runner_up=second.arm if second else None,
+        margin=abs(best.estimate - second.estimate) if best and second else math.nan,
+        probability=found.probability_best if best and best is found.best else math.nan,
+        looks_in_logs=in_logs,
+        looks=looks,
+        pulls=len(rows) - looks,
+        policy_arm=None if final is None else final.arm,
+        finished=state.finished,
+        sentences=_sentences(state, found, known, (in_logs, looks, len(rows) - looks), confidence),
+        warnings=_warnings(state, found, rows),
+        receipt=state.receipt,
+        confidence=confidence,
+        ranking=found,
+    )
+
+
+def _sentences(
+    state: State, found: Ranking, known: list[ArmRank], numbers: tuple[int, int, int], confidence: float
+) -> tuple[str, ...]:
+    problem = found.problem
+    if not known:
+        return ("Nothing is known yet: no log has been observed and no pull counts.", _progress(state))
+    best = known[0]
+    better = "less is better" if problem.goal is Goal.MINIMIZE else "more is better"
+    interval = f"{confidence:.0%} interval {best.low:.3f} to {best.high:.3f}"
+    said = [f"Best: {best.arm}, mean {problem.reward} {best.estimate:.3f} ({interval}; {better})."]
+    if len(known) > 1:
+        second = known[1]
+        apart = best.low > second.high or best.high < second.low
+        said.append(
+            f"By {abs(best.estimate - second.estimate):.3f} over {second.arm} ({second.estimate:.3f}, {second.low:.3f} "
+            f"to {second.high:.3f}); their intervals {'do not overlap' if apart else 'overlap'}."
+        )
+        if best is found.best and not math.isnan(found.probability_best):
+            said.append(
+                f"It is the best of the known arms with probability {found.probability_best:.0%}, approximately."
+            )
+    said.append(_rests_on(best, numbers))
+    said.append(_would_change(found, known))
+    said.append(_progress(state))
+    return tuple(said)
+
+
+def _rests_on(best: ArmRank, numbers: tuple[int, int, int]) -> str:
+    in_logs, looks, pulls = numbers
+    whole = [
+        *([f"{counted(in_logs, 'look')} from logs"] if in_logs else []),
+        *([f"{counted(looks, 'look')} that {'was' if looks == 1 else 'were'} asked for"] if looks else []),
+        *([counted(pulls, "direct pull")] if pulls else []),
+    ]
+    if best.arm.is_look:
+        return f"It rests on {_and(whole)}."
+    worth = best.effective_n - best.direct
+    own = [
+        *([counted(best.direct, "direct pull")] if best.direct else []),
+        *([f"looks worth {worth:,.0f} pulls"] if worth >= 0.5 else []),
+    ]
+    return f"It rests on {_and(whole)}; {best.arm} itself on {_and(own) or 'hardly anything'}."
+
+
+def _would_change(found: Ranking, known: list[ArmRank]) -> str:
+    best = known[0]
+    if best.direct and best.effective_n - best.direct < 0.5:
+        what = ["more pulls that tell otherwise"]
+    elif best.direct or best.arm.is_look:
+        what = ["more evidence that tells otherwise"]
+    else:
+        what = [
+            f"direct pulls of {best.arm} that disagree with what looking says (a hidden cause that the graph lacks)"
+        ]
+    rivals = [row for row in known[1:] if max(row.low, best.low) <= min(row.high, best.high)]
+    if rivals:
+        what.append(f"evidence on {listed(str(row.arm) for row in rivals)}, which could still be better")
+    untried = [str(row.arm) for row in found.values() if row not in known]
+    if untried:
+        what.append(f"pulls of {listed(untried)}, of which nothing is known")
+    return f"What would change it: {_and(what)}."
+
+
+def _progress(state: State) -> str:
+    name, budget = state.terms.policy.name, state.terms.budget
+    spent = f"{state.spent:g} of the budget of {budget:g} is spent"
+    final = state.play.recommendation if state.play is not None and state.finished else None
+    if final is not None:
+        return f"{name} is finished ({spent}) and names {final.arm}."
+    if state.failure is not None:
+        return f"{name} cannot go on ({spent}): {state.failure}"
+    return f"{name} is not finished: {spent}."
+
+
+def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
+    said = [str(alarm.get("text", "")) for alarm in state.alarms]
+    said += disagreements(found.problem, state.logs, rows)
+    if state.forbidden:
+        said.append(f"Not considered, forbidden: {listed(map(str, state.forbidden))}.")
+    waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
+    if waiting:
+        said.append(f"Told, but not counted before the reward window closes: {counted(waiting, 'pull')}.")
+    final = state.play.recommendation if state.play is not None and state.finished else None
+    if final is not None:
+        said += final.notes
+    return tuple(said)
+
+
+def _and(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""

@@ -1,0 +1,383 @@
+"""`Campaign`: ask, tell, recommend, for weeks, losing nothing.
+
+An acknowledged ask or tell survives ``kill -9`` and power loss; one that was not acknowledged is wholly there or wholly
+absent; repeating it counts it once; and every recommendation can be derived again from the log.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
+
+from whichdo.campaign.advice import Advice, advised
+from whichdo.campaign.events import check_chain, plain_text
+from whichdo.campaign.exchange import backup, export_lines, read_export
+from whichdo.campaign.ledger import Ledger, wall_clock
+from whichdo.campaign.logs import counted_log, sources_of
+from whichdo.campaign.proposals import (
+    Receipt,
+    amendment,
+    asking,
+    forbidding,
+    pausing,
+    restarting,
+    resuming,
+    telling,
+    tickets_of,
+    voiding,
+)
+from whichdo.campaign.rows import RowReader
+from whichdo.campaign.state import State
+from whichdo.campaign.status import Status, status_of
+from whichdo.campaign.store import PATIENCE, Store, who_am_i
+from whichdo.campaign.terms import agreed
+from whichdo.campaign.verifying import verified
+from whichdo.errors import ConflictError, StorageError, UsageError, counted, quoted, visible
+from whichdo.evidence import whole_number
+from whichdo.graph.formats.files import write_file
+from whichdo.problem import Arm
+from whichdo.session import Session
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime, timedelta
+
+    from whichdo.campaign.ledger import Clock
+    from whichdo.campaign.proposals import Draft
+    from whichdo.campaign.tickets import Ticket
+    from whichdo.policies.base import Policy
+    from whichdo.problem import Problem
+
+    # Names of their own: inside the class, `list` is a verb.
+    Names = list[str]
+    Tickets = list[Ticket]
+    Receipts = list[Receipt]
+    Drafts = list[Draft]
+
+__all__ = ["Campaign"]
+
+
+class Campaign:
+    """A campaign in a database; make one with `create`, find it again with `open`.
+
+    ``store``: the database.  ``name``: the campaign's.  Every verb that writes gives a `Receipt`, on the disk when it
+    returns.  Many processes may work on one campaign at once; so may many threads on one object.
+    """
+
+    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+        self.name = name
+        self._store = store
+        self._ledger = Ledger(store, name, clock)
+        self._reader: RowReader | None = None
+
+    # ------------------------------------------------------------------------------------------- create, open and list
+
+    @classmethod
+    def create(
+        cls,
+        database: str | os.PathLike[str],
+        name: str,
+        problem: Problem,
+        policy: Policy,
+        *,
+        horizon: int | None = None,
+        budget: float | None = None,
+        seed: int = 0,
+        logs: object = None,
+        lease: timedelta | float | None = None,
+        grace: timedelta | float | None = None,
+        window: timedelta | float | None = None,
+        clock: Clock = wall_clock,
+        patience: float = PATIENCE,
+    ) -> Self:
+        """Begin a campaign; on the same terms again, open the one that was begun.
+
+        ``database``: ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
+        ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.
+        ``logs``: looks at hand, as for `observe`.
+        ``lease``: how long a ticket may stay open before its pull is owed again (seconds or a timedelta; for ever, if
+        not given); ``grace``: how long after that a tell still counts, by default as long again.
+        ``window``: how long an outcome may still turn after the ask; a pull counts from the end of it on.
+        """
+        stretches = (lease, grace, window)
+        terms = agreed(name, problem, policy, horizon=horizon, budget=budget, seed=seed, stretches=stretches)
+        store = Store(str(database), create=True, patience=patience)
+        campaign = cls(store, terms.name, clock)
+        campaign._ledger.create(terms.as_body(), None)
+        if logs is not None:
+            campaign.observe(logs)
+        return campaign
+
+    @classmethod
+    def open(
+        cls,
+        database: str | os.PathLike[str],
+        name: str,
+        *,
+        clock: Clock = wall_clock,
+        patience: float = PATIENCE,
+    ) -> Self:
+        """Find a campaign; its whole log is checked and replayed."""
+        campaign = cls(Store(str(database), patience=patience), plain_text(name, "name of a campaign", 200), clock)
+        campaign._ledger.state()
+        return campaign
+
+    @classmethod
+    def list(cls, database: str | os.PathLike[str]) -> Names:
+        """The names of the campaigns in a database."""
+        store = Store(str(database))
+        with store.read() as connection:
+            found = store.names(connection)
+        store.close()
+        return found
+
+    def close(self) -> None:
+        """Close the connections to the database; a verb opens them again."""
+        self._store.close()
+
+    # ------------------------------------------------------------------------------------------------------ the pulls
+
+    @overload
+    def ask(self, n: None = None, *, client: str | None = None, key: str | None = None) -> Ticket: ...
+
+    @overload
+    def ask(self, n: int, *, client: str | None = None, key: str | None = None) -> Tickets: ...
+
+    def ask(self, n: int | None = None, *, client: str | None = None, key: str | None = None) -> Ticket | Tickets:
+        """The next ticket, or with a number up to so many; durable before they are returned.
+
+        What ``client`` (by default user@host) still holds is handed out again first, so an ask whose answer was lost
+        can be repeated.  `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has
+        finished, the list is empty, and a single ask a `whichdo.ConflictError`.
+        """
+        wanted = 1 if n is None else whole_number(n, "number of tickets")
+        who = plain_text(who_am_i() if client is None else client, "client", 200)
+        state, receipt = self._ledger.write(
+            lambda state, _now: asking(state, wanted, who) if wanted else [],
+            key=_key(key),
+            request=("asked", {"client": who}),
+        )
+        names = list(state.held.get(who, ()))[:wanted]
+        if receipt is not None and receipt.repeated:
+            names = [pull.id for pull in state.tickets.values() if pull.asked_at == receipt.seq]
+        found = tickets_of(state, names)
+        if n is not None:
+            return found
+        if not found:
+            raise ConflictError(f"Campaign {quoted(self.name)} is finished: nothing is left to ask. See `recommend`.")
+        return found[0]
+
+    def tell(self, ticket: str | Ticket, row: object, *, arm: Arm | None = None, key: str | None = None) -> Receipt:
+        """What came of a ticket: a row such as ``{"X": 1, "M": 0, "Y": 1}``.
+
+        The same row again is the same answer; another is a `whichdo.ConflictError` that shows both.  ``arm``: what was
+        done, to be compared with what the ticket asked for.
+        """
+        name = _ticket_id(ticket)
+        notes: list[str] = []
+
+        def propose(state: State, now: datetime) -> Drafts | Receipt:
+            drafts, said = telling(state, self._rows(state), now, name, row, arm)
+            notes.extend(said)
+            return drafts
+
+        return self._done(propose, key, ("told", {"ticket": name}), notes)
+
+    def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:
+        """A ticket came to nothing: its budget is returned and its pull owed again."""
+        name, why = _ticket_id(ticket), plain_text(reason, "reason")
+        return self._done(
+            lambda state, _now: voiding(state, name, why), key, ("voided", {"ticket": name, "reason": why})
+        )
+
+    def amend(self, ticket: str | Ticket, row: object, reason: str, *, key: str | None = None) -> Receipt:
+        """Correct what was told of a ticket, or tell one that was voided or has expired; with a reason on record.
+
+        Estimates and recommendations use the new row from here on.  What the policy has already decided on the old one
+        stands, since the pulls have been made (docs/decisions/0011-amending.md).
+        """
+        name, why = _ticket_id(ticket), plain_text(reason, "reason")
+        notes: list[str] = []
+
+        def propose(state: State, _now: datetime) -> Drafts | Receipt:
+            drafts, said = amendment(state, self._rows(state), name, row, why)
+            notes.extend(said)
+            return drafts
+
+        return self._done(propose, key, ("amended", {"ticket": name, "reason": why}), notes)
+
+    # ---------------------------------------------------------------------------------------------------- the evidence
+
+    def observe(
+        self, data: object, *, counts: str | None = None, missing: str = "error", restart: bool = False
+    ) -> Receipts:
+        """Logs of looks, as for ``whichdo.count``: kept as counts, each file once, known by its content.
+
+        They count in the recommendation at once.  The policy gets them when it begins: at once where nothing has been
+        asked yet, else when the play restarts, which ``restart=True`` does now, with what is left of the budget.
+        """
+        state = self._ledger.state()
+        scopes = Session(state.terms.policy, state.allowed, budget=state.terms.budget).batch.scopes or ()
+        made = []
+        for source in sources_of(data):
+            log = counted_log(state.terms.problem, source, scopes, counts=counts, missing=missing)
+
+            def propose(state: State, _now: datetime, log: Any = log) -> Drafts | Receipt:
+                if any(each.sha256 == log.sha256 for each in state.logs):
+                    return Receipt.of(state.receipt, repeated=True)
+                return [("observed", log.as_body())]
+
+            _, receipt = self._ledger.write(propose)
+            done = receipt or Receipt.of(state.receipt, repeated=True)
+            said = f"{log.name}: {counted(log.looks, 'look')}"
+            said += " observed before; counted once." if done.repeated else " observed."
+            made.append(Receipt(done.seq, done.hash, done.repeated, (said, *log.notes)))
+        if restart and not all(each.repeated for each in made):
+            self.restart(f"observed {counted(sum(not each.repeated for each in made), 'log')}")
+        return made
+
+    def status(self) -> Status:
+        """How it stands: tickets, budget, who holds what."""
+        notes = self._settled()
+        return status_of(self._ledger.state(), notes)
+
+    def recommend(self, *, confidence: float = 0.95, at: int | None = None) -> Advice:
+        """What all evidence recommends, in numbers and in words.
+
+        ``at``: as it was after that event; derived from the log alone, the answer is the same on any day.
+        """
+        if at is None:
+            self._settled()
+            return advised(self._ledger.state(), confidence=confidence)
+        events = self._ledger.events()
+        if not 0 <= whole_number(at, "event") < len(events):
+            raise UsageError(f"There is no event {at}; the last is {len(events) - 1}.")
+        state = State(events[0])
+        for event in events[1 : at + 1]:
+            state.apply(event)
+        return advised(state, confidence=confidence)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem it was begun with."""
+        return self._ledger.state().terms.problem
+
+    @property
+    def finished(self) -> bool:
+        """Whether the policy has made its recommendation."""
+        return self._ledger.state().finished
+
+    # ------------------------------------------------------------------------------------------- the whole campaign
+
+    def pause(self, reason: str, *, key: str | None = None) -> Receipt:
+        """Hand out nothing more until `resume`; what is out may be told."""
+        why = plain_text(reason, "reason")
+        return self._done(lambda state, _now: pausing(state, why), key, ("paused", {"reason": why}))
+
+    def resume(self, reason: str, *, key: str | None = None) -> Receipt:
+        """Go on after `pause`."""
+        why = plain_text(reason, "reason")
+        return self._done(lambda state, _now: resuming(state, why), key, ("resumed", {"reason": why}))
+
+    def forbid(self, arm: Arm | Sequence[Arm], reason: str, *, key: str | None = None) -> Receipt:
+        """Never pull this arm again, nor recommend it; the play restarts with what is left of the budget."""
+        return self._forbid(arm, reason, key, forbid=True)
+
+    def allow(self, arm: Arm | Sequence[Arm], reason: str, *, key: str | None = None) -> Receipt:
+        """Take back `forbid`; the play restarts with what is left of the budget."""
+        return self._forbid(arm, reason, key, forbid=False)
+
+    def _forbid(self, arm: Arm | Sequence[Arm], reason: str, key: str | None, *, forbid: bool) -> Receipt:
+        arms, why = [arm] if isinstance(arm, Arm) else list(arm), plain_text(reason, "reason")
+        names = list(map(str, arms))
+        return self._done(
+            lambda state, _now: forbidding(state, arms, why, forbid=forbid),
+            key,
+            ("forbidden" if forbid else "allowed", {"arms": names, "reason": why}),
+        )
+
+    def restart(self, reason: str, *, key: str | None = None) -> Receipt:
+        """Let the policy begin anew with what is left of the budget and all that is known."""
+        why = plain_text(reason, "reason")
+
+        def propose(state: State, _now: datetime) -> Drafts:
+            Session(state.terms.policy, state.allowed, budget=state.left)  # refused here, if what is left is too little
+            return restarting(state, why)
+
+        return self._done(propose, key, ("restarted", {"reason": why}))
+
+    # -------------------------------------------------------------------------------------------- checking and copying
+
+    def verify(self, receipt: str | Receipt | None = None) -> str:
+        """Check everything from the first event on: chain, replay, and that a receipt is on record; the last receipt.
+
+        `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
+        """
+        return verified(self._store, self.name, None if receipt is None else str(receipt))
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write the log into a file, one JSON event a line, a checksum at the end; the number of events."""
+        events = self._ledger.events()
+        check_chain(events)
+        write_file(Path(path), "".join(export_lines(events)))
+        return len(events)
+
+    @classmethod
+    def import_(
+        cls,
+        database: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        clock: Clock = wall_clock,
+        patience: float = PATIENCE,
+    ) -> Self:
+        """Take a campaign from an export into a database, replayed and with the same receipts."""
+        source = Path(path)
+        try:
+            with source.open(encoding="utf-8", newline="\n") as lines:
+                events = read_export(lines, visible(source.name))
+        except (OSError, UnicodeDecodeError) as error:
+            raise StorageError(f"{visible(source)} cannot be read: {error}.") from None
+        check_chain(events)
+        store = Store(str(database), create=True, patience=patience)
+        campaign = cls(store, events[0].campaign, clock)
+        campaign._ledger.restore(events)
+        return campaign
+
+    def backup(self, path: str | os.PathLike[str]) -> Path:
+        """Copy the whole database as it stands into a new file, while others work on it."""
+        return backup(self._store, Path(path))
+
+    # ------------------------------------------------------------------------------------------------------- in common
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name} in {self._store.name}>"
+
+    def _done(
+        self, propose: Any, key: str | None, request: tuple[str, dict[str, Any]], notes: Iterable[str] = ()
+    ) -> Receipt:
+        state, receipt = self._ledger.write(propose, key=_key(key), request=request)
+        found = receipt or Receipt.of(state.receipt, repeated=True)
+        return Receipt(found.seq, found.hash, found.repeated, tuple(dict.fromkeys(notes)))
+
+    def _rows(self, state: State) -> RowReader:
+        if self._reader is None:
+            self._reader = RowReader(state.terms.problem)
+        return self._reader
+
+    def _settled(self) -> tuple[str, ...]:
+        """Put on record what the clock says; where the database can only be read, say that it was not."""
+        try:
+            self._ledger.settle()
+        except StorageError as error:
+            return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
+        return ()
+
+
+def _ticket_id(ticket: str | Ticket) -> str:
+    return ticket if isinstance(ticket, str) else str(getattr(ticket, "id", ticket))
+
+
+def _key(key: str | None) -> str | None:
+    return None if key is None else plain_text(key, "key", 200)

@@ -1,0 +1,165 @@
+"""Events: what a campaign is made of, each sealed to the one before it.
+
+An event has a campaign, a number (``seq``, dense from 0), a kind, a key that makes a repeated request one request, a
+body, a time, and two hashes.  The hash of an event is the SHA-256 of the hash before it and of the event as canonical
+JSON (sorted keys, no blanks, no NaN), so whoever holds the last hash holds the whole history: a changed letter anywhere
+breaks the chain at that event.  A *receipt* is ``seq:hash``.
+
+Kinds, and what their bodies hold:
+
+created      all that decides: problem, policy with parameters and revision, budget, seed, lease, window; never changes
+observed     a log of looks, as counts, under the hash of its content
+asked        tickets handed to a client, each with its arm and its place (``slot``) in the play
+told         the row that came of a ticket
+voided       a ticket that came to nothing, and why; its pull is owed again
+expired      tickets whose lease has ended; their pulls are owed again
+closed       tickets whose reward window has ended; they count from here on
+amended      another row for a ticket, and why
+paused, resumed, forbidden, allowed    each with its reason
+alarm        direct pulls disagree with looking: which arms, and which confounder is missing
+restarted    the policy begins anew with the money that is left, and why
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from json.encoder import encode_basestring as json_text
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whichdo.errors import Damaged, UsageError, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "GENESIS",
+    "KINDS",
+    "Event",
+    "canonical",
+    "check_chain",
+    "moment",
+    "plain_text",
+    "sealed",
+    "seconds_of",
+    "time_text",
+]
+
+GENESIS = "0" * 64
+"""What stands before the first event."""
+KINDS = (
+    "created", "observed", "asked", "told", "voided", "expired", "closed", "amended", "paused", "resumed", "forbidden",
+    "allowed", "alarm", "restarted",
+)  # fmt: skip
+
+
+class Event(NamedTuple):
+    """One event; ``body`` is its canonical JSON."""
+
+    campaign: str
+    seq: int
+    kind: str
+    key: str | None
+    body: str
+    time: str
+    previous: str
+    hash: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The body, read."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+    @property
+    def receipt(self) -> str:
+        """``seq:hash``: proves later that this event, and all before it, are on record as they were."""
+        return f"{self.seq}:{self.hash}"
+
+    @property
+    def text(self) -> str:
+        """The event without its hashes, as canonical JSON: what is hashed."""
+        key = "null" if self.key is None else json_text(self.key)
+        return (
+            f'{{"body":{self.body},"campaign":{json_text(self.campaign)},"key":{key},"kind":{json_text(self.kind)},'
+            f'"seq":{self.seq},"time":{json_text(self.time)}}}'
+        )
+
+    def seal(self) -> str:
+        """The hash that this event must have."""
+        return sha256((self.previous + self.text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sealed(
+    campaign: str, seq: int, kind: str, body: dict[str, Any], time: str, previous: str, key: str | None = None
+) -> Event:
+    """A new event, its hash worked out."""
+    draft = Event(campaign, seq, kind, key, canonical(body), time, previous, "")
+    return draft._replace(hash=draft.seal())
+
+
+def canonical(content: object) -> str:
+    """JSON with sorted keys and no blanks; the same content gives the same letters."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS) -> None:
+    """Raise `Damaged`, naming the first bad event, unless events follow one another from ``seq`` on, all whole."""
+    for event in events:
+        if event.seq != seq:
+            raise Damaged(
+                f"Campaign {quoted(event.campaign)} is damaged: event {seq} is missing, event {event.seq} follows.", seq
+            )
+        if event.previous != previous or not _whole(event):
+            raise Damaged(
+                f"Campaign {quoted(event.campaign)} is damaged: event {seq} ({quoted(event.kind)}, "
+                f"{quoted(event.time)}) is not what was written. The {seq} events before it are whole; restore a "
+                f"backup, or import an export.",
+                seq,
+            )
+        seq, previous = seq + 1, event.hash
+
+
+def _whole(event: Event) -> bool:
+    """Whether the hash holds; a damaged file may hand over numbers where texts should be."""
+    try:
+        return event.seal() == event.hash
+    except (TypeError, UnicodeError):
+        return False
+
+
+def time_text(when: datetime) -> str:
+    """A moment as events hold it: UTC, to the microsecond."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def moment(text: str) -> datetime:
+    """The moment that `time_text` wrote."""
+    return datetime.fromisoformat(text)
+
+
+def plain_text(value: object, what: str, most: int = 500) -> str:
+    """A user's text that may go on record: something, printable, not too long."""
+    if not isinstance(value, str):
+        raise UsageError(f"The {what} is {quoted(value)}; it must be a text.")
+    text = unicodedata.normalize("NFC", value).strip()
+    if not text:
+        raise UsageError(f"The {what} is empty. Say it in a few words.")
+    if not text.isprintable():
+        raise UsageError(f"The {what} {quoted(text)} holds characters that cannot be seen. Write it in plain letters.")
+    if len(text) > most:
+        raise UsageError(f"The {what} has {len(text):,} letters; at most {most:,} are kept.")
+    return text
+
+
+def seconds_of(value: object, what: str) -> float | None:
+    """A stretch of time: a timedelta or a number of seconds, above 0; None stays None."""
+    if value is None:
+        return None
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds < 1e10:  # type: ignore[operator]
+        raise UsageError(f"The {what} is {quoted(value)}; it must be a timedelta or a number of seconds above 0.")
+    return float(seconds)  # type: ignore[arg-type]

@@ -1,0 +1,79 @@
+"""Whether looks made now agree with the logs: a chi-square test of homogeneity for each table that estimates rest on.
+
+Logs from another season or another shop would otherwise be pooled with today's looks in silence.  Rare cells, in which
+less than five are expected on a side, are taken together.  The level, 0.001, is divided by the number of tables; the
+test is made again at every recommendation, so over a whole campaign a false warning is likelier than that.
+"""
+
+from __future__ import annotations
+
+from math import erfc, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.campaign.pool import pooled
+from whichdo.evidence import Sparse
+from whichdo.graph.identify import listed
+from whichdo.problem import Arm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.campaign.logs import Log
+    from whichdo.evidence import IntArray
+    from whichdo.problem import Problem
+
+__all__ = ["disagreements", "homogeneous"]
+
+LEVEL = 0.001
+FEW = 5.0
+
+
+def disagreements(problem: Problem, logs: Sequence[Log], rows: Sequence[tuple[Arm, Sequence[int]]]) -> tuple[str, ...]:
+    """A warning for every table in which looks made now differ from the logs."""
+    live = [(arm, codes) for arm, codes in rows if arm.is_look]
+    if not logs or not live:
+        return ()
+    before = pooled(problem, logs, []).tables[Arm()]
+    now = pooled(problem, [], live).tables[Arm()]
+    tables = [scope for scope, table in before.items() if not isinstance(table, Sparse)]
+    found = []
+    for scope in tables:
+        chance = homogeneous(np.asarray(before[scope]).ravel(), np.asarray(now[scope]).ravel())
+        if chance < LEVEL / len(tables):
+            found.append((len(scope), scope, chance))
+    if not found:
+        return ()
+    _, scope, chance = min(found)
+    more = f" ({len(found) - 1} more tables differ too)" if len(found) > 1 else ""
+    warning = (
+        f"Looks made now do not agree with the logs in {listed(scope, most=12)}{more}: by chance that happens once in "
+        f"{1 / max(chance, 1e-12):,.0f} times. Were the logs taken elsewhere or at another time? Estimates pool both."
+    )
+    return (warning,)
+
+
+def homogeneous(first: IntArray, second: IntArray) -> float:
+    """The chance that two tables of counts with one law differ as much as these, by Pearson's chi-square."""
+    sides = np.stack([first, second]).astype(np.float64)
+    totals = sides.sum(axis=1, keepdims=True)
+    if not totals.all():
+        return 1.0
+    expected = totals * sides.sum(axis=0) / totals.sum()
+    rare = (expected < FEW).any(axis=0)
+    if rare.any():
+        sides = np.column_stack([sides[:, ~rare], sides[:, rare].sum(axis=1)])
+        expected = np.column_stack([expected[:, ~rare], expected[:, rare].sum(axis=1)])
+        if (expected[:, -1] < FEW).any():
+            sides, expected = sides[:, :-1], expected[:, :-1]
+    free = sides.shape[1] - 1
+    if free < 1:
+        return 1.0
+    return _upper_tail(float(((sides - expected) ** 2 / expected).sum()), free)
+
+
+def _upper_tail(value: float, free: int) -> float:
+    """Of the chi-square law, by Wilson and Hilferty's cube root."""
+    spread = 2 / (9 * free)
+    return 0.5 * erfc(((value / free) ** (1 / 3) - (1 - spread)) / sqrt(2 * spread))

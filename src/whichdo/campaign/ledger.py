@@ -1,0 +1,227 @@
+"""A campaign's log and the state it folds to, kept together: read what is new, validate, append, commit.
+
+A process keeps the state in memory.  Every verb first reads the events that other processes have appended since, within
+its own transaction, so what it checks is what is on record.  If a write fails, the state is folded anew.
+"""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from whichdo.campaign.events import Event, sealed, time_text
+from whichdo.campaign.proposals import Draft, Receipt, overdue, restarting
+from whichdo.campaign.state import State
+from whichdo.campaign.watch import watched
+from whichdo.errors import ConflictError, Damaged, Unknown, nearest, quoted
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+    from whichdo.campaign.store import Place, Store
+
+    Clock = Callable[[], datetime]
+
+__all__ = ["Ledger", "wall_clock"]
+
+WATCHED = frozenset({"told", "closed", "amended"})
+"""Kinds after which evidence has changed."""
+
+
+def wall_clock() -> datetime:
+    """The time of day."""
+    return datetime.now(UTC)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Inside, nobody looks for garbage: of a hundred thousand tickets none is, and looking for it takes long."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class Ledger:
+    """One campaign of a database."""
+
+    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+        self.store, self.name, self._clock = store, name, clock
+        self._state: State | None = None
+        self._lock = RLock()
+
+    # -------------------------------------------------------------------------------------------------------- reading
+
+    def state(self) -> State:
+        """The state by what is on record now."""
+        with self._lock, self._kept(), self.store.read() as connection:
+            return self._caught_up(connection, lock=False)[0]
+
+    def events(self) -> list[Event]:
+        """All events as they are on record, not checked."""
+        with self.store.read() as connection:
+            return list(self.store.since(connection, self._place(connection, lock=False), 0))
+
+    def _place(self, connection: Connection, *, lock: bool) -> Place:
+        place = self.store.find(connection, self.name, lock=lock)
+        if place is None:
+            known = self.store.names(connection)
+            hint = nearest(self.name, known) or (f" There are {listed(known)}." if known else " There is none yet.")
+            raise Unknown(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
+        return place
+
+    def _caught_up(self, connection: Connection, *, lock: bool) -> tuple[State, Place]:
+        """The state with all that others have appended."""
+        place = self._place(connection, lock=lock)
+        state = self._state
+        if state is not None and (place.length < state.events or self._went_another_way(place, state)):
+            raise Damaged(
+                f"Campaign {quoted(self.name)} went back: this process knows event {state.receipt[:24]}..., and "
+                f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
+            )
+        with undisturbed():
+            for event in self.store.since(connection, place, 0 if state is None else state.events):
+                if state is None:
+                    state = State(event)
+                else:
+                    state.apply(event)
+        if state is None or state.events != place.length or state.head != place.head:
+            at = 0 if state is None else state.events
+            raise Damaged(
+                f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
+                f"{at:,}, or not with the hash it should. Restore a backup, or import an export.",
+                at,
+            )
+        self._state = state
+        return state, place
+
+    def _went_another_way(self, place: Place, state: State) -> bool:
+        return place.length == state.events and place.head != state.head
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """If anything goes wrong inside, the state in memory is not trusted any more."""
+        before = None if self._state is None else self._state.events
+        try:
+            yield
+        except BaseException:
+            if self._state is not None and self._state.events != before:
+                self._state = None
+            raise
+
+    # -------------------------------------------------------------------------------------------------------- writing
+
+    def create(self, body: dict[str, object], key: str | None) -> Receipt:
+        """Event 0; the same again is the same answer."""
+        with self._lock, self._kept(), self.store.write() as connection:
+            if self.store.find(connection, self.name) is not None:
+                state, _ = self._caught_up(connection, lock=True)
+                if state.terms.as_body() == body:
+                    return Receipt.of(state.receipt, repeated=True)
+                raise ConflictError(
+                    f"There is a campaign {quoted(self.name)} in {self.store.name} already, begun at {state.began} on "
+                    f"other terms. Choose another name; nothing was changed."
+                )
+            first = sealed(self.name, 0, "created", dict(body), time_text(self._clock()), "0" * 64, key)
+            self._state = State(first)
+            self.store.add(connection, first)
+            return Receipt.of(first.receipt)
+
+    def restore(self, events: Sequence[Event]) -> Receipt:
+        """All events of an export, replayed first; what is here already is compared."""
+        with self._lock, self._kept(), self.store.write() as connection:
+            if self.store.find(connection, self.name) is not None:
+                state, _ = self._caught_up(connection, lock=True)
+                if state.head == events[-1].hash:
+                    return Receipt.of(state.receipt, repeated=True)
+                raise ConflictError(
+                    f"There is a campaign {quoted(self.name)} in {self.store.name} already, which ends with event "
+                    f"{state.receipt[:24]}..., the import with {events[-1].receipt[:24]}... Nothing was changed."
+                )
+            state = State(events[0])
+            for event in events[1:]:
+                state.apply(event)
+            place = self.store.add(connection, events[0])
+            if len(events) > 1:
+                self.store.append(connection, place, events[1:])
+            self._state = state
+            return Receipt.of(state.receipt)
+
+    def write(
+        self,
+        propose: Callable[[State, datetime], list[Draft] | Receipt],
+        *,
+        key: str | None = None,
+        request: tuple[str, object] | None = None,
+    ) -> tuple[State, Receipt | None]:
+        """Put on record what is proposed; the state after it and the receipt, None where nothing was to be written.
+
+        ``key``: a request under a key that is on record gets the answer it got then; ``request``, its kind and what
+        tells it apart, must be the same.
+        """
+        with self._lock, self._kept():
+            while True:
+                now = self._clock()
+                with self.store.write() as connection:
+                    state, place = self._caught_up(connection, lock=True)
+                    drafts = overdue(state, now)
+                    if drafts:  # what the clock says stands by itself, whatever becomes of the request
+                        self._append(connection, place, state, drafts, now, None)
+                        continue
+                    if key is not None and key in state.keys:
+                        return state, _same_request(state.keys[key], request)
+                    found = propose(state, now)
+                    if isinstance(found, Receipt):
+                        return state, found
+                    if not found:
+                        return state, None
+                    written = self._append(connection, place, state, found, now, key)
+                return state, Receipt.of(written.receipt)
+
+    def settle(self) -> None:
+        """Put on record what the clock says, if it says anything."""
+        with self._lock:
+            if overdue(self.state(), self._clock()):
+                self.write(lambda _state, _now: [])
+
+    def _append(
+        self, connection: Connection, place: Place, state: State, drafts: list[Draft], now: datetime, key: str | None
+    ) -> Event:
+        """Append events, and the alarms they give cause for; the first of them is the answer."""
+        time = time_text(now)
+        new: list[Event] = []
+
+        def add(kind: str, body: dict[str, object]) -> None:
+            own = key if not new else None
+            new.append(sealed(self.name, state.events, kind, body, time, state.head, own))
+            state.apply(new[-1])
+
+        for kind, body in drafts:
+            add(kind, body)
+        if any(kind in WATCHED for kind, _ in drafts):
+            for body in watched(state):
+                add("alarm", body)
+                play = state.play
+                if play is not None and play.asked and not play.finished:
+                    add(*restarting(state, f"alarm: {body.get('text', '')}")[0])
+        self.store.append(connection, place, new)
+        return new[0]
+
+
+def _same_request(before: Event, request: tuple[str, object] | None) -> Receipt:
+    body = before.content
+    if request is not None and (before.kind, {name: body.get(name) for name in request[1]}) != request:  # type: ignore[attr-defined]
+        raise ConflictError(
+            f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}, "
+            f"{before.kind}). Nothing was changed; choose a new key for a new request."
+        )
+    return Receipt.of(before.receipt, repeated=True)

@@ -1,0 +1,39 @@
+"""Bringing a database to the form that this program knows: forward only, in one transaction, after a backup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert, text, update
+
+from whichdo._version import __version__
+from whichdo.campaign import migrations
+from whichdo.campaign.schema import APPLICATION, FORM, store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["migrate"]
+
+
+def migrate(connection: Connection, form: int, *, to: int = FORM, scripts: Path | None = None) -> None:
+    """Bring tables of ``form`` (0: none yet) to the form ``to``; the caller commits, or nothing has happened."""
+    from alembic import command
+    from alembic.config import Config
+
+    home = Path(migrations.__file__).parent
+    config = Config()
+    config.set_main_option("script_location", str(home))
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option(
+        "version_locations", "\n".join(map(str, [home / "versions", *([scripts] if scripts else [])]))
+    )
+    config.attributes["connection"] = connection
+    command.upgrade(config, str(to))
+    if form == 0:
+        connection.execute(insert(store).values(form=to, written_by=__version__))
+    else:
+        connection.execute(update(store).values(form=to, written_by=__version__))
+    if connection.dialect.name == "sqlite":
+        connection.execute(text(f"PRAGMA application_id = {APPLICATION}"))

@@ -1,0 +1,220 @@
+"""One play of the policy: its batches as numbered slots, filled in the order of asking.
+
+A policy asks for a batch, and decides on once all of it is told.  Here every pull of a batch has a *slot*, numbered
+through the whole play.  Slots are handed out in order; one that comes back (voided, expired) goes out again before new
+ones.  Whatever order the answers arrive in, the policy gets them in the order of the slots: arrival depends on
+outcomes, and an order that decides anything must not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from heapq import heappop, heappush, nsmallest
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.counting.told import Told
+from whichdo.evidence import Tally
+from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
+from whichdo.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.policies.base import Policy, Recommendation
+    from whichdo.problem import Arm, Problem
+
+__all__ = ["Play"]
+
+Codes = tuple[int, ...]
+Wanted = tuple[tuple["Arm", ...], tuple[int, ...], tuple[str, ...]]
+"""Arms, how often each, and the nodes that rows must say."""
+
+
+class Play:
+    """A run of the policy on the money it was given; ``number`` counts the runs of a campaign from 0."""
+
+    def __init__(
+        self, number: int, policy: Policy, problem: Problem, *, budget: float, seed: int, seen: Tally | None
+    ) -> None:
+        self.number, self.problem, self.budget = number, problem, budget
+        self.asked = 0
+        """How many slots have ever been handed out."""
+        self.needed: tuple[str, ...]
+        """The nodes whose values the rows of this batch must say."""
+        self.failure: str | None = None
+        """Why the policy cannot go on, if it cannot."""
+        self._driver = _driver(policy, problem, budget, seed, seen)
+        self._first = 0
+        self._open()
+
+    def _open(self) -> None:
+        """Number the slots of the batch that the policy asks for now."""
+        self._arms, counts, self.needed = self._driver.wanted()
+        self._ends = [self._first, *(self._first + end for end in accumulate(counts))]
+        self._fresh = self._first
+        self._returned: list[int] = []
+        self._filled: dict[int, Codes] = {}
+
+    # ------------------------------------------------------------------------------------------------ handing out
+
+    @property
+    def finished(self) -> bool:
+        """Whether the policy has made its recommendation."""
+        return self._driver.finished
+
+    @property
+    def recommendation(self) -> Recommendation | None:
+        """What the policy recommends, once it is finished."""
+        return self._driver.recommendation() if self._driver.finished else None
+
+    @property
+    def owed(self) -> int:
+        """How many slots could be handed out now."""
+        return 0 if self.failure else len(self._returned) + self._ends[-1] - self._fresh
+
+    @property
+    def unfilled(self) -> int:
+        """How many pulls the policy must hear of before it decides on."""
+        return self._ends[-1] - self._first - len(self._filled)
+
+    def next_slots(self, count: int) -> list[int]:
+        """The slots that are handed out next, at most ``count``; nothing is changed."""
+        if self.failure:
+            return []
+        again = nsmallest(count, self._returned)
+        fresh = min(count - len(again), self._ends[-1] - self._fresh)
+        return [*again, *range(self._fresh, self._fresh + fresh)]
+
+    @property
+    def next_slot(self) -> int | None:
+        """The slot that is handed out next."""
+        if self._returned:
+            return self._returned[0]
+        return self._fresh if self._fresh < self._ends[-1] else None
+
+    def arm_of(self, slot: int) -> Arm:
+        """The arm to pull for a slot of this batch."""
+        return self._arms[bisect_right(self._ends, slot) - 1]
+
+    def hand_out(self, slot: int) -> None:
+        """A slot has been asked for; it must be the next."""
+        if self._returned and slot == self._returned[0]:
+            heappop(self._returned)
+        else:
+            self._fresh += 1
+        self.asked += 1
+
+    def give_back(self, slot: int) -> None:
+        """A slot that came to nothing is owed again."""
+        heappush(self._returned, slot)
+
+    def reclaim(self, slot: int) -> bool:
+        """A slot that was given back is answered after all; False where it has gone out again, or its batch is done."""
+        if slot not in self._returned:
+            return False
+        self._returned.remove(slot)
+        self._returned.sort()  # a sorted list is a heap
+        return True
+
+    # ---------------------------------------------------------------------------------------------------- answers
+
+    def fill(self, slot: int, codes: Codes) -> None:
+        """What came of a slot; the last of its batch lets the policy decide on."""
+        self._filled[slot] = codes
+        if len(self._filled) == self._ends[-1] - self._first and not self.failure:
+            self._close()
+
+    def refill(self, slot: int, codes: Codes) -> bool:
+        """Another outcome for a slot; False if the policy has already decided on the first."""
+        if slot not in self._filled:
+            return False
+        self._filled[slot] = codes
+        return True
+
+    def _close(self) -> None:
+        """Tell the batch, arm by arm in the order of the slots."""
+        filled, first = self._filled, self._first
+        self._first = self._ends[-1]
+        try:
+            for position, arm in enumerate(self._arms):
+                start, end = self._ends[position], self._ends[position + 1]
+                if end > start:
+                    self._driver.tell(arm, [filled[slot] for slot in range(start, end)])
+        except Exception as error:  # noqa: BLE001 - whatever a policy raises, what was told must not be lost with it
+            self.failure = f"{type(error).__name__}: {error}"
+            self._first = first
+            return
+        self._open()
+
+    def fail(self, why: str) -> None:
+        """The policy cannot be followed any further; tickets that are out still count as evidence."""
+        self.failure = self.failure or why
+
+
+# ---------------------------------------------------------------------------------------------- driving the policy
+
+
+class _Batches:
+    """Any policy, through a session."""
+
+    def __init__(self, session: Session, problem: Problem) -> None:
+        self._session, self._problem = session, problem
+        self._levels = len(problem.domains[problem.reward])
+        self._reward = problem.graph.index(problem.reward)
+
+    def wanted(self) -> Wanted:
+        batch, needed = self._session.batch, self._session.needed
+        self._columns = [self._problem.graph.index(name) for name in needed]
+        return batch.arms, batch.counts, needed
+
+    @property
+    def finished(self) -> bool:
+        return self._session.finished
+
+    def recommendation(self) -> Recommendation:
+        return self._session.recommend()
+
+    def tell(self, arm: Arm, rows: Sequence[Codes]) -> None:
+        codes = np.array(rows, np.int16)
+        levels = np.bincount(codes[:, self._reward], minlength=self._levels).astype(np.int64)
+        self._session.tell(arm, Told(levels, codes[:, self._columns].astype(np.uint8)))
+
+
+class _Rounds:
+    """A sequential policy, round by round: its log is long, and a session would take longer than the policy itself."""
+
+    def __init__(self, rounds: Rounds, problem: Problem) -> None:
+        self._rounds, self._problem = rounds, problem
+        self._reward = problem.graph.index(problem.reward)
+        nodes = problem.graph.nodes
+        self._read = tuple(nodes[column] for column in sorted({*rounds.columns, self._reward}))
+
+    def wanted(self) -> Wanted:
+        rounds = self._rounds
+        if rounds.over:
+            return (), (), ()
+        return (self._problem.arms[rounds.arm],), (1,), self._read if rounds.reads else (self._problem.reward,)
+
+    @property
+    def finished(self) -> bool:
+        return self._rounds.over
+
+    def recommendation(self) -> Recommendation:
+        return self._rounds.recommendation()
+
+    def tell(self, arm: Arm, rows: Sequence[Codes]) -> None:  # noqa: ARG002 - as for batches
+        (row,) = rows
+        rounds = self._rounds
+        codes = np.array([row[column] for column in rounds.columns], np.uint8) if rounds.reads else NO_ROW
+        rounds.take(row[self._reward], codes)
+
+
+def _driver(policy: Policy, problem: Problem, budget: float, seed: int, seen: Tally | None) -> _Batches | _Rounds:
+    if not isinstance(policy, Sequential):
+        return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem)
+    policy.check(problem, budget)
+    rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
+    return _Rounds(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem)), problem)

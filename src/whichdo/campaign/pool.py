@@ -1,0 +1,76 @@
+"""All evidence of a campaign in one tally: looks from logs, looks that were asked for, and direct pulls.
+
+Estimates and recommendations rest on this pool, with amended rows as they were amended.  What the policy was told, and
+when, is another matter: `whichdo.campaign.play`.
+
+A look whose row says only some columns is counted in the tables whose columns it does say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.campaign.logs import folded
+from whichdo.counting.scopes import pair_scope
+from whichdo.counting.wide import counted_scopes
+from whichdo.evidence import Tally
+from whichdo.problem import Arm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from whichdo.campaign.logs import Log
+    from whichdo.counting.scopes import Scope
+    from whichdo.evidence import Table
+    from whichdo.problem import Problem
+
+__all__ = ["pooled"]
+
+
+def pooled(
+    problem: Problem,
+    logs: Iterable[Log],
+    rows: Iterable[tuple[Arm, Sequence[int]]],
+    *,
+    scopes: Iterable[Scope] = (),
+) -> Tally:
+    """The tally of logs and rows; a row is the codes of all nodes, -1 where it does not say.
+
+    Arms that are none of the problem's are left out.  ``scopes`` are counted besides what the problem's arms need.
+    """
+    logs = list(logs)
+    sizes = {name: len(values) for name, values in problem.domains.items()}
+    position = {arm: number for number, arm in enumerate(problem.arms)}
+    places = {name: number for number, name in enumerate(problem.graph.nodes)}
+    reward = places[problem.reward]
+    counts = np.zeros((len(problem.arms), sizes[problem.reward]), np.int64)
+    looks = []
+    for arm, codes in rows:
+        if arm in position:
+            counts[position[arm], codes[reward]] += 1
+            if arm.is_look:
+                looks.append(codes)
+    for log in logs:
+        own = log.table((problem.reward,), sizes)
+        if own is not None:
+            counts[0] += np.asarray(own)
+    live = np.array(looks, np.int16).reshape(len(looks), len(places))
+    pairs = [pair_scope(problem, name) for name in problem.intervene]
+    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem).values(), *pairs, *scopes])
+    tables = {}
+    for scope in wanted:
+        own_columns = live[:, [places[name] for name in scope]]
+        whole = own_columns[(own_columns >= 0).all(axis=1)].astype(np.uint8)
+        table = folded(whole, np.ones(len(whole), np.int64), [sizes[name] for name in scope])
+        for log in logs:
+            more = log.table(scope, sizes)
+            table = table if more is None else _summed(table, more)
+        tables[scope] = table
+    return Tally(problem, counts, {Arm(): tables})
+
+
+def _summed(first: Table, second: Table) -> Table:
+    """Of one scope, so both are laid out or both are sparse."""
+    return first + second  # type: ignore[operator]

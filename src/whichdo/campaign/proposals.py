@@ -1,0 +1,285 @@
+"""What a request would put on record: checked against the state, nothing changed.
+
+Each function answers with the events to append, or, where the request was made before, with the receipt it got then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from whichdo.campaign.events import canonical
+from whichdo.campaign.revised import without_arms
+from whichdo.campaign.tickets import Phase, Ticket, ticket_id
+from whichdo.errors import ConflictError, ReplayDiverged, Unknown, UsageError, Wait, counted, nearest, quoted, spoken
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from whichdo.campaign.rows import RowReader
+    from whichdo.campaign.state import State
+    from whichdo.campaign.tickets import Pull
+    from whichdo.problem import Arm
+
+__all__ = [
+    "Draft",
+    "Receipt",
+    "amendment",
+    "asking",
+    "forbidding",
+    "found_pull",
+    "overdue",
+    "pausing",
+    "restarting",
+    "resuming",
+    "telling",
+    "tickets_of",
+    "voiding",
+]
+
+Draft = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The answer to a write: it is on the disk, as event ``seq`` with this ``hash``."""
+
+    seq: int
+    hash: str
+    repeated: bool = False
+    """Whether the same was on record already, so that nothing was written."""
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.hash}"
+
+    @classmethod
+    def of(cls, text: str, *, repeated: bool = False, notes: tuple[str, ...] = ()) -> Receipt:
+        """From ``seq:hash``."""
+        seq, _, digest = text.partition(":")
+        return cls(int(seq), digest, repeated, notes)
+
+
+def overdue(state: State, now: datetime) -> list[Draft]:
+    """What the clock says before anything else is done: leases that have ended, windows that have closed."""
+    expired, closed = state.due(now)
+    drafts: list[Draft] = []
+    if expired:
+        drafts.append(("expired", {"tickets": expired}))
+    if closed:
+        drafts.append(("closed", {"tickets": closed}))
+    return drafts
+
+
+# ------------------------------------------------------------------------------------------------------------------ ask
+
+
+def asking(state: State, wanted: int, client: str) -> list[Draft]:
+    """Tickets for a client beyond those it still holds; an error where there are none to hand out."""
+    _check_open(state)
+    held = len(state.held.get(client, {}))
+    play = state.play
+    if held >= wanted or play is None:
+        return []
+    slots = play.next_slots(wanted - held)
+    if not slots:
+        if not held and not state.finished:
+            raise _wait(state)
+        return []
+    tickets, number = [], len(state.tickets)
+    for slot in slots:
+        number += 1
+        arm = play.arm_of(slot)
+        tickets.append({"id": ticket_id(state.terms.name, number, arm), "arm": str(arm), "slot": slot})
+    return [("asked", {"client": client, "play": play.number, "needed": list(play.needed), "tickets": tickets})]
+
+
+def tickets_of(state: State, names: Sequence[str]) -> list[Ticket]:
+    """Tickets as a client gets them."""
+    found = []
+    for name in names:
+        pull = state.tickets[name]
+        ends = None if pull.lease_end is None else pull.lease_end.isoformat()
+        found.append(Ticket(pull.id, pull.arm, pull.needed, ends))
+    return found
+
+
+def _check_open(state: State) -> None:
+    name = state.terms.name
+    if state.paused is not None:
+        way = spoken("campaign.resume(reason=...)", f"whichdo resume {name} --reason ...")
+        raise ConflictError(f"Campaign {quoted(name)} is paused: {state.paused}. To go on: {way}.")
+    if state.diverged is not None:
+        raise ReplayDiverged(state.diverged)
+    if state.failure is not None:
+        way = spoken("campaign.recommend()", f"whichdo recommend {name}")
+        raise ConflictError(
+            f"The policy {state.terms.policy.name} cannot go on ({state.failure.rstrip('.')}). All that was told is "
+            f"kept and counts: {way}."
+        )
+
+
+def _wait(state: State) -> Wait:
+    out = tuple(pull.id for pull in state.tickets.values() if pull.phase is Phase.ASKED)
+    waiting = [pull.id for pull in state.tickets.values() if pull.phase is Phase.TOLD and not pull.counted]
+    said = f"{counted(len(out), 'open ticket')}: {listed(out, most=12)}" if out else "nothing that is open"
+    if waiting:
+        said += f"; the reward windows of {listed(waiting, most=12)} have not closed yet"
+    return Wait(f"Wait: {state.terms.policy.name} decides on when it has heard of {said}.", (*out, *waiting))
+
+
+# ------------------------------------------------------------------------------------------------- tell, void and amend
+
+
+def found_pull(state: State, ticket: str) -> Pull:
+    """The ticket of this id."""
+    if not isinstance(ticket, str):
+        ticket = getattr(ticket, "id", ticket)
+    pull = state.tickets.get(ticket)
+    if pull is not None:
+        return pull
+    number = str(ticket).partition("-")[0]
+    twin = next((each for each in state.tickets if each.partition("-")[0] == number), None)
+    if twin is not None:
+        hint = f" Ticket {number} is {quoted(twin)}, {state.tickets[twin].arm}."
+    elif len(state.tickets) <= 10_000:
+        hint = nearest(str(ticket), state.tickets)
+    else:
+        hint = ""
+    raise Unknown(
+        f"There is no ticket {quoted(ticket)} in campaign {quoted(state.terms.name)}.{hint} Nothing was stored."
+    )
+
+
+def telling(
+    state: State, reader: RowReader, now: datetime, ticket: str, row: object, arm: Arm | None
+) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
+    """The row of a ticket; the same again is the same answer, another is a conflict."""
+    pull = found_pull(state, ticket)
+    if arm is not None and arm != pull.arm:
+        raise ConflictError(
+            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed. If {arm} "
+            f"was done, void the ticket and say so: {_way(state, 'void', pull.id)}."
+        )
+    kept, extra = reader.read(pull.arm, row, pull.needed)
+    notes = (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
+    if pull.phase is Phase.TOLD:
+        if pull.row == kept:
+            return Receipt.of(pull.receipt, repeated=True, notes=notes), notes
+        raise ConflictError(
+            f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}; told now is "
+            f"{canonical(kept)}. Nothing was changed. To correct it: {_way(state, 'amend', pull.id, kept)}."
+        )
+    if pull.phase is Phase.VOIDED:
+        raise ConflictError(
+            f"Ticket {pull.id}, {pull.arm}, was voided at {pull.since} ({pull.reason}); told now is {canonical(kept)}. "
+            f"Nothing was changed. If it was done after all: {_way(state, 'amend', pull.id, kept)}."
+        )
+    body: dict[str, Any] = {"ticket": pull.id, "row": kept}
+    if pull.phase is Phase.EXPIRED:
+        _check_grace(state, pull, now, kept)
+        body["late"] = True
+    return [("told", body)], notes
+
+
+def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -> None:
+    grace = state.terms.grace or 0.0
+    if pull.lease_end is None or now <= pull.lease_end + timedelta(seconds=grace):
+        return
+    raise ConflictError(
+        f"Ticket {pull.id}, {pull.arm}, asked at {pull.asked}, expired at {pull.lease_end.isoformat()}, and the grace "
+        f"of {timedelta(seconds=grace)} after it is over; told now is {canonical(row)}. Nothing was changed. If it "
+        f"should count all the same: {_way(state, 'amend', pull.id, row)}."
+    )
+
+
+def voiding(state: State, ticket: str, reason: str) -> list[Draft] | Receipt:
+    """A ticket that came to nothing."""
+    pull = found_pull(state, ticket)
+    if pull.phase is Phase.VOIDED and pull.reason == reason:
+        return Receipt.of(pull.receipt, repeated=True)
+    if pull.phase is Phase.TOLD:
+        raise ConflictError(
+            f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}, so it cannot be voided. "
+            f"Nothing was changed. To correct what was told: {_way(state, 'amend', pull.id)}."
+        )
+    if pull.phase is Phase.VOIDED:
+        raise ConflictError(
+            f"Ticket {pull.id}, {pull.arm}, was voided at {pull.since} for another reason: {pull.reason}. Nothing was "
+            f"changed."
+        )
+    return [("voided", {"ticket": pull.id, "reason": reason})]
+
+
+def amendment(
+    state: State, reader: RowReader, ticket: str, row: object, reason: str
+) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
+    """Another row for a ticket, whatever it came to before."""
+    pull = found_pull(state, ticket)
+    if pull.phase is Phase.ASKED:
+        raise ConflictError(
+            f"Ticket {pull.id}, {pull.arm}, is open since {pull.asked}: there is nothing to amend yet. Tell it: "
+            f"{_way(state, 'tell', pull.id)}."
+        )
+    kept, extra = reader.read(pull.arm, row, pull.needed)
+    notes = (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
+    if pull.phase is Phase.TOLD and pull.row == kept:
+        return Receipt.of(pull.receipt, repeated=True, notes=notes), notes
+    return [("amended", {"ticket": pull.id, "row": kept, "before": pull.row, "reason": reason})], notes
+
+
+def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None) -> str:
+    """How to do it, in the words of the reader."""
+    shown = "ROW" if row is None else f"'{canonical(row)}'"
+    why = "" if verb == "tell" else ' --reason "..."'
+    shell = f"whichdo {verb} {state.terms.name} {ticket} {'' if verb == 'void' else shown}".rstrip() + why
+    what = "" if verb == "void" else ", row"
+    python = f'campaign.{verb}("{ticket}"{what}{"" if verb == "tell" else ", reason=..."})'
+    return spoken(python, shell)
+
+
+# ---------------------------------------------------------------------------------------------------- whole campaigns
+
+
+def pausing(state: State, reason: str) -> list[Draft] | Receipt:
+    """Hand out nothing more; what is out may be told."""
+    if state.paused is not None:
+        raise ConflictError(f"Campaign {quoted(state.terms.name)} is paused already: {state.paused}.")
+    return [("paused", {"reason": reason})]
+
+
+def resuming(state: State, reason: str) -> list[Draft] | Receipt:
+    """Hand out tickets again."""
+    if state.paused is None:
+        raise ConflictError(f"Campaign {quoted(state.terms.name)} is not paused.")
+    return [("resumed", {"reason": reason})]
+
+
+def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) -> list[Draft]:
+    """Arms that may not be pulled from now on, or may again; the play restarts with what is left of the budget."""
+    for arm in arms:
+        state.terms.problem.index(arm)
+        if arm.is_look:
+            raise UsageError("do() is what happens by itself; it cannot be forbidden.")
+        if (arm in state.forbidden) == forbid:
+            what = f"forbidden already: {state.forbidden[arm]}" if forbid else "not forbidden"
+            raise ConflictError(f"{arm} is {what}. Nothing was changed.")
+    if not arms:
+        raise UsageError("Name an arm such as do(X=1).")
+    if forbid:
+        without_arms(state.terms.problem, {*state.forbidden, *arms})
+    kind = "forbidden" if forbid else "allowed"
+    names = list(map(str, arms))
+    drafts: list[Draft] = [(kind, {"arms": names, "reason": reason})]
+    play = state.play
+    if play is None or (play.asked and not play.finished):
+        drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})")
+    return drafts
+
+
+def restarting(state: State, reason: str) -> list[Draft]:
+    """The policy begins anew with what is left."""
+    return [("restarted", {"reason": reason, "budget": state.left})]

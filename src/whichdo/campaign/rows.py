@@ -1,0 +1,61 @@
+"""Rows as they are told: checked against problem and arm, and brought into the one form that goes on record.
+
+On record stand the values that the problem declares, of the columns that are nodes.  Other columns are left out and
+named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from whichdo.counting.sources import plain_name
+from whichdo.counting.told import TellReader
+from whichdo.counting.values import DomainBook
+from whichdo.errors import DataError, InputError, UsageError, quoted
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.problem import Arm, Problem
+
+__all__ = ["RowReader"]
+
+STORED = "Nothing was stored."
+
+
+class RowReader:
+    """Reads what is told of a problem's arms."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._reader = TellReader(problem)
+        self._books = {name: DomainBook(domain) for name, domain in problem.domains.items()}
+
+    def read(self, arm: Arm, row: object, needed: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The row as it goes on record, and the columns that are no nodes; or an error."""
+        if not isinstance(row, Mapping):
+            raise UsageError(f'A row is a mapping such as {{"X": 1, "Y": 0}}; found {quoted(row)}. {STORED}')
+        self._check_reward(row)
+        try:
+            self._reader.read(arm, row, needed)
+        except (InputError, UsageError) as error:
+            error.args = (f"{error} {STORED}",)
+            raise
+        kept, extra = {}, []
+        for name, value in row.items():
+            plain = plain_name(name)
+            book = self._books.get(plain)
+            if book is None:
+                extra.append(plain)
+            elif (code := book.code(value)) >= 0:
+                kept[plain] = self._problem.domains[plain][code]
+        return kept, tuple(extra)
+
+    def _check_reward(self, row: Mapping[Any, Any]) -> None:
+        reward = self._problem.reward
+        if row.get(reward) is None or self._books[reward].code(row[reward]) >= 0:
+            return
+        declared = listed(map(str, self._problem.domains[reward]), most=12)
+        raise DataError(f"The reward {reward}: got {quoted(row[reward])}, declared {declared}. {STORED}")

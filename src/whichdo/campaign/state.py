@@ -1,0 +1,342 @@
+"""The state of a campaign: a pure fold over its events.
+
+No clock, no file, no random generator but the policy's own: the same events give the same state, on any day.  Time
+enters by what events say (that leases have ended, that reward windows have closed), and `State.due` tells what such an
+event would have to say at a given moment.
+
+The policy is run again on the log.  A logged ask that it would not make now ends its play with the reason
+(`State.diverged`): nothing that was told is lost by it, and estimates go on, but no more can be asked.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.campaign.events import check_chain, moment
+from whichdo.campaign.logs import Log
+from whichdo.campaign.play import Play
+from whichdo.campaign.pool import pooled
+from whichdo.campaign.revised import doubted, without_arms
+from whichdo.campaign.terms import Terms
+from whichdo.campaign.tickets import Phase, Pull
+from whichdo.errors import Damaged
+from whichdo.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from whichdo.campaign.events import Event
+    from whichdo.evidence import Tally
+    from whichdo.problem import Arm, Problem
+
+__all__ = ["State"]
+
+
+class State:
+    """What the events so far come to; `apply` takes in the next."""
+
+    def __init__(self, first: Event) -> None:
+        if first.kind != "created":
+            raise Damaged(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
+        check_chain([first])
+        self.terms = Terms.from_body(first.content)
+        self.events = 1
+        self.head, self.began, self.last = first.hash, first.time, first.time
+        self.keys: dict[str, Event] = {} if first.key is None else {first.key: first}
+        self.tickets: dict[str, Pull] = {}
+        self.held: dict[str, dict[str, None]] = {}
+        """For each client the tickets that it still holds."""
+        self.logs: list[Log] = []
+        self.paused: str | None = None
+        self.forbidden: dict[Arm, str] = {}
+        self.alarms: list[dict[str, Any]] = []
+        self.restarts: list[dict[str, Any]] = []
+        self.diverged: str | None = None
+        self.spent = 0.0
+        self.promised = 0.0
+        """What the tickets cost that are out."""
+        self._play: Play | None = None
+        self._plan = (0, self.terms.budget)
+        self._failure: str | None = None
+        self._leases: list[tuple[datetime, str]] = []
+        self._windows: list[tuple[datetime, str]] = []
+        self._codes = {
+            name: {value: code for code, value in enumerate(values)}
+            for name, values in self.terms.problem.domains.items()
+        }
+        self._arms = {str(arm): arm for arm in self.terms.problem.arms}
+        self._costs = {text: self.terms.problem.costs[arm] for text, arm in self._arms.items()}
+        self._revised: tuple[object, Problem, Problem] | None = None
+
+    @property
+    def receipt(self) -> str:
+        """Of the last event."""
+        return f"{self.events - 1}:{self.head}"
+
+    # ------------------------------------------------------------------------------------------------ the problem
+
+    @property
+    def believed(self) -> Problem:
+        """The problem with the confounders that alarms have named; all arms."""
+        return self._problems()[0]
+
+    @property
+    def allowed(self) -> Problem:
+        """The same without the arms that are forbidden: what the policy plays on."""
+        return self._problems()[1]
+
+    def _problems(self) -> tuple[Problem, Problem]:
+        key = (len(self.alarms), tuple(self.forbidden))
+        if self._revised is None or self._revised[0] != key:
+            edges = [(edge[0], edge[1]) for alarm in self.alarms for edge in alarm.get("confounded", ())]
+            believed = doubted(self.terms.problem, edges)
+            self._revised = (key, believed, without_arms(believed, self.forbidden))
+        return self._revised[1:]
+
+    # ------------------------------------------------------------------------------------------------- the policy
+
+    @property
+    def play(self) -> Play | None:
+        """The play that is on; None where it could not begin, and `failure` says why."""
+        if self._play is None and self._failure is None:
+            try:
+                self._play = self._begin()
+            except Exception as error:  # noqa: BLE001 - whatever a policy raises, the log must stay readable
+                self._failure = f"{type(error).__name__}: {error}"
+        return self._play
+
+    @property
+    def failure(self) -> str | None:
+        """Why the policy asks for nothing more, if it should but cannot."""
+        play = self.play
+        return self._failure if play is None else play.failure
+
+    @property
+    def finished(self) -> bool:
+        """Whether the policy has made its recommendation."""
+        play = self.play
+        return play is not None and play.finished
+
+    @property
+    def left(self) -> float:
+        """What is left of the budget when all open tickets are told."""
+        return self.terms.budget - self.spent - self.promised
+
+    def _begin(self) -> Play:
+        number, budget = self._plan
+        policy, problem = self.terms.policy, self.allowed
+        seed = self.terms.seed
+        if number:
+            seed = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
+        return Play(number, policy, problem, budget=budget, seed=seed, seen=self._at_hand(problem, budget))
+
+    def _at_hand(self, problem: Problem, budget: float) -> Tally | None:
+        """What a new play begins with: all looks, and direct pulls where the policy can use them."""
+        takes_pulls = self.terms.policy.takes_pulls
+        rows = [(arm, codes) for arm, codes in self.rows() if arm.is_look or takes_pulls]
+        if not rows and not self.logs:
+            return None
+        wanted = Session(self.terms.policy, problem, budget=budget).batch.scopes
+        return pooled(problem, self.logs, rows, scopes=wanted or ())
+
+    # ------------------------------------------------------------------------------------------------- the evidence
+
+    def rows(self) -> Iterator[tuple[Arm, tuple[int, ...]]]:
+        """Arm and codes of every pull that counts, in the order of asking."""
+        for pull in self.tickets.values():
+            if pull.counted and pull.codes is not None:
+                yield pull.arm, pull.codes
+
+    def evidence(self) -> Tally:
+        """All that is known: logs, looks and direct pulls, with rows as they were amended."""
+        return pooled(self.believed, self.logs, self.rows())
+
+    def codes_of(self, row: dict[str, Any]) -> tuple[int, ...]:
+        """The codes of a row that is on record, of all nodes; -1 where it does not say."""
+        return tuple(book[row[name]] if name in row else -1 for name, book in self._codes.items())
+
+    # --------------------------------------------------------------------------------------------------- the clock
+
+    def due(self, now: datetime) -> tuple[list[str], list[str]]:
+        """The tickets whose lease has ended, and those whose reward window has closed, by ``now``."""
+        return (
+            _over(self._leases, now, lambda name: self.tickets[name].phase is Phase.ASKED),
+            _over(self._windows, now, lambda name: not self.tickets[name].counted),
+        )
+
+    # ---------------------------------------------------------------------------------------------------- the fold
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event; it must follow the last, whole."""
+        check_chain([event], self.events, self.head)
+        body = event.content
+        try:
+            getattr(self, f"_on_{event.kind}")(event, body)
+        except (KeyError, AttributeError, TypeError, ValueError, IndexError) as error:
+            raise Damaged(
+                f"Event {event.seq} ({event.kind!r}) of campaign {self.terms.name!r} cannot be understood: "
+                f"{type(error).__name__} {error}. Was it written by a later version?",
+                event.seq,
+            ) from error
+        if event.key is not None:
+            self.keys[event.key] = event
+        self.events += 1
+        self.head, self.last = event.hash, event.time
+
+    def _on_observed(self, event: Event, body: dict[str, Any]) -> None:
+        self.logs.append(Log.from_body(body))
+        if self._play is not None and not self._play.asked:
+            self._play = None  # nothing has been asked yet: begin with the log at hand
+        if self._play is None:
+            self._failure = None
+
+    def _on_asked(self, event: Event, body: dict[str, Any]) -> None:
+        terms, play = self.terms, self.play
+        when = moment(event.time) if terms.lease is not None or terms.window is not None else None
+        lease = when + timedelta(seconds=terms.lease) if when and terms.lease is not None else None
+        window = when + timedelta(seconds=terms.window) if when and terms.window is not None else None
+        needed, receipt = tuple(body["needed"]), event.receipt
+        for each in body["tickets"]:
+            arm = self._arms[each["arm"]]
+            number, slot = body["play"], each["slot"]
+            if play is None or play.failure is None:
+                self._check_same(event, play, number, slot, arm)
+            cost = self._costs[each["arm"]]
+            pull = Pull(each["id"], arm, cost, body["client"], event.time, event.seq, number, slot, needed)
+            pull.lease_end, pull.window_end, pull.since, pull.receipt = lease, window, event.time, receipt
+            if play is not None and play.failure is None:
+                play.hand_out(slot)
+            self.tickets[pull.id] = pull
+            self.held.setdefault(pull.client, {})[pull.id] = None
+            self.promised += cost
+            if lease is not None:
+                heappush(self._leases, (lease, pull.id))
+
+    def _check_same(self, event: Event, play: Play | None, number: int, slot: int, arm: Arm) -> None:
+        """Whether the policy, run again, asks for the same; if not, it is left there."""
+        coming = None if play is None else play.next_slot
+        if play is not None and coming == slot and play.number == number and play.arm_of(slot) == arm:
+            return
+        now = "nothing" if play is None or coming is None else f"pull {coming}, {play.arm_of(coming)}"
+        terms = self.terms
+        self.diverged = (
+            f"Event {event.seq} of campaign {terms.name!r} asked for pull {slot}, {arm}; run again on the log, "
+            f"{terms.policy.name} asks for {now}. The campaign began with whichdo {terms.made_by} and revision "
+            f"{terms.revision} of {terms.policy.name}, which is at revision {terms.policy.revision} now. All that was "
+            f"told is kept: go on with the version it began with, or restart the play with what is left."
+        )
+        if play is not None:
+            play.fail(self.diverged)
+        else:
+            self._failure = self.diverged
+
+    def _on_told(self, event: Event, body: dict[str, Any]) -> None:
+        pull = self.tickets[body["ticket"]]
+        self._take(event, pull, body["row"], late=bool(body.get("late", False)))
+
+    def _take(self, event: Event, pull: Pull, row: dict[str, Any], *, late: bool) -> None:
+        """A row for a ticket that had none: open, expired or voided."""
+        if pull.phase is Phase.ASKED:
+            self._release(pull)
+        else:
+            play = self.play
+            mine = play is not None and play.number == pull.play and play.reclaim(pull.slot)
+            pull.extra = not mine
+        pull.phase, pull.since, pull.receipt, pull.late = Phase.TOLD, event.time, event.receipt, late
+        pull.row, pull.codes = row, self.codes_of(row)
+        self.spent += pull.cost
+        if pull.window_end is not None and moment(event.time) < pull.window_end:
+            heappush(self._windows, (pull.window_end, pull.id))
+        else:
+            self._count(pull)
+
+    def _count(self, pull: Pull) -> None:
+        """From here on the pull counts; the policy hears of it with the rest of its batch."""
+        pull.counted = True
+        play = self.play
+        if play is None or play.number != pull.play:
+            pull.extra = True
+        elif not pull.extra and pull.codes is not None:
+            play.fill(pull.slot, pull.codes)
+
+    def _release(self, pull: Pull) -> None:
+        """A ticket is no longer out."""
+        self.held[pull.client].pop(pull.id, None)
+        self.promised -= pull.cost
+
+    def _on_closed(self, event: Event, body: dict[str, Any]) -> None:
+        for name in body["tickets"]:
+            if not self.tickets[name].counted:
+                self._count(self.tickets[name])
+
+    def _on_voided(self, event: Event, body: dict[str, Any]) -> None:
+        self._give_up(event, self.tickets[body["ticket"]], Phase.VOIDED, body["reason"])
+
+    def _on_expired(self, event: Event, body: dict[str, Any]) -> None:
+        for name in body["tickets"]:
+            self._give_up(event, self.tickets[name], Phase.EXPIRED, "its lease ended")
+
+    def _give_up(self, event: Event, pull: Pull, phase: Phase, reason: str) -> None:
+        if pull.phase is Phase.ASKED:
+            self._release(pull)
+            play = self.play
+            if play is not None and play.number == pull.play:
+                play.give_back(pull.slot)
+        pull.phase, pull.since, pull.receipt, pull.reason = phase, event.time, event.receipt, reason
+
+    def _on_amended(self, event: Event, body: dict[str, Any]) -> None:
+        pull = self.tickets[body["ticket"]]
+        pull.amended += 1
+        pull.reason = body["reason"]
+        if pull.phase is not Phase.TOLD:
+            self._take(event, pull, body["row"], late=True)
+            return
+        pull.row, pull.codes = body["row"], self.codes_of(body["row"])
+        pull.since, pull.receipt = event.time, event.receipt
+        play = self.play
+        if pull.counted and not pull.extra and play is not None and play.number == pull.play:
+            play.refill(pull.slot, pull.codes)
+
+    def _on_paused(self, event: Event, body: dict[str, Any]) -> None:
+        self.paused = body["reason"]
+
+    def _on_resumed(self, event: Event, body: dict[str, Any]) -> None:
+        self.paused = None
+
+    def _on_forbidden(self, event: Event, body: dict[str, Any]) -> None:
+        self.forbidden |= dict.fromkeys((self._arms[text] for text in body["arms"]), body["reason"])
+        self._forget_unasked()
+
+    def _on_allowed(self, event: Event, body: dict[str, Any]) -> None:
+        for text in body["arms"]:
+            self.forbidden.pop(self._arms[text], None)
+        self._forget_unasked()
+
+    def _on_alarm(self, event: Event, body: dict[str, Any]) -> None:
+        self.alarms.append(body)
+        self._forget_unasked()
+
+    def _forget_unasked(self) -> None:
+        """A play of which nothing was asked begins with what is known now."""
+        if self._play is None or not self._play.asked:
+            self._play, self._failure = None, None
+
+    def _on_restarted(self, event: Event, body: dict[str, Any]) -> None:
+        self.restarts.append({**body, "seq": event.seq, "time": event.time})
+        self._plan = (self._plan[0] + 1, body["budget"])
+        self._play, self._failure, self.diverged = None, None, None
+
+
+def _over(queue: list[tuple[datetime, str]], now: datetime, still: Any) -> list[str]:
+    """What is over by ``now``, in order; what is settled already is dropped from the front."""
+    while queue and not still(queue[0][1]):
+        heappop(queue)
+    if not queue or queue[0][0] > now:
+        return []
+    found = [entry for entry in sorted(queue) if entry[0] <= now and still(entry[1])]
+    return [name for _, name in found]

@@ -1,0 +1,143 @@
+"""How a campaign stands: what is out, what is told, what is spent, and who has to do what next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whichdo.campaign.tickets import Phase
+from whichdo.comparison.spelling import policy_text
+from whichdo.errors import counted
+
+if TYPE_CHECKING:
+    from whichdo.campaign.state import State
+
+__all__ = ["OpenTicket", "Status", "status_of"]
+
+
+@dataclass(frozen=True)
+class OpenTicket:
+    """A ticket that is out."""
+
+    id: str
+    arm: str
+    client: str
+    asked: str
+    lease_ends: str | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a campaign stands by its log up to ``receipt``."""
+
+    name: str
+    policy: str
+    phase: str
+    """running, waiting (for open tickets), finished, paused, or stuck (``trouble`` says why)."""
+    budget: float
+    spent: float
+    promised: float
+    left: float
+    tickets: dict[str, int]
+    """How many asked in all, open, told, counted, voided, expired; late, extra and amended among the told."""
+    open: tuple[OpenTicket, ...]
+    by_arm: dict[str, int]
+    """Pulls that count."""
+    looks_in_logs: int
+    logs: tuple[str, ...]
+    paused: str | None
+    forbidden: dict[str, str]
+    alarms: tuple[str, ...]
+    restarts: tuple[str, ...]
+    trouble: str | None
+    began: str
+    last: str
+    events: int
+    receipt: str
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return own | {"open": [vars(each) for each in self.open]}
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The same for people."""
+        count = self.tickets
+        money = f"{self.spent:g} of {self.budget:g} spent, {self.promised:g} out, {self.left:g} left"
+        parts = ", ".join(f"{count[name]:,} {name}" for name in ("told", "open", "voided", "expired"))
+        said = [f"{self.name}: {self.phase}; {self.policy}, {money}.", f"{counted(count['asked'], 'ticket')}: {parts}."]
+        if self.looks_in_logs:
+            said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
+        said += [f"Restarted: {reason}" for reason in self.restarts]
+        said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt[:24]}...")
+        return tuple(said)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What somebody should look at."""
+        said = [*([f"Paused: {self.paused}"] if self.paused else []), *([self.trouble] if self.trouble else [])]
+        said += [f"Forbidden: {arm} ({reason})" for arm, reason in self.forbidden.items()]
+        return (*said, *self.alarms, *self.notes)
+
+
+def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
+    """How a state stands."""
+    pulls = list(state.tickets.values())
+    phases = {phase: sum(pull.phase is phase for pull in pulls) for phase in Phase}
+    by_arm = dict.fromkeys(map(str, state.terms.problem.arms), 0)
+    for arm, _ in state.rows():
+        by_arm[str(arm)] += 1
+    tickets = {
+        "asked": len(pulls),
+        "open": phases[Phase.ASKED],
+        "told": phases[Phase.TOLD],
+        "counted": sum(pull.counted for pull in pulls),
+        "voided": phases[Phase.VOIDED],
+        "expired": phases[Phase.EXPIRED],
+        "late": sum(pull.late for pull in pulls),
+        "extra": sum(pull.extra for pull in pulls),
+        "amended": sum(pull.amended > 0 for pull in pulls),
+    }
+    return Status(
+        name=state.terms.name,
+        policy=policy_text(state.terms.policy),
+        phase=_phase(state),
+        budget=state.terms.budget,
+        spent=state.spent,
+        promised=state.promised,
+        left=state.left,
+        tickets=tickets,
+        open=tuple(
+            OpenTicket(
+                pull.id, str(pull.arm), pull.client, pull.asked, pull.lease_end.isoformat() if pull.lease_end else None
+            )
+            for pull in pulls
+            if pull.phase is Phase.ASKED
+        ),
+        by_arm=by_arm,
+        looks_in_logs=sum(log.looks for log in state.logs),
+        logs=tuple(log.name for log in state.logs),
+        paused=state.paused,
+        forbidden={str(arm): reason for arm, reason in state.forbidden.items()},
+        alarms=tuple(str(alarm.get("text", "")) for alarm in state.alarms),
+        restarts=tuple(str(each["reason"]) for each in state.restarts),
+        trouble=state.diverged or state.failure,
+        began=state.began,
+        last=state.last,
+        events=state.events,
+        receipt=state.receipt,
+        notes=notes,
+    )
+
+
+def _phase(state: State) -> str:
+    play = state.play
+    if state.paused is not None:
+        return "paused"
+    if play is None or play.failure is not None:
+        return "stuck"
+    if play.finished:
+        return "finished"
+    return "running" if play.owed else "waiting"

@@ -1,0 +1,283 @@
+"""Where events are kept: SQLite by default, PostgreSQL by URL, one code for both.
+
+A write takes one transaction: lock the campaign (SQLite: the file, by BEGIN IMMEDIATE), read what others have appended,
+validate, append, commit.  When `write` has been left, the events are on the disk: SQLite runs in WAL mode with
+synchronous=FULL, PostgreSQL with synchronous_commit and fsync, and both are read back and checked.
+"""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text, update
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool
+
+from whichdo._version import __version__
+from whichdo.campaign.events import Event
+from whichdo.campaign.schema import APPLICATION, FORM, campaigns, events, store
+from whichdo.campaign.trouble import speaking, who_locks
+from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, quoted, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Place", "Store", "who_am_i"]
+
+PATIENCE = 30.0
+"""Seconds to wait for a lock."""
+MIGRATING = 0x77646F21  # the number of PostgreSQL's lock for making or changing the tables
+
+_EVENTS = select(
+    events.c.seq, events.c.kind, events.c.key, events.c.body, events.c.time, events.c.previous, events.c.hash
+).order_by(events.c.seq)
+
+
+class Place:
+    """Where a campaign stands in the database: its row, as last seen."""
+
+    __slots__ = ("head", "id", "length", "name")
+
+    def __init__(self, id: int, name: str, length: int, head: str) -> None:  # noqa: A002 - as the column is called
+        self.id, self.name, self.length, self.head = id, name, length, head
+
+
+class Store:
+    """A database of campaigns; ``address`` is a URL, or the path of a SQLite file."""
+
+    def __init__(self, address: str | Path, *, create: bool = False, patience: float = PATIENCE) -> None:
+        self.url = _url(address)
+        self.patience = patience
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.path = _path(self.url) if self.sqlite else None
+        self.name = visible(str(self.path)) if self.sqlite else visible(self.url.render_as_string(hide_password=True))
+        if self.path is not None and not create and not self.path.exists():
+            raise StorageError(
+                f"There is no database {self.name}. Start a campaign in it: whichdo start --db {self.name}."
+            )
+        self.engine = self._engine()
+        with speaking(self.name, self.who):
+            self._prepare(create=create)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    # ------------------------------------------------------------------------------------------------ transactions
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that may write; committed when it is left, undone if that is by an error."""
+        with speaking(self.name, self.who), self._writing.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one state and writes nothing."""
+        with speaking(self.name, self.who), self.engine.begin() as connection:
+            yield connection
+
+    # ------------------------------------------------------------------------------------------- campaigns and events
+
+    def names(self, connection: Connection) -> list[str]:
+        """The campaigns that are here."""
+        return [row.name for row in connection.execute(select(campaigns.c.name).order_by(campaigns.c.name))]
+
+    def find(self, connection: Connection, name: str, *, lock: bool = False) -> Place | None:
+        """The row of a campaign; ``lock`` it until the transaction ends."""
+        query = select(campaigns.c.id, campaigns.c.name, campaigns.c.length, campaigns.c.head)
+        query = query.where(campaigns.c.name == name)
+        row = connection.execute(query.with_for_update() if lock and not self.sqlite else query).one_or_none()
+        if row is None:
+            return None
+        if (type(row.id), type(row.length), type(row.head)) != (int, int, str):
+            raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
+        return Place(*row)
+
+    def add(self, connection: Connection, first: Event) -> Place:
+        """A new campaign with its event 0."""
+        added = connection.execute(insert(campaigns).values(name=first.campaign, length=0, head=first.previous))
+        place = Place((added.inserted_primary_key or (0,))[0], first.campaign, 0, first.previous)
+        self.append(connection, place, [first])
+        return place
+
+    def since(self, connection: Connection, place: Place, seq: int) -> Iterator[Event]:
+        """The events from ``seq`` on, as far as the campaign's row says that there are."""
+        found = connection.execute(
+            _EVENTS.where(events.c.campaign == place.id, events.c.seq >= seq, events.c.seq < place.length)
+        )
+        for rows in found.partitions(10_000):
+            for row in rows:
+                yield Event(place.name, *row)
+
+    def append(self, connection: Connection, place: Place, new: Sequence[Event]) -> None:
+        """Append events that follow on ``place``, which is moved on."""
+        rows = [
+            {
+                "campaign": place.id, "seq": each.seq, "kind": each.kind, "key": each.key, "body": each.body,
+                "time": each.time, "previous": each.previous, "hash": each.hash,
+            }
+            for each in new
+        ]  # fmt: skip
+        connection.execute(insert(events), rows)
+        last = new[-1]
+        moved = connection.execute(
+            update(campaigns)
+            .where(campaigns.c.id == place.id, campaigns.c.length == place.length)
+            .values(length=last.seq + 1, head=last.hash)
+        )
+        if moved.rowcount != 1 or new[0].seq != place.length:
+            raise Damaged(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
+        place.length, place.head = last.seq + 1, last.hash
+
+    # ------------------------------------------------------------------------------------------------------- opening
+
+    def _engine(self) -> Engine:
+        try:
+            if self.sqlite:
+                engine = create_engine(self.url, connect_args={"timeout": self.patience, "check_same_thread": False})
+            else:
+                engine = create_engine(self.url, connect_args={"application_name": f"whichdo {who_am_i()}"[:63]})
+        except ModuleNotFoundError as error:
+            raise UsageError(f"{self.name} needs {error.name}: pip install 'whichdo[postgres]'.") from None
+        self._writing = engine.execution_options(whichdo_writes=True)
+        settings = _sqlite_settings if self.sqlite else _postgres_settings
+        event.listen(engine, "connect", partial(settings, self.name, self.patience))
+        if self.sqlite:
+            event.listen(engine, "begin", _begin)
+        finalize(self, engine.dispose)  # nothing of the engine holds on to the store
+        return engine
+
+    def _prepare(self, *, create: bool) -> None:
+        """See that the tables are there and of our form; make or migrate them where they are not."""
+        with self.engine.begin() as connection:
+            form, written_by = self._form(connection)
+        if form > FORM:
+            raise TooNew(
+                f"{self.name} has form {form} and was written by whichdo {written_by}; this is whichdo {__version__}, "
+                f"which knows forms up to {FORM}. Update whichdo; nothing was changed."
+            )
+        if form == 0 and not create:
+            raise NotOurs(f"{self.name} holds no campaigns. Start one in it with: whichdo start --db {self.name}.")
+        if form < FORM:
+            self._migrate(form)
+
+    def _form(self, connection: Connection) -> tuple[int, str]:
+        if not inspect(connection).has_table(store.name):
+            return 0, ""
+        row = connection.execute(select(store.c.form, store.c.written_by)).one_or_none()
+        if row is None or type(row.form) is not int:
+            raise Damaged(f"{self.name} does not say which form its tables have. Restore a backup.")
+        return row.form, row.written_by
+
+    def _migrate(self, form: int) -> None:
+        from whichdo.campaign.migration import migrate
+
+        if form and self.path is not None:
+            from whichdo.campaign.exchange import backup
+
+            backup(self, self.path.with_name(f"{self.path.name}.form-{form}"), replace=True)
+        with self._writing.begin() as connection:
+            if not self.sqlite:
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
+            form, _ = self._form(connection)  # another process may have been first
+            if form < FORM:
+                migrate(connection, form)
+
+    def who(self) -> str:
+        """Who holds the database now, for a message."""
+        if self.path is not None:
+            return who_locks(str(self.path))
+        try:
+            with create_engine(self.url, poolclass=NullPool).connect() as connection:
+                found = connection.execute(text(_HOLDERS)).all()
+        except Exception:  # noqa: BLE001 - a hint is all that is wanted here
+            return ""
+        return (
+            f" by {', '.join(f'process {row.pid} ({visible(row.application_name)})' for row in found)}" if found else ""
+        )
+
+
+_HOLDERS = """
+SELECT DISTINCT a.pid, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.relation = 'whichdo_campaign'::regclass AND l.granted AND a.pid <> pg_backend_pid()
+AND l.mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+AND NOT EXISTS (SELECT 1 FROM pg_locks w WHERE w.pid = a.pid AND NOT w.granted)
+"""
+
+
+def _sqlite_settings(name: str, patience: float, connection: Any, record: object) -> None:  # noqa: ARG001
+    """Leave a file alone that is a database of something else; else set what keeps ours safe, and read it back."""
+    connection.isolation_level = None  # transactions are begun by us
+    cursor = connection.cursor()
+    ours = cursor.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
+    if not ours and cursor.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise NotOurs(f"{name} is a database of something else. Name another file; it was not changed.")
+    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    found = [cursor.execute(f"PRAGMA {each}").fetchone()[0] for each in ("journal_mode", "synchronous")]
+    if found != ["wal", 2]:
+        raise StorageError(f"{name} cannot be kept safe: SQLite answers {found}, not ['wal', 2].")
+    cursor.close()
+
+
+def _postgres_settings(name: str, patience: float, connection: Any, record: object) -> None:  # noqa: ARG001
+    cursor = connection.cursor()
+    cursor.execute(f"SET lock_timeout = {int(patience * 1000)}")
+    cursor.execute("SET synchronous_commit = on")
+    cursor.execute("SELECT current_setting('synchronous_commit'), current_setting('fsync')")
+    if (found := list(cursor.fetchone())) != ["on", "on"]:
+        raise StorageError(
+            f"{name} would lose what it has acknowledged: synchronous_commit and fsync are {found}. Switch both on."
+        )
+    connection.commit()
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("whichdo_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _url(address: str | Path) -> URL:
+    text_of = str(address)
+    if "://" not in text_of:
+        return URL.create("sqlite", database=text_of)
+    try:
+        url = make_url(text_of)
+    except ArgumentError:
+        raise UsageError(f"{quoted(text_of)} is no address of a database; such as sqlite:///campaigns.db.") from None
+    if url.get_backend_name() == "postgresql" and "+" not in url.drivername:
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in {"sqlite", "postgresql"}:
+        raise UsageError(
+            f"Campaigns are kept in SQLite (sqlite:///campaigns.db) or PostgreSQL (postgresql://user@host/name), not "
+            f"in {quoted(url.get_backend_name())}."
+        )
+    return url
+
+
+def _path(url: URL) -> Path:
+    name = url.database or ""
+    if not name or name == ":memory:":
+        raise UsageError("A campaign outlives the program, so its database is a file: name one.")
+    return Path(name.removeprefix("file:")) if name.startswith("file:") else Path(name)
+
+
+@lru_cache(maxsize=1)
+def who_am_i() -> str:
+    """``user@host``: the client that asks, unless another is named."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = "someone"
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,150 @@
+"""The terms of a campaign: all that decides, as event 0 holds it and as it is read back.
+
+They never change.  What changes later, such as arms that are forbidden, is an event of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo._version import __version__
+from whichdo.campaign.events import canonical, plain_text, seconds_of
+from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
+from whichdo.evidence import whole_number
+from whichdo.policies import policy as policy_named
+from whichdo.problem import Problem
+from whichdo.problem_file import problem_from_json, problem_to_json
+from whichdo.session import Session
+
+if TYPE_CHECKING:
+    from whichdo.policies.base import Policy
+
+__all__ = ["FORMAT", "Terms", "agreed"]
+
+FORMAT = 1
+"""The form of events; counted up when an older program could not read them."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a campaign was started with; times in seconds, ``budget`` in cost units (pulls, where all costs are 1)."""
+
+    name: str
+    problem: Problem
+    policy: Policy
+    budget: float
+    horizon: int | None = None
+    seed: int = 0
+    lease: float | None = None
+    """How long a ticket may stay open; None is for ever."""
+    grace: float | None = None
+    """How long after its lease a ticket may still be told."""
+    window: float | None = None
+    """How long after the ask an outcome may still turn: a pull counts from its end on."""
+    revision: int = 1
+    """Of the policy, when the campaign began."""
+    made_by: str = __version__
+
+    def as_body(self) -> dict[str, Any]:
+        """What event 0 holds."""
+        return {
+            "format": FORMAT,
+            "made_by": {"whichdo": self.made_by, "numpy": np.__version__},
+            "name": self.name,
+            "problem": json.loads(problem_to_json(self.problem)),
+            "policy": {"name": self.policy.name, "parameters": parameters(self.policy), "revision": self.revision},
+            "budget": self.budget,
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "lease": self.lease,
+            "grace": self.grace,
+            "window": self.window,
+        }
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any]) -> Terms:
+        """Read back what `as_body` wrote."""
+        try:
+            if body["format"] > FORMAT:
+                raise TooNew(
+                    f"Campaign {quoted(body.get('name'))} was written by whichdo {body['made_by']['whichdo']} in "
+                    f"format {body['format']}; this is whichdo {__version__}, which reads formats up to {FORMAT}. "
+                    f"Update whichdo."
+                )
+            chosen = body["policy"]
+            return cls(
+                name=body["name"],
+                problem=problem_from_json(canonical(body["problem"])),
+                policy=policy_named(chosen["name"], **chosen["parameters"]),
+                budget=body["budget"],
+                horizon=body["horizon"],
+                seed=body["seed"],
+                lease=body["lease"],
+                grace=body["grace"],
+                window=body["window"],
+                revision=chosen["revision"],
+                made_by=body["made_by"]["whichdo"],
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise Damaged(
+                f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
+            ) from None
+
+
+def parameters(policy: Policy) -> dict[str, Any]:
+    """The parameters of a policy as JSON holds them; refused where they would not come back the same."""
+    found = {each.name: getattr(policy, each.name) for each in fields(policy) if each.init}  # type: ignore[arg-type]
+    try:
+        kept: dict[str, Any] = json.loads(canonical(found))
+        same = policy_named(policy.name, **kept) == policy
+    except (TypeError, ValueError, WhichdoError):
+        same = False
+    if not same:
+        raise UsageError(
+            f"The policy {policy!r} cannot be kept in a log: it is not registered by name, or a parameter of it is no "
+            f"plain number, text or list. Register it (docs/add-a-policy.md)."
+        )
+    return kept
+
+
+def agreed(
+    name: str,
+    problem: Problem,
+    policy: Policy,
+    *,
+    horizon: int | None,
+    budget: float | None,
+    seed: int,
+    stretches: tuple[object, object, object],
+) -> Terms:
+    """Terms that hold together: the policy can serve the problem for this budget, and can be read back.
+
+    ``stretches``: lease, grace and reward window, in seconds or as timedeltas.
+    """
+    if not isinstance(problem, Problem):
+        raise UsageError(f"A campaign needs a Problem; found {quoted(problem)}.")
+    session = Session(policy, problem, horizon=horizon, budget=budget, seed=seed)
+    parameters(policy)
+    lease, grace, window = stretches
+    terms = Terms(
+        name=plain_text(name, "name of a campaign", 200),
+        problem=problem,
+        policy=policy,
+        budget=float(session.left),
+        horizon=None if horizon is None else int(horizon),
+        seed=whole_number(seed, "seed"),
+        lease=seconds_of(lease, "lease"),
+        grace=seconds_of(grace, "grace") or seconds_of(lease, "lease"),
+        window=seconds_of(window, "reward window"),
+        revision=policy.revision,
+    )
+    if terms.lease is not None and terms.window is not None and terms.lease < terms.window:
+        raise UsageError(
+            f"The lease ({terms.lease:g} s) ends before the reward window ({terms.window:g} s): pulls whose outcome "
+            f"comes late would be given up, and what is left would look better than it is. Make the lease longer."
+        )
+    return terms

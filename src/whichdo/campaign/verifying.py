@@ -1,0 +1,40 @@
+"""Checking a campaign from the first event on: the file, the chain, the replay, and receipts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whichdo.campaign.ledger import Ledger
+from whichdo.errors import Damaged, ReplayDiverged, UsageError, quoted, visible
+
+if TYPE_CHECKING:
+    from whichdo.campaign.events import Event
+    from whichdo.campaign.store import Store
+
+__all__ = ["verified"]
+
+
+def verified(store: Store, name: str, receipt: str | None = None) -> str:
+    """The last receipt of a campaign in which everything holds; an error names the first thing that does not."""
+    if store.sqlite:
+        with store.read() as connection:
+            (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").one()
+        if said != "ok":
+            raise Damaged(f"{store.name} is damaged: {visible(str(said))}. Restore a backup, or import an export.")
+    ledger = Ledger(store, name)
+    state = ledger.state()
+    if receipt is not None:
+        _check_receipt(receipt, ledger.events())
+    if state.diverged is not None:
+        raise ReplayDiverged(state.diverged)
+    return state.receipt
+
+
+def _check_receipt(receipt: str, events: list[Event]) -> None:
+    seq, _, digest = receipt.partition(":")
+    if not seq.isascii() or not seq.isdigit() or len(seq) > 12 or len(digest) != 64:
+        raise UsageError(f"{quoted(receipt)} is no receipt; it looks like 17:0a1b... with 64 letters after the colon.")
+    if int(seq) >= len(events):
+        raise Damaged(f"Event {seq} is not on record: the log ends with event {len(events) - 1}.", len(events))
+    if events[int(seq)].hash != digest:
+        raise Damaged(f"Event {seq} is not the one of this receipt: {events[int(seq)].receipt}.", int(seq))

@@ -1,0 +1,319 @@
+"""The verbs of whole campaigns: start, observe, status, recommend, pause, resume, forbid, allow, restart, verify,
+export, import and backup.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whichdo.cli.databases import (
+    DatabaseOption,
+    KeyOption,
+    NameArgument,
+    ReasonOption,
+    address,
+    database,
+    opened,
+    print_lines,
+    print_receipts,
+    stretch,
+)
+from whichdo.cli.output import Format, FormatOption, console, print_json, say_if_compiling
+from whichdo.errors import UsageError, visible
+
+if TYPE_CHECKING:
+    from whichdo.campaign.advice import Advice
+
+__all__ = [
+    "allow",
+    "backup",
+    "export",
+    "forbid",
+    "import_",
+    "observe",
+    "pause",
+    "recommend",
+    "restart",
+    "resume",
+    "start",
+    "status",
+    "verify",
+]
+
+FileArgument = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
+ArmsArgument = Annotated[list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False)]
+
+
+def start(
+    name: Annotated[str, typer.Argument(help="The new campaign.", show_default=False)],
+    problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],
+    logs: Annotated[list[str] | None, typer.Argument(help="Logs of looks, as for observe.", show_default=False)] = None,
+    *,
+    policy: Annotated[str, typer.Option(help='Such as causal-ts or "srm(second_phase=rejects)".')] = "warm-halving",
+    horizon: Annotated[int | None, typer.Option(help="How many pulls there may be.", show_default=False)] = None,
+    budget: Annotated[float | None, typer.Option(help="Or what they may cost together.", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(help="Of the policy's own choices.")] = 0,
+    lease: Annotated[
+        str | None, typer.Option(help="How long a ticket may stay open: 7d, 12h. Default: for ever.")
+    ] = None,
+    grace: Annotated[
+        str | None, typer.Option(help="How long after its lease a tell still counts. Default: as long again.")
+    ] = None,
+    window: Annotated[
+        str | None, typer.Option(help="How long an outcome may still turn; pulls count after it.")
+    ] = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Begin a campaign; repeated on the same terms, nothing changes."""
+    from whichdo.campaign.campaign import Campaign
+    from whichdo.comparison.spelling import read_policy
+    from whichdo.problem_file import read_problem
+
+    where, asked = address(db), read_problem(problem)
+    say_if_compiling()
+    campaign = Campaign.create(
+        where,
+        name,
+        asked,
+        read_policy(policy),
+        horizon=horizon,
+        budget=budget,
+        seed=seed,
+        lease=stretch(lease, "--lease"),
+        grace=stretch(grace, "--grace"),
+        window=stretch(window, "--window"),
+    )
+    receipts = campaign.observe(list(logs)) if logs else []
+    found = campaign.status()
+    if format is Format.JSON:
+        print_json(found.as_json())
+        return
+    notes = tuple(note for receipt in receipts for note in receipt.notes)
+    print_lines((*found.sentences, f"Next: whichdo ask {visible(name)}"), (*notes, *asked.warnings))
+
+
+def observe(
+    name: NameArgument,
+    logs: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or a glob in quotes.", show_default=False)],
+    *,
+    counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
+    missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
+    restart: Annotated[bool, typer.Option("--restart", help="Let the policy begin anew with them.")] = False,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Take in logs of looks, each file once; the same file again changes nothing and says so."""
+    campaign = opened(db, name)
+    receipts = campaign.observe(list(logs), counts=counts, missing=missing, restart=restart)
+    print_receipts([({"log": receipt.notes[0]}, "Observed", receipt) for receipt in receipts], format)
+
+
+def status(
+    name: Annotated[
+        str | None, typer.Argument(help="The campaign; without it, all are listed.", show_default=False)
+    ] = None,
+    *,
+    top: Annotated[int, typer.Option(min=1, help="How many open tickets are shown.")] = 20,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Show how a campaign stands: tickets, budget, who holds what."""
+    if name is None:
+        names = database(db)
+        if format is Format.JSON:
+            print_json({"campaigns": names})
+        else:
+            print_lines(tuple(names) or ("No campaign yet.",))
+        return
+    found = opened(db, name).status()
+    if format is Format.JSON:
+        print_json(found.as_json())
+        return
+    print_lines(found.sentences, found.warnings)
+    out = console()
+    for each in found.open[:top]:
+        ends = f", lease ends {each.lease_ends}" if each.lease_ends else ""
+        out.print(f"  {each.id}  {each.arm}  {visible(each.client)}, asked {each.asked}{ends}", soft_wrap=True)
+    if len(found.open) > top:
+        out.print(f"  ... and {len(found.open) - top:,} more (--top, or -f json).")
+
+
+def recommend(
+    name: NameArgument,
+    *,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    at: Annotated[int | None, typer.Option(help="As it was after this event.", show_default=False)] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 20,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Say what is best, by how much, how sure, what it rests on and what would change it."""
+    campaign = opened(db, name)
+    say_if_compiling()
+    found = campaign.recommend(confidence=confidence, at=at)
+    if format is Format.JSON:
+        print_json(found.as_json())
+        return
+    print_lines(found.sentences)
+    _print_arms(found, top)
+    print_lines((f"From the log up to {found.receipt}.",), found.warnings)
+
+
+def _print_arms(found: Advice, top: int) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    if found.ranking is None:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("arm", overflow="fold")
+    for title in ("estimate", f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in found.ranking.ordered[:top]:
+        known = row.effective_n > 0
+        cells = [
+            str(row.arm),
+            f"{row.estimate:.3f}" if known else "?",
+            f"{row.low:.3f} to {row.high:.3f}" if known else "?",
+            f"{row.direct:,}",
+            f"{row.effective_n:,.0f}",
+        ]
+        table.add_row(*(Text(cell) for cell in cells), style="bold" if row.arm == found.arm else "")
+    console().print(table)
+
+
+def pause(
+    name: NameArgument,
+    *,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Hand out nothing more until resume; what is out may be told."""
+    print_receipts([({}, f"Paused {visible(name)}", opened(db, name).pause(reason, key=key))], format)
+
+
+def resume(
+    name: NameArgument,
+    *,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Go on after pause."""
+    print_receipts([({}, f"Resumed {visible(name)}", opened(db, name).resume(reason, key=key))], format)
+
+
+def forbid(
+    name: NameArgument,
+    arms: ArmsArgument,
+    *,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Never pull these arms again, nor recommend them; the play restarts with what is left of the budget."""
+    campaign = opened(db, name)
+    chosen = [campaign.problem.arm(text) for text in arms]
+    print_receipts([({"arms": arms}, f"Forbidden {', '.join(arms)}", campaign.forbid(chosen, reason, key=key))], format)
+
+
+def allow(
+    name: NameArgument,
+    arms: ArmsArgument,
+    *,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Take back forbid; the play restarts with what is left of the budget."""
+    campaign = opened(db, name)
+    chosen = [campaign.problem.arm(text) for text in arms]
+    print_receipts([({"arms": arms}, f"Allowed {', '.join(arms)}", campaign.allow(chosen, reason, key=key))], format)
+
+
+def restart(
+    name: NameArgument,
+    *,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Let the policy begin anew with what is left of the budget and all that is known."""
+    print_receipts([({}, f"Restarted {visible(name)}", opened(db, name).restart(reason, key=key))], format)
+
+
+def verify(
+    name: NameArgument,
+    *,
+    receipt: Annotated[str | None, typer.Option(help="That this is on record, too.", show_default=False)] = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Check the whole log, chain and replay; the first bad event is named."""
+    last = opened(db, name).verify(receipt)
+    if format is Format.JSON:
+        print_json({"campaign": name, "whole": True, "receipt": last})
+    else:
+        print_lines((f"Whole: every event is what was written, and every ask is what the policy asks. Last: {last}",))
+
+
+def export(
+    name: NameArgument,
+    file: FileArgument,
+    *,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Write the log into a file: one JSON event a line, a checksum at the end."""
+    events = opened(db, name).export(file)
+    if format is Format.JSON:
+        print_json({"campaign": name, "file": str(file), "events": events})
+    else:
+        print_lines((f"{events:,} events written into {visible(file)}.",))
+
+
+def import_(
+    file: FileArgument,
+    *,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Take a campaign from an export into the database, checked and replayed."""
+    from whichdo.campaign.campaign import Campaign
+
+    campaign = Campaign.import_(address(db), file)
+    last = campaign.verify()
+    if format is Format.JSON:
+        print_json({"campaign": campaign.name, "receipt": last})
+    else:
+        print_lines((f"Imported {visible(campaign.name)}: {last}",))
+
+
+def backup(
+    file: FileArgument,
+    *,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Copy the whole database as it stands into a new file, while others work on it."""
+    from whichdo.campaign.exchange import backup as copied
+    from whichdo.campaign.store import Store
+
+    if not str(file).strip():
+        raise UsageError("Name the file to write.")
+    made = copied(Store(address(db)), file)
+    if format is Format.JSON:
+        print_json({"file": str(made)})
+    else:
+        print_lines((f"Copied into {visible(made)}.",))

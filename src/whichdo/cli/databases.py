@@ -1,0 +1,169 @@
+"""What the verbs of campaigns have in common: the database, durations, rows, and how answers are printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whichdo.cli.output import Format, console, print_json
+from whichdo.errors import InputError, UsageError, WhichdoError, quoted, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whichdo.campaign.campaign import Campaign
+    from whichdo.campaign.proposals import Receipt
+
+__all__ = [
+    "ClientOption",
+    "DatabaseOption",
+    "KeyOption",
+    "NameArgument",
+    "ReasonOption",
+    "address",
+    "database",
+    "lines_of",
+    "one_row",
+    "opened",
+    "print_lines",
+    "print_receipts",
+    "stretch",
+]
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+LONGEST = 2**20
+
+
+def _names(context: typer.Context, incomplete: str) -> list[str]:
+    """For the shell's completion: the campaigns of the database, or nothing."""
+    from whichdo.campaign.campaign import Campaign
+
+    try:
+        return [name for name in Campaign.list(address(context.params.get("db"))) if name.startswith(incomplete)]
+    except WhichdoError:
+        return []
+
+
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--db", envvar="WHICHDO_DB", help="The database: a file, sqlite:///file or postgresql://user@host/name."
+    ),
+]
+NameArgument = Annotated[str, typer.Argument(help="The campaign.", show_default=False, autocompletion=_names)]
+ReasonOption = Annotated[str, typer.Option(help="Why; it goes on record.", show_default=False)]
+KeyOption = Annotated[
+    str | None, typer.Option(help="Of your choice: a command repeated under its key counts once.", show_default=False)
+]
+ClientOption = Annotated[
+    str | None, typer.Option(help="Who asks; what it still holds is handed out again. Default: user@host.")
+]
+
+
+def address(db: str | None) -> str:
+    """The database that was named."""
+    if not db:
+        raise UsageError("Which database? Name it with --db, or set WHICHDO_DB: a file such as campaigns.db will do.")
+    return db
+
+
+def opened(db: str | None, name: str) -> Campaign:
+    """A campaign of the database that was named."""
+    from whichdo.campaign.campaign import Campaign
+
+    return Campaign.open(address(db), name)
+
+
+def database(db: str | None) -> list[str]:
+    """The names of its campaigns."""
+    from whichdo.campaign.campaign import Campaign
+
+    return Campaign.list(address(db))
+
+
+def stretch(text: str | None, what: str) -> float | None:
+    """A stretch of time such as ``7d``, ``12h``, ``30m`` or a number of seconds."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhdw]?)", text.strip())
+    if found is None:
+        raise UsageError(f"{what} is {quoted(text)}; write 7d, 12h, 30m, 45s or 2w.")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def lines_of(source: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file, or of standard input (``-``), one a line, with their numbers."""
+    name = "standard input" if source == "-" else visible(source)
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} cannot be read: {error}.") from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            yield number, _object(line, f"{name}, line {number}")
+
+
+def one_row(source: str) -> dict[str, Any]:
+    """One row: JSON itself, or the one line of a file or of standard input (``-``)."""
+    if source.lstrip().startswith(("{", "[")):
+        return _object(source, "The row")
+    rows = [row for _, row in lines_of(source)]
+    if len(rows) != 1:
+        raise InputError(f"{visible(source)} holds {len(rows):,} rows; a ticket is told one.")
+    return rows[0]
+
+
+def _object(text: str, where: str) -> dict[str, Any]:
+    if len(text) > LONGEST:
+        raise InputError(f"{where} has {len(text):,} letters; no row is that long.")
+    try:
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f'{where} is no JSON: {error}. Write it like {{"X": 1, "Y": 0}}.') from None
+    if not isinstance(found, dict):
+        raise InputError(f'{where} is {quoted(text)}; a row is an object such as {{"X": 1, "Y": 0}}.')
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def print_receipts(receipts: list[tuple[dict[str, Any], str, Receipt]], format: Format) -> None:  # noqa: A002
+    """What was written: for each what it was about, the same in words, and its receipt."""
+    if format is Format.JSON:
+        print_json(
+            {
+                "receipts": [
+                    {**about, "receipt": str(receipt), "repeated": receipt.repeated, "notes": list(receipt.notes)}
+                    for about, _, receipt in receipts
+                ]
+            }
+        )
+        return
+    out = console()
+    for _, words, receipt in receipts:
+        out.print(f"{words}{' (on record already)' if receipt.repeated else ''}: {receipt}", soft_wrap=True)
+        for note in receipt.notes:
+            out.print(f"! {note}", style="yellow", soft_wrap=True)
+
+
+def print_lines(said: tuple[str, ...], warnings: tuple[str, ...] = ()) -> None:
+    """Sentences for people."""
+    out = console()
+    for line in said:
+        out.print(visible(line), soft_wrap=True)
+    for line in warnings:
+        out.print(f"! {visible(line)}", style="yellow", soft_wrap=True)

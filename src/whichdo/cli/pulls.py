@@ -1,0 +1,131 @@
+"""``whichdo ask``, ``tell``, ``void``, ``amend``: the pulls of a campaign, one by one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from whichdo.cli.databases import (
+    ClientOption,
+    DatabaseOption,
+    KeyOption,
+    NameArgument,
+    ReasonOption,
+    lines_of,
+    one_row,
+    opened,
+    print_receipts,
+)
+from whichdo.cli.output import Format, FormatOption, console, print_json
+from whichdo.errors import InputError, UsageError, Wait, WhichdoError, quoted
+
+__all__ = ["amend", "ask", "tell", "void"]
+
+TicketArgument = Annotated[str, typer.Argument(help="The ticket's id.", show_default=False)]
+RowArgument = Annotated[
+    str,
+    typer.Argument(help='JSON such as {"X": 1, "Y": 0}, a file with it, or - for standard input.', show_default=False),
+]
+
+
+def ask(
+    name: NameArgument,
+    *,
+    n: Annotated[int, typer.Option("-n", help="How many tickets, those that are still held included.")] = 1,
+    client: ClientOption = None,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Say what to do next: tickets, each with an arm to pull; none once the campaign is finished.
+
+    Ends with code 6 where open tickets must be told first.
+    """
+    campaign = opened(db, name)
+    try:
+        tickets = campaign.ask(n, client=client, key=key)
+    except Wait as wait:
+        if format is not Format.JSON:
+            raise
+        print_json({"tickets": [], "finished": False, "wait": list(wait.tickets)})
+        raise typer.Exit(wait.exit_code) from None
+    if format is Format.JSON:
+        print_json({"tickets": [ticket.as_json() for ticket in tickets], "finished": not tickets})
+        return
+    out = console()
+    for ticket in tickets:
+        out.print(f"{ticket.id}  {ticket.arm}  (tell {', '.join(ticket.needed)})", soft_wrap=True)
+    if not tickets:
+        out.print("Finished: nothing is left to ask. See: whichdo recommend.")
+
+
+def tell(
+    name: NameArgument,
+    ticket: Annotated[
+        str,
+        typer.Argument(
+            help='The ticket\'s id; or a file or - with lines {"ticket": ..., "row": {...}}.', show_default=False
+        ),
+    ],
+    row: Annotated[str | None, RowArgument.__metadata__[0]] = None,
+    *,
+    arm: Annotated[str | None, typer.Option(help="What was done, to be compared with the ticket: do(X=1).")] = None,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Say what came of a ticket, or of many; the same again changes nothing."""
+    campaign = opened(db, name)
+    if row is not None:
+        done = None if arm is None else campaign.problem.arm(arm)
+        receipt = campaign.tell(ticket, one_row(row), arm=done, key=key)
+        print_receipts([({"ticket": ticket}, f"Told {ticket}", receipt)], format)
+        return
+    if key is not None or arm is not None:
+        raise UsageError("--key and --arm go with one ticket and its row.")
+    receipts = []
+    for number, line in lines_of(ticket):
+        try:
+            if not isinstance(line.get("ticket"), str) or set(line) - {"ticket", "row"} or "row" not in line:
+                raise InputError(f'found {quoted(line)}, where {{"ticket": "1-ab", "row": {{"Y": 1}}}} is expected.')
+            receipts.append(
+                ({"ticket": line["ticket"]}, f"Told {line['ticket']}", campaign.tell(line["ticket"], line["row"]))
+            )
+        except WhichdoError as error:
+            error.args = (f"Line {number}: {error} {_stored(len(receipts))}",)
+            raise
+    print_receipts(receipts, format)
+
+
+def _stored(lines: int) -> str:
+    return f"The {lines} before it are stored; they may be repeated." if lines else "No line was stored."
+
+
+def void(
+    name: NameArgument,
+    ticket: TicketArgument,
+    *,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Give a ticket back: it came to nothing, and its pull is owed again."""
+    receipt = opened(db, name).void(ticket, reason, key=key)
+    print_receipts([({"ticket": ticket}, f"Voided {ticket}", receipt)], format)
+
+
+def amend(
+    name: NameArgument,
+    ticket: TicketArgument,
+    row: RowArgument,
+    *,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Correct what was told of a ticket, or tell one that was voided or has expired."""
+    receipt = opened(db, name).amend(ticket, one_row(row), reason, key=key)
+    print_receipts([({"ticket": ticket}, f"Amended {ticket}", receipt)], format)

@@ -1,0 +1,112 @@
+"""A PostgreSQL of our own: in a temporary folder, on a free port of loopback, gone when the tests are."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+USER = "whichdo"
+
+
+def binaries() -> Path | None:
+    """The folder of PostgreSQL's programs, the newest that is installed."""
+    on_path = shutil.which("initdb")
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda place: place.parent.name)
+    found = [place for place in places if (place / "initdb").exists() and (place / "postgres").exists()]
+    return Path(on_path).parent if on_path else found[-1] if found else None
+
+
+def why_not() -> str | None:
+    """Why no server can be started here, if none can."""
+    if binaries() is None:
+        return "PostgreSQL is not installed"
+    if os.name != "posix":
+        return "servers are started on POSIX systems only"
+    if os.geteuid() == 0 and _unprivileged() is None:
+        return "PostgreSQL does not run as root, and there is no user postgres or nobody"
+    return None
+
+
+def _unprivileged() -> pwd.struct_passwd | None:
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    return None
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """A server; its address without a database."""
+    home = binaries()
+    assert home is not None
+    user = _unprivileged() if os.geteuid() == 0 else None
+    owner = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    folder = Path(tempfile.mkdtemp(prefix="whichdo-postgres-"))
+    if user is not None:
+        os.chown(folder, user.pw_uid, user.pw_gid)
+    data = folder / "data"
+    try:
+        made = [home / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(made, check=True, capture_output=True, cwd=folder, **owner)  # type: ignore[call-overload]
+        port = _free_port()
+        options = ["-D", data, "-p", str(port), "-k", folder, "-c", "listen_addresses=127.0.0.1"]
+        with (folder / "log").open("wb") as log:
+            server = subprocess.Popen(  # type: ignore[call-overload]
+                [home / "postgres", *options, "-c", "max_connections=60"],
+                stdout=log, stderr=log, cwd=folder, **owner,
+            )  # fmt: skip
+        try:
+            _wait_for(server, port, folder / "log")
+            yield f"postgresql://{USER}@127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    import psycopg
+
+    for _ in range(300):
+        if server.poll() is not None:
+            raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text(errors='replace')}")
+        try:
+            psycopg.connect(host="127.0.0.1", port=port, user=USER, dbname="postgres", connect_timeout=2).close()
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError(f"PostgreSQL does not answer:\n{log.read_text(errors='replace')}")
+
+
+def new_database(server: str, name: str) -> str:
+    """An empty database; its address."""
+    import psycopg
+
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return f"{server}/{name}"

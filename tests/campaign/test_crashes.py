@@ -1,0 +1,68 @@
+"""``kill -9`` at every step: what was acknowledged is there, what was not is wholly there or wholly absent."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+import whichdo as wd
+from tests.campaign.mortal import STEPS
+from tests.soak import scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.campaign.mortal import Forker
+
+
+@pytest.mark.soak
+def test_nothing_acknowledged_is_lost_or_doubled(
+    new_address: Callable[[], str], forker: Forker, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """The first trials die while the tables are made, in a database of their own; points are taken in turn."""
+    trials, killed, point = scaled(500), 0, 0
+    stride = 1 if trials > 200 else 7  # in few trials the points are met with steps in between
+    database = new_address()
+    for trial in range(trials):
+        point += stride
+        fresh = trial % 5 == 0
+        if fresh:
+            database = new_address()
+        name, notes = f"trial {trial}", tmp_path / f"{trial}.jsonl"
+        notes.touch()
+        ended = forker.run(database, name, notes, die_at=point)
+        assert ended in (0, -signal.SIGKILL)
+        killed += ended != 0
+        if ended == 0:  # beyond the last point: begin again
+            point = trial % 3
+        acknowledged = [json.loads(line) for line in notes.read_text().splitlines()]
+        _check(database, name, acknowledged, whole=ended == 0)
+        assert forker.run(database, name, notes) == 0
+        _check(database, name, [json.loads(line) for line in notes.read_text().splitlines()], whole=True)
+    record_property("killed", killed)
+    assert killed > trials / 2
+
+
+def _check(database: str, name: str, acknowledged: list[list[str]], *, whole: bool) -> None:
+    if not acknowledged and not whole:
+        return
+    campaign = wd.Campaign.open(database, name)
+    for what, receipt in acknowledged:
+        if what.startswith("asked"):
+            continue
+        campaign.verify(receipt)
+    status = campaign.status()
+    promised = [what for what, _ in acknowledged]
+    assert status.tickets["told"] >= len({what for what in promised if what.startswith("told")})
+    assert status.tickets["asked"] >= len({what for what in promised if what.startswith("asked")})
+    assert len({receipt for what, receipt in acknowledged if what.startswith("asked")}) <= STEPS
+    if whole:
+        assert status.tickets["asked"] == STEPS
+        assert (status.tickets["told"], status.tickets["voided"]) == (STEPS - 1, 1)
+        assert status.looks_in_logs == 4
+        assert status.events == 1 + STEPS + STEPS + 1
+    campaign.close()

@@ -1,0 +1,56 @@
+"""A problem to experiment on, the rows that come of it, and a clock that is set by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import whichdo as wd
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PROBLEM = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"])
+
+
+@dataclass
+class Clock:
+    """Stands still until it is moved."""
+
+    now: datetime = field(default_factory=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+def row_of(ticket: wd.Ticket, rng: np.random.Generator) -> dict[str, Any]:
+    """What comes of a pull: Y is likelier with X = 1 and W = 1."""
+    row = {"Z": int(rng.random() < 0.5), "W": int(rng.random() < 0.5)}
+    row["X"] = int(rng.random() < 0.2 + 0.6 * row["Z"])
+    if ticket.arm.node is not None:
+        row[ticket.arm.node] = int(ticket.arm.value or 0)
+    row["Y"] = int(rng.random() < 0.1 + 0.3 * row["X"] + 0.2 * row["W"] + 0.2 * row["Z"])
+    return row
+
+
+def create(database: str, name: str = "spring", policy: str = "warm-halving", **options: Any) -> wd.Campaign:
+    options = {"horizon": 40, **options}
+    if "budget" in options:
+        del options["horizon"]
+    trusting = {"trust": True} if policy in {"nb", "crm-nb", "parallel"} else {}
+    made = wd.policy(policy, **trusting)
+    return wd.Campaign.create(database, name, options.pop("problem", PROBLEM), made, **options)
+
+
+def run(campaign: wd.Campaign, rng: np.random.Generator, most: int = 10_000, **options: Any) -> int:
+    """Ask and tell to the end; how many were told."""
+    for told in range(most):
+        if campaign.finished:
+            return told
+        ticket = campaign.ask(**options)
+        campaign.tell(ticket, row_of(ticket, rng))
+    return most
