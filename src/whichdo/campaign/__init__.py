@@ -1,0 +1,1 @@
+"""Campaigns: ask, tell and recommend over weeks, losing nothing."""
