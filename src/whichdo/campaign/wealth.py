@@ -30,7 +30,7 @@ FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FRACTIONS = (0.05, 0.1, 0.2, 0.4, 0.7)
 """How far each bet of `log_wealth` lies from m, as a share of the way to 0 or to 1."""
-STAKES = (0.05, 0.1, 0.2, 0.45, 0.2)
+STAKES = (0.04, 0.06, 0.2, 0.5, 0.2)
 """How the stake is divided: mostly on errors large enough to mislead, found within a hundred pulls."""
 
 STEPS = 50
