@@ -10,7 +10,7 @@ import pytest
 
 from tests.campaign import worlds
 from tests.campaign.campaigns import Believed
-from whichdo.campaign.conflict import Conflict, Kind, carried, fallback, lost_arms
+from whichdo.campaign.conflict import Kind, Suspect, carried, fallback, lost_arms
 from whichdo.campaign.diagnosis import counts_of, first_changed, watched_scopes
 from whichdo.counting.scopes import full_scope
 from whichdo.errors import UsageError
@@ -22,25 +22,24 @@ from whichdo.problem import Arm, Problem, do
 from whichdo.world.sampler import World
 
 
-def conflict(problem: Problem, arm: Arm, node: str, kind: Kind = Kind.ESTIMATE) -> Conflict:
-    """A conflict with made-up figures."""
-    return Conflict(problem, arm, kind, node, True, 0.7, 1_000, 900.0, 0.4, 100, None, 0.01, ())
+def suspect(arm: Arm, node: str, kind: Kind = Kind.ESTIMATE) -> Suspect:
+    return Suspect(arm, kind, node)
 
 
 def test_the_missing_confounder_is_drawn() -> None:
     problem = Problem("X -> Y; Z -> Y", "Y")
-    left = fallback(problem, [conflict(problem, do(X=1), "Y")])
+    left = fallback(problem, [suspect(do(X=1), "Y")])
     assert left.graph == CausalGraph.parse("X -> Y; Z -> Y; X <-> Y")
     assert left.arms == problem.arms
     assert not left.verdicts["X"].identified
     assert left.verdicts["Z"].identified
-    assert lost_arms(problem, do(X=1), Kind.ESTIMATE, "Y") == (do(X=0), do(X=1))
+    assert lost_arms(problem, suspect(do(X=1), "Y")) == (do(X=0), do(X=1))
 
 
 def test_an_arm_that_the_new_edge_would_still_settle_is_tried_all_the_same() -> None:
     """X -> M -> Y with X <-> Y is the front door: right only if the guess is, so X <-> M is drawn too."""
     problem = Problem("X -> M; M -> Y", "Y", ["X"])
-    left = fallback(problem, [conflict(problem, do(X=1), "Y")])
+    left = fallback(problem, [suspect(do(X=1), "Y")])
     assert left.graph.bidirected == {frozenset("XY"), frozenset("XM")}
     assert not left.verdicts["X"].identified
 
@@ -48,20 +47,20 @@ def test_an_arm_that_the_new_edge_would_still_settle_is_tried_all_the_same() -> 
 def test_an_arm_that_needs_other_columns_now_is_tried_too() -> None:
     """M was settled by itself; with X <-> Y it would have to be compared within X, which was not counted with it."""
     problem = Problem("X -> M; M -> Y; Z -> Y", "Y")
-    lost = lost_arms(problem, do(X=1), Kind.ESTIMATE, "Y")
+    lost = lost_arms(problem, suspect(do(X=1), "Y"))
     assert lost == (do(X=0), do(X=1), do(M=0), do(M=1))
 
 
 def test_an_edge_towards_a_node_that_moved_is_drawn() -> None:
     problem = Problem("X -> Y; Z -> Y", "Y")
-    left = fallback(problem, [conflict(problem, do(X=1), "Z", Kind.MOVED)])
+    left = fallback(problem, [suspect(do(X=1), "Z", Kind.MOVED)])
     assert ("X", "Z") in left.graph.directed
     assert not left.verdicts["X"].identified
 
 
 def test_no_cycle_is_drawn_where_a_cause_moved() -> None:
     problem = Problem("Z -> X; X -> Y; Z -> Y", "Y", ["X"])
-    left = fallback(problem, [conflict(problem, do(X=1), "Z", Kind.MOVED)])
+    left = fallback(problem, [suspect(do(X=1), "Z", Kind.MOVED)])
     assert left.graph.directed == problem.graph.directed
     assert not left.verdicts["X"].identified
 
@@ -69,10 +68,17 @@ def test_no_cycle_is_drawn_where_a_cause_moved() -> None:
 def test_an_effect_of_the_reward_that_moves_it_is_turned_round() -> None:
     """The graph has Y -> A -> X, yet do(X) changes Y: the way from Y to X cannot be right at its end."""
     problem = Problem("Z -> Y; Y -> A; A -> X", "Y", ["X", "Z"])
-    left = fallback(problem, [conflict(problem, do(X=1), "Y", Kind.MOVED)])
+    left = fallback(problem, [suspect(do(X=1), "Y", Kind.MOVED)])
     assert ("X", "Y") in left.graph.directed
     assert ("A", "X") not in left.graph.directed
     assert not left.verdicts["X"].identified
+
+
+def test_a_suspect_is_written_and_read() -> None:
+    problem = Problem("X -> Y", "Y")
+    found = suspect(do(X=1), "Y", Kind.MOVED)
+    assert found.body == {"arm": "do(X=1)", "kind": "moved", "node": "Y"}
+    assert Suspect.read(problem, found.body) == found
 
 
 def test_everything_else_about_the_problem_stays() -> None:
@@ -85,7 +91,7 @@ def test_everything_else_about_the_problem_stays() -> None:
         rewards={"a": 0.0, "b": 0.2, "c": 1.0},
         costs={do(X="high"): 3.0},
     )
-    left = fallback(problem, [conflict(problem, do(X="low"), "Y")])
+    left = fallback(problem, [suspect(do(X="low"), "Y")])
     assert (left.arms, left.goal, left.costs, left.utility) == (
         problem.arms,
         problem.goal,
@@ -103,7 +109,7 @@ def test_on_any_graph_the_arm_is_tried_and_no_other_table_is_needed(name: str) -
         problem = Problem(graph, reward, [each for each in graph.nodes if each != reward])
         for changed in (other, reward):
             kind = Kind.ESTIMATE if changed in graph.descendants([node]) else Kind.MOVED
-            left = fallback(problem, [conflict(problem, do({node: 1}), changed, kind)])
+            left = fallback(problem, [suspect(do({node: 1}), changed, kind)])
             assert left.arms == problem.arms
             assert not left.verdicts[node].identified
             for each, verdict in left.verdicts.items():
@@ -115,7 +121,7 @@ def test_a_campaign_goes_on_with_what_it_has_seen() -> None:
     network, problem = worlds.bow(others=1)
     believed = Believed(network, problem, 1)
     looks = believed.pull(Arm(), 1_000) + believed.pull(do(X=1), 50)
-    left = fallback(problem, [conflict(problem, do(X=1), "Y")])
+    left = fallback(problem, [suspect(do(X=1), "Y")])
     moved = carried(looks, left)
     before, after = interventional(problem, looks), interventional(left, moved)
     assert np.isnan(after.means[left.index(do(X=1))])
@@ -126,7 +132,7 @@ def test_a_campaign_goes_on_with_what_it_has_seen() -> None:
 def test_rows_and_tables_follow_the_order_of_the_nodes() -> None:
     """Z stands before X in the old graph; X -> Z puts it behind."""
     problem = Problem("Z -> Y; X -> Y", "Y")
-    left = fallback(problem, [conflict(problem, do(X=1), "Z", Kind.MOVED)])
+    left = fallback(problem, [suspect(do(X=1), "Z", Kind.MOVED)])
     assert problem.graph.nodes == ("Z", "X", "Y")
     assert left.graph.nodes == ("X", "Z", "Y")
     rows = Rows(np.array([0, 0]), np.array([[1, 0, 1], [0, 0, 1]], np.uint8))

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.campaign.conflict import Conflict, Kind, carried, fallback, lost_arms
+from whichdo.campaign.conflict import Conflict, Kind, Suspect, carried, fallback, lost_arms
 from whichdo.campaign.diagnosis import counts_of, first_changed, watched_scopes
 from whichdo.campaign.wealth import chance, log_wealth, unit_scale
 from whichdo.errors import UsageError
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["Conflict", "Kind", "audit_pulls", "carried", "conflicts", "fallback", "watched_scopes"]
+__all__ = ["Conflict", "Kind", "Suspect", "audit_pulls", "carried", "conflicts", "fallback", "watched_scopes"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -68,6 +68,7 @@ def conflicts(
     *,
     level: float = 0.05,
     arms: Iterable[Arm] | None = None,
+    known: Iterable[Suspect] = (),
 ) -> tuple[Conflict, ...]:
     """Where direct pulls contradict looking, the surest first; empty while nothing does.
 
@@ -75,7 +76,8 @@ def conflicts(
     (`watched_scopes` names all that can be used).  Pulls of do() among them are ignored.
     ``level``: the share of whole campaigns with a right graph in which this is ever not empty, at most, however often
     it is called.  ``arms``: those to test now, by default all, such as the one just told; the level is shared among
-    all arms in any case.
+    all arms in any case.  ``known``: what earlier alarms found, in the problem of `fallback`; it is not said again for
+    the same two nodes.
     """
     chance(level, "level")
     if looks.problem != problem or pulls.problem != problem:
@@ -86,7 +88,9 @@ def conflicts(
         return ()
     means, nodes = _shares(problem, level)
     found = [*_means(problem, looks, pulls, tested, means), *_moved(problem, looks, pulls, tested, nodes)]
-    return tuple(sorted(found, key=lambda conflict: conflict.chance))
+    said = {(suspect.arm.node, suspect.node) for suspect in known}
+    fresh = [conflict for conflict in found if (conflict.arm.node, conflict.node) not in said]
+    return tuple(sorted(fresh, key=lambda conflict: conflict.chance))
 
 
 @dataclass(frozen=True)
@@ -216,14 +220,12 @@ def _means(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], shar
         settled = problem.verdicts[str(arm.node)]
         kind = Kind.MOVED if settled.route is Route.SAME else Kind.ESTIMATE
         named = first_changed(problem, looks, pulls, arm) if kind is Kind.ESTIMATE else problem.reward
-        node = named or problem.reward
+        suspect = Suspect(arm, kind, named or problem.reward)
         direct = float(counts[row] @ worth / counts[row].sum())
         found.append(
             Conflict(
                 problem=problem,
-                arm=arm,
-                kind=kind,
-                node=node,
+                suspect=suspect,
                 sure_of_node=named is not None,
                 looked=_own_scale(problem, least + reach * float(looking.means[row])),
                 looks=int(looked.looks),
@@ -232,7 +234,7 @@ def _means(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], shar
                 pulls=int(counts[row].sum()),
                 value=None,
                 chance=share.chance(float(evidence[row])),
-                lost=lost_arms(problem, arm, kind, node),
+                lost=lost_arms(problem, suspect),
             )
         )
     return found
@@ -254,11 +256,10 @@ def _moved(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], shar
         arm, node, code = cases[row][:3]
         if evidence[row] < share.enough or arm in found:
             continue
+        suspect = Suspect(arm, Kind.MOVED, node)
         found[arm] = Conflict(
             problem=problem,
-            arm=arm,
-            kind=Kind.MOVED,
-            node=node,
+            suspect=suspect,
             sure_of_node=True,
             looked=float(by_itself[row, 1] / by_itself[row].sum()),
             looks=int(by_itself[row].sum()),
@@ -267,7 +268,7 @@ def _moved(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], shar
             pulls=int(by_doing[row].sum()),
             value=problem.domains[node][code],
             chance=share.chance(float(evidence[row])),
-            lost=lost_arms(problem, arm, Kind.MOVED, node),
+            lost=lost_arms(problem, suspect),
         )
     return list(found.values())
 

@@ -21,14 +21,14 @@ from whichdo.graph.identify import Route, listed, verdicts
 from whichdo.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Table
     from whichdo.graph.identify import Verdict
     from whichdo.problem import Arm, Value
 
-__all__ = ["Conflict", "Kind", "carried", "fallback", "lost_arms"]
+__all__ = ["Conflict", "Kind", "Suspect", "carried", "fallback", "lost_arms"]
 
 
 class Kind(StrEnum):
@@ -41,6 +41,31 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
+class Suspect:
+    """Where the graph is held to be wrong: all of a conflict that decides how a campaign goes on."""
+
+    arm: Arm
+    kind: Kind
+    node: str
+    """The node that behaves differently: the reward or one on the way to it; or the one that should not have moved."""
+
+    @property
+    def edge(self) -> str:
+        """The edge that is probably missing, as one would write it."""
+        return f"{self.arm.node} {'<->' if self.kind is Kind.ESTIMATE else '->'} {self.node}"
+
+    @property
+    def body(self) -> dict[str, str]:
+        """As plain texts, for a log."""
+        return {"arm": str(self.arm), "kind": str(self.kind), "node": self.node}
+
+    @classmethod
+    def read(cls, problem: Problem, body: Mapping[str, str]) -> Suspect:
+        """What `body` gave."""
+        return cls(problem.arm(body["arm"]), Kind(body["kind"]), problem.graph.nodes[problem.graph.index(body["node"])])
+
+
+@dataclass(frozen=True)
 class Conflict:
     """A place where the graph is wrong, as the data have it.
 
@@ -48,10 +73,7 @@ class Conflict:
     """
 
     problem: Problem
-    arm: Arm
-    kind: Kind
-    node: str
-    """The node that behaves differently: the reward or one on the way to it; or the one that should not have moved."""
+    suspect: Suspect
     sure_of_node: bool
     """Whether tables name the node; if not, it is the reward for want of knowing better."""
     looked: float
@@ -67,10 +89,19 @@ class Conflict:
     """The arms for which looking is not trusted any more."""
 
     @property
-    def edge(self) -> str:
-        """The edge that is probably missing, as one would write it."""
-        between = "<->" if self.kind is Kind.ESTIMATE else "->"
-        return f"{self.arm.node} {between} {self.node}"
+    def arm(self) -> Arm:
+        """The arm whose pulls disagree."""
+        return self.suspect.arm
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of disagreement."""
+        return self.suspect.kind
+
+    @property
+    def node(self) -> str:
+        """The node that behaves differently."""
+        return self.suspect.node
 
     @property
     def message(self) -> str:
@@ -90,12 +121,14 @@ class Conflict:
         )
         if self.sure_of_node:
             where = f"{self.node} is the first node to behave otherwise than when {node} comes by itself"
-            likely = f"a hidden common cause of {node} and {self.node} is likely missing in the graph ({self.edge})"
+            likely = (
+                f"a hidden common cause of {node} and {self.node} is likely missing in the graph ({self.suspect.edge})"
+            )
         else:
             where = f"{node} and {reward} go together otherwise than the graph says"
             likely = (
                 f"a hidden common cause of {node} and {reward} or of {node} and something between them is likely "
-                f"missing in the graph ({self.edge}), or a path from {node} to {reward}"
+                f"missing in the graph ({self.suspect.edge}), or a path from {node} to {reward}"
             )
         return what, f"{where}, so {likely}. Draw it, or observe the common cause."
 
@@ -117,12 +150,12 @@ class Conflict:
                 f"setting {node} was not clean and touched {self.node} as well. Turn it round, or set {node} alone."
             )
         return what, (
-            f"An edge from {node} towards {self.node} is missing in the graph ({self.edge}), or setting {node} was not "
-            f"clean and touched {self.node} as well. Draw the edge, or set {node} alone."
+            f"An edge from {node} towards {self.node} is missing in the graph ({self.suspect.edge}), or setting {node} "
+            f"was not clean and touched {self.node} as well. Draw the edge, or set {node} alone."
         )
 
 
-def fallback(problem: Problem, conflicts: Iterable[Conflict]) -> Problem:
+def fallback(problem: Problem, suspects: Iterable[Suspect]) -> Problem:
     """The same problem, same arms, in which looking settles none of the arms that conflicts put in doubt.
 
     The missing edge is drawn.  Where the node is settled all the same (by a mediator, say), a hidden cause of it and a
@@ -131,16 +164,14 @@ def fallback(problem: Problem, conflicts: Iterable[Conflict]) -> Problem:
     turned, the order of the graph's nodes can change (`carried`).
     """
     draft = _Draft(problem)
-    for conflict in conflicts:
-        draft.draw(conflict.arm, conflict.kind, conflict.node)
+    for suspect in suspects:
+        draft.draw(suspect)
     return draft.finish()
 
 
-def lost_arms(problem: Problem, arm: Arm, kind: Kind, node: str) -> tuple[Arm, ...]:
+def lost_arms(problem: Problem, suspect: Suspect) -> tuple[Arm, ...]:
     """The arms that looking settles in the problem and does not once this edge is drawn."""
-    draft = _Draft(problem)
-    draft.draw(arm, kind, node)
-    left = draft.finish()
+    left = fallback(problem, [suspect])
     return tuple(
         each
         for each in problem.arms
@@ -181,13 +212,13 @@ class _Draft:
         self.graph = problem.graph
         self.scopes = {name: full_scope(problem, verdict) for name, verdict in problem.verdicts.items()}
 
-    def draw(self, arm: Arm, kind: Kind, node: str) -> None:
+    def draw(self, suspect: Suspect) -> None:
         """Draw the edge that is missing, and see to it that the arm is tried."""
-        source = str(arm.node)
-        if kind is Kind.ESTIMATE:
-            self._with(bidirected=(source, node))
-        elif source not in self.graph.descendants([node]):
-            self._with(directed=(source, node))
+        source = str(suspect.arm.node)
+        if suspect.kind is Kind.ESTIMATE:
+            self._with(bidirected=(source, suspect.node))
+        elif source not in self.graph.descendants([suspect.node]):
+            self._with(directed=(source, suspect.node))
         self._doubt(source)
 
     def finish(self) -> Problem:
