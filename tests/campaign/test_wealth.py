@@ -136,7 +136,7 @@ def test_a_chance_lies_between_0_and_1(miss: float) -> None:
 
 # ------------------------------------------------------------------------------------------------- at all times at once
 
-PATHS = 4_000
+PATHS = 2_000
 LONG = 400
 
 
@@ -168,7 +168,7 @@ def most_missed(paths: int) -> float:
 @pytest.mark.soak
 @pytest.mark.parametrize(("worth", "law"), LAWS)
 def test_bounds_hold_at_all_times_at_once(worth: Array, law: list[float], record_property: Any) -> None:
-    paths = scaled(PATHS)
+    paths = scaled(PATHS, least=200)
     missed = ever_missed(mean_bounds, worth, law, paths)
     record_property("paths", paths)
     record_property("ever missed", f"{missed:.4f}")

@@ -216,17 +216,13 @@ def _means(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], shar
     evidence = _evidence(looking, counts, worth, share.enough)
     found = []
     for row in np.flatnonzero(evidence >= share.enough).tolist():
-        arm = tested[row]
-        settled = problem.verdicts[str(arm.node)]
-        kind = Kind.MOVED if settled.route is Route.SAME else Kind.ESTIMATE
-        named = first_changed(problem, looks, pulls, arm) if kind is Kind.ESTIMATE else problem.reward
-        suspect = Suspect(arm, kind, named or problem.reward)
+        suspect, sure = _suspect(problem, looks, pulls, tested[row])
         direct = float(counts[row] @ worth / counts[row].sum())
         found.append(
             Conflict(
                 problem=problem,
                 suspect=suspect,
-                sure_of_node=named is not None,
+                sure_of_node=sure,
                 looked=_own_scale(problem, least + reach * float(looking.means[row])),
                 looks=int(looked.looks),
                 worth=float(looking.sizes[row]),
@@ -238,6 +234,14 @@ def _means(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], shar
             )
         )
     return found
+
+
+def _suspect(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> tuple[Suspect, bool]:
+    """Where the graph goes wrong about an arm's mean, and whether anything but the reward itself says so."""
+    if problem.verdicts[str(arm.node)].route is Route.SAME:
+        return Suspect(arm, Kind.MOVED, problem.reward), True
+    named = first_changed(problem, looks, pulls, arm)
+    return Suspect(arm, Kind.ESTIMATE, named or problem.reward), named is not None
 
 
 def _own_scale(problem: Problem, utility: float) -> float:
