@@ -71,7 +71,7 @@ def goes_off(
     """What the alarm says first in one whole campaign, listened to after every few tells; empty if nothing."""
     rng = np.random.default_rng([seed, 1])
     for looks, direct, told in campaign(Believed(network, problem, seed), logs, pulls, rng):
-        found = alarm(problem, looks, direct, arms=told)
+        found = alarm(problem, looks, direct, arms=told, logged=logs)
         if found:
             return found
     return ()
@@ -85,7 +85,7 @@ def audited(
     looks, direct = believed.pull(Arm(), logs), Tally.empty(problem)
     for _ in range(pulls // every):
         direct += believed.pull(arm, every)
-        found = conflicts(problem, looks, direct)
+        found = conflicts(problem, looks, direct, logged=logs)
         if found:
             return found
     return ()

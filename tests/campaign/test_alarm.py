@@ -126,6 +126,7 @@ def least_loud(campaigns: int) -> float:
         (worlds.bow(mean=0.55), 2_100),
         (worlds.bow(others=4), 2_100),
         (worlds.bow(others=4), 20_000),
+        (worlds.bow(others=19), 20_000),
         (worlds.levels(), 2_300),
     ],
 )
@@ -152,13 +153,14 @@ def test_loud_where_a_missing_confounder_biases_an_arm(case: worlds.Case, logs: 
 
 @pytest.mark.parametrize("n", [20, 100, 300, 1_000, 10_000])
 @pytest.mark.parametrize("p", [0.0005, 0.01, 0.05, 0.2, 0.5, 0.99])
-def test_bets_on_looks_are_not_better_than_fair(n: int, p: float) -> None:
+@pytest.mark.parametrize("before", [0.0, 0.5, 1.0])
+def test_bets_on_looks_are_not_better_than_fair(n: int, p: float, before: float) -> None:
     """Summed exactly over all outcomes of n looks, their wealth against the true share is 1 at most on average.
 
     With the tail left at the normal's (no lean) it would be 10^20 and more for rare events.
     """
     ones = np.arange(n + 1)
-    looking = _shares_looked_at(np.stack([n - ones, ones], axis=1).astype(np.float64))
+    looking = _shares_looked_at(np.stack([n - ones, ones], axis=1).astype(np.float64), before)
     made = looking.log_wealth(np.full((n + 1, 1), p))[:, 0]
     assert special.logsumexp(stats.binom.logpmf(ones, n, p) + made) <= 0
 
@@ -216,6 +218,14 @@ def test_only_the_arms_asked_for_are_tested_at_the_same_level() -> None:
     assert {conflict.arm for conflict in every} == {do(X=0), do(X=1)}
     assert conflicts(problem, looks, direct, arms=[do(X=1)]) == tuple(c for c in every if c.arm == do(X=1))
     assert conflicts(problem, looks, direct, arms=[do(), do(Z0=1)]) == ()
+
+
+def test_long_logs_at_hand_from_the_start_say_more() -> None:
+    problem, looks, direct = seen(worlds.bow(), 50_000, {do(X=1): 100})
+    (early,), (late,) = (conflicts(problem, looks, direct, logged=logged) for logged in (50_000, 0))
+    assert early.chance < late.chance
+    with pytest.raises(UsageError, match="The number of logged looks is -1"):
+        conflicts(problem, looks, direct, logged=-1)
 
 
 def test_a_stricter_level_needs_more() -> None:

@@ -12,9 +12,10 @@ product over all p does too.  Bets on looks are Robbins' normal mixture
 
     sqrt(r / (r + n)) * exp( n / (r + n) * z^2 / 2 ),        z = distance of p from the estimate in standard errors
 
-with n the effective size and r = 300.  This half is a large-sample statement: an estimate by looking is a sum of many
-small parts.  It is kept careful where these are few: small n makes z count for little, rows never seen widen the
-distance (doubt), smoothing counts as error (shift), and long tails count as they do for rare events (lean).
+with n the effective size, and r = 300 or a quarter of what the looks at hand before the first pull were worth, if that
+is more.  This half is a large-sample statement: an estimate by looking is a sum of many small parts.  It is kept
+careful where these are few: small n makes z count for little, rows never seen widen the distance (doubt), smoothing
+counts as error (shift), and long tails count as they do for rare events (lean).
 
 The chance of a mistake is shared: 0.9 of it among the arms' means, the rest among nodes that should not move.
 """
@@ -32,6 +33,7 @@ from whichdo.campaign.diagnosis import counts_of, first_changed, watched_scopes
 from whichdo.campaign.wealth import chance, log_wealth, unit_scale
 from whichdo.errors import UsageError
 from whichdo.estimate.interventional import estimator
+from whichdo.evidence import whole_number
 from whichdo.graph.identify import Route
 from whichdo.problem import Arm, Goal
 
@@ -67,6 +69,7 @@ def conflicts(
     pulls: Tally,
     *,
     level: float = 0.05,
+    logged: int = 0,
     arms: Iterable[Arm] | None = None,
     known: Iterable[Suspect] = (),
 ) -> tuple[Conflict, ...]:
@@ -75,9 +78,11 @@ def conflicts(
     ``looks``: the tables of do(), logged and live.  ``pulls``: direct pulls, with rows or with tables of single nodes
     (`watched_scopes` names all that can be used).  Pulls of do() among them are ignored.
     ``level``: the share of whole campaigns with a right graph in which this is ever not empty, at most, however often
-    it is called.  ``arms``: those to test now, by default all, such as the one just told; the level is shared among
-    all arms in any case.  ``known``: what earlier alarms found, in the problem of `fallback`; it is not said again for
-    the same two nodes.
+    it is called.
+    ``logged``: how many of the looks were at hand before the first direct pull, the same for all of a campaign; long
+    logs are then put to better use.
+    ``arms``: those to test now, by default all, such as the one just told; the level is shared among all arms anyway.
+    ``known``: what earlier alarms found, in the problem of `fallback`; it is not said again for the same two nodes.
     """
     chance(level, "level")
     if looks.problem != problem or pulls.problem != problem:
@@ -87,7 +92,11 @@ def conflicts(
     if not tested or not looks.pulls[0]:
         return ()
     means, nodes = _shares(problem, level)
-    found = [*_means(problem, looks, pulls, tested, means), *_moved(problem, looks, pulls, tested, nodes)]
+    before = min(whole_number(logged, "number of logged looks") / float(looks.pulls[0]), 1.0)
+    found = [
+        *_means(problem, looks, pulls, tested, means, before),
+        *_moved(problem, looks, pulls, tested, nodes, before),
+    ]
     said = {(suspect.arm.node, suspect.node) for suspect in known}
     fresh = [conflict for conflict in found if (conflict.arm.node, conflict.node) not in said]
     return tuple(sorted(fresh, key=lambda conflict: conflict.chance))
@@ -147,6 +156,8 @@ def _levels(problem: Problem, name: str) -> range:
 class _Looking:
     """Estimates by looking on a scale of [0, 1], one a test; see `whichdo.estimate.interventional.Looked`."""
 
+    before: float
+    """The share of the looks that were at hand before the first pull."""
     means: FloatArray
     errors: FloatArray
     doubts: FloatArray
@@ -165,11 +176,14 @@ class _Looking:
         error = np.maximum(self.errors[:, None], EDGE)
         z = 2 * distance / (error + np.sqrt(error**2 + 2 * tail * distance))
         n = self.sizes[:, None]
-        wealth: FloatArray = n / (REFERENCE + n) * z**2 / 2 - 0.5 * np.log1p(n / REFERENCE)
+        r = np.maximum(REFERENCE, self.before * n / 4)
+        wealth: FloatArray = n / (r + n) * z**2 / 2 - 0.5 * np.log1p(n / r)
         return wealth
 
     def take(self, chosen: FloatArray) -> _Looking:
-        return _Looking(*(part[chosen] for part in (self.means, self.errors, self.doubts, self.leans, self.sizes)))
+        """Some of the tests."""
+        parts = (self.means, self.errors, self.doubts, self.leans, self.sizes)
+        return _Looking(self.before, *(part[chosen] for part in parts))
 
 
 def _evidence(looking: _Looking, counts: FloatArray, worth: FloatArray, enough: float) -> FloatArray:
@@ -205,13 +219,15 @@ def _least(looking: _Looking, counts: FloatArray, worth: FloatArray) -> FloatArr
 # ---------------------------------------------------------------------------------------------------------------- tests
 
 
-def _means(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], share: _Share) -> list[Conflict]:
+def _means(
+    problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], share: _Share, before: float
+) -> list[Conflict]:
     """Arms whose mean reward is not what looking makes of it."""
     worth, least, reach = unit_scale(np.array(list(problem.utility.values())))
     looked = estimator(problem).from_tally(looks, worth)
     positions = np.array([problem.index(arm) for arm in tested])
     parts = (looked.means, looked.errors() - looked.doubts, looked.doubts, looked.leans, looked.sizes)
-    looking = _Looking(*(np.nan_to_num(part[positions]) for part in parts))
+    looking = _Looking(before, *(np.nan_to_num(part[positions]) for part in parts))
     counts = pulls.counts[positions].astype(np.float64)
     evidence = _evidence(looking, counts, worth, share.enough)
     found = []
@@ -248,13 +264,15 @@ def _own_scale(problem: Problem, utility: float) -> float:
     return 1 - utility if problem.goal is Goal.MINIMIZE else utility
 
 
-def _moved(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], share: _Share) -> list[Conflict]:
+def _moved(
+    problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], share: _Share, before: float
+) -> list[Conflict]:
     """Nodes that changed although the arm's node does not act on them; of each arm the clearest."""
     cases = _unmoved_counts(problem, looks, pulls, tested)
     if not cases:
         return []
     by_itself, by_doing = (np.array([case[part] for case in cases]) for part in (3, 4))
-    evidence = _evidence(_shares_looked_at(by_itself), by_doing, np.array([0.0, 1.0]), share.enough)
+    evidence = _evidence(_shares_looked_at(by_itself, before), by_doing, np.array([0.0, 1.0]), share.enough)
     found: dict[Arm, Conflict] = {}
     for row in np.argsort(-evidence, kind="stable").tolist():
         arm, node, code = cases[row][:3]
@@ -297,13 +315,13 @@ def _unmoved_counts(problem: Problem, looks: Tally, pulls: Tally, tested: list[A
     return cases
 
 
-def _shares_looked_at(counts: FloatArray) -> _Looking:
+def _shares_looked_at(counts: FloatArray, before: float) -> _Looking:
     """Plain shares as estimates by looking, smoothed and judged as those are."""
     n = counts.sum(axis=1)
     share = (counts[:, 1] + 1) / (n + 2)
     shift = share - counts[:, 1] / n
     errors = np.sqrt(share * (1 - share) / (n + 3) + shift**2)
-    return _Looking(share, errors, np.zeros_like(n), (1 - 2 * share) / n, n)
+    return _Looking(before, share, errors, np.zeros_like(n), (1 - 2 * share) / n, n)
 
 
 # --------------------------------------------------------------------------------------------------------------- audits

@@ -28,7 +28,7 @@ __all__ = ["chance", "log_wealth", "mean_bounds", "unit_scale"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
-FRACTIONS = (0.05, 0.1, 0.2, 0.4, 0.7)
+FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.65)
 """How far each bet of `log_wealth` lies from m, as a share of the way to 0 or to 1."""
 STAKES = (0.04, 0.06, 0.2, 0.5, 0.2)
 """How the stake is divided: mostly on errors large enough to mislead, found within a hundred pulls."""
