@@ -105,6 +105,13 @@ def test_what_nobody_can_tell_is_said(rows: tuple[tuple[int, int], ...], why: st
     assert found.words == f"Not sure yet; how many more pulls it takes is unknown: {why}."
 
 
+def test_arms_that_always_win_are_guessed_too() -> None:
+    found = sure((0, 3), (0, 3), (0, 3), margin=0.1)
+    assert found.standing is Standing.MORE
+    assert found.more_pulls is not None
+    assert sure((0, 200), (0, 200), (0, 200), margin=0.1).standing is Standing.EQUAL
+
+
 def test_one_arm_alone_is_surely_the_best() -> None:
     assert sure((0, 0), (0, 0), (1, 0), arms=[do(X=1)]).standing is Standing.SURE
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["ArmCertainty", "Certainty", "Standing", "certainty"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 DOUBLINGS = 31
 """Guesses reach to 2^30 pulls of an arm; beyond that the answer is that nobody knows."""
@@ -193,23 +194,29 @@ class _Race:
         alike = [str(arms[j]) for j, gap in zip(rivals, gaps, strict=True) if gap <= 0]
         if alike:
             return None, f"{listed([str(arms[self.leader]), *alike])} have the same mean so far; a margin would end it"
-        needed = [self._needed(self.leader, gaps.min() / 2, above=False)]
-        needed += [self._needed(int(j), gap / 2, above=True) for j, gap in zip(rivals, gaps, strict=True)]
-        if np.inf in needed:
+        needed = self._needed(np.array([self.leader, *rivals]), np.array([gaps.min(), *gaps]) / 2)
+        if np.isinf(needed).any():
             return None, f"a gap of {gaps.min():.2g} is too small to tell; a larger margin would end it"
-        missing = np.array(needed) - self.pulls[[self.leader, *rivals]]
+        missing = needed - self.pulls[[self.leader, *rivals]]
         return max(1, int(np.ceil(np.maximum(missing, 0.0).sum()))), ""
 
-    def _needed(self, arm: int, width: float, *, above: bool) -> float:
-        """How many pulls of an arm in all bring its bound on one side to within ``width`` of its mean."""
+    def _needed(self, arms: IntArray, widths: FloatArray) -> FloatArray:
+        """How many pulls of each arm in all, the leader's first, bring its bound to within a width of its mean.
+
+        The leader's lower bound, the others' upper one, at shares of the levels as they are; between powers of two
+        widths fall like a power.
+        """
         sizes = 2.0 ** np.arange(DOUBLINGS)
-        share = self.counts[arm] / self.pulls[arm]
-        lows, highs = mean_bounds(sizes[:, None] * share, self.worth, self.miss)
-        widths = highs - self.means[arm] if above else self.means[arm] - lows
-        first = int(np.argmax(widths <= width))
-        if widths[first] > width:
-            return np.inf
-        if first == 0:
-            return 1.0
-        before, after = np.log(widths[first - 1]), np.log(max(widths[first], 1e-12))
-        return float(sizes[first - 1] * 2.0 ** ((before - np.log(width)) / (before - after)))
+        shares = self.counts[arms] / self.pulls[arms, None]
+        rows = (sizes[:, None] * shares[:, None, :]).reshape(-1, len(self.worth))
+        lows, highs = (each.reshape(len(arms), -1) for each in mean_bounds(rows, self.worth, self.miss))
+        away = highs - self.means[arms, None]
+        away[0] = self.means[arms[0]] - lows[0]
+        enough = away <= widths[:, None]
+        first = enough.argmax(axis=1)
+        each = np.arange(len(arms))
+        before, after = (np.log(np.maximum(away[each, at], 1e-12)) for at in (np.maximum(first - 1, 0), first))
+        with np.errstate(divide="ignore", invalid="ignore"):  # where the first size is enough
+            found = sizes[first] / 2 * 2.0 ** ((before - np.log(widths)) / (before - after))
+        found = np.where(first == 0, 1.0, found)
+        return np.where(enough.any(axis=1), found, np.inf)
