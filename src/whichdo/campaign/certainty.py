@@ -1,0 +1,222 @@
+"""How sure a campaign is, and whether it may stop.
+
+Two kinds of intervals, kept apart.  Those of *direct pulls* are valid at every time and however arms are chosen
+(`whichdo.campaign.wealth`): a campaign may look at them after every tell and stop when it likes, and all of them hold
+at all times together with the stated confidence.  They do not lean on the graph.  Those of *looking*
+(`whichdo.estimate.rank`) hold at one time, and only if the graph is right.  A verdict rests on direct pulls alone; the
+intervals of looking stand beside it.
+
+The verdict is one of three:
+
+sure               the leader's lower bound is above every other arm's upper bound;
+practically equal  no other arm can be better than the leader by the margin or more;
+more pulls         neither yet, with a guess of how many more pulls would do, at the gaps seen so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.campaign.wealth import chance, mean_bounds
+from whichdo.errors import UsageError, counted
+from whichdo.graph.identify import listed
+from whichdo.problem import Goal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whichdo.estimate.ranking import Ranking
+    from whichdo.evidence import Tally
+    from whichdo.problem import Arm, Problem
+
+__all__ = ["ArmCertainty", "Certainty", "Standing", "certainty"]
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
+DOUBLINGS = 31
+"""Guesses reach to 2^30 pulls of an arm; beyond that the answer is that nobody knows."""
+
+
+class Standing(StrEnum):
+    """Whether a campaign may stop; see the module."""
+
+    SURE = "sure"
+    EQUAL = "practically equal"
+    MORE = "more pulls"
+
+
+@dataclass(frozen=True)
+class ArmCertainty:
+    """One arm, in the reward's own scale; ``low`` and ``high`` hold at all times, for all arms together."""
+
+    arm: Arm
+    pulls: int
+    mean: float
+    """Of the direct pulls; NaN without any."""
+    low: float
+    high: float
+    in_race: bool
+    """Whether the arm could still be the best, or the arm is the leader."""
+    looked_low: float
+    looked_high: float
+    """The interval of looking, valid at one time and by the graph alone; NaN where there is none.  Never mixed in."""
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """How sure the direct pulls make a campaign."""
+
+    problem: Problem
+    confidence: float
+    margin: float
+    standing: Standing
+    leader: Arm | None
+    """The arm with the best mean of direct pulls; None before the first."""
+    arms: tuple[ArmCertainty, ...]
+    """The arms that are compared, in the problem's order."""
+    more_pulls: int | None
+    """About how many more pulls until sure or practically equal; 0 if it is so now, None if nobody can tell."""
+    why_unknown: str
+    """Why ``more_pulls`` is None; empty otherwise."""
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether there is nothing left to find out that matters."""
+        return self.standing is not Standing.MORE
+
+    @property
+    def race(self) -> tuple[Arm, ...]:
+        """The arms that could still be the best."""
+        return tuple(each.arm for each in self.arms if each.in_race)
+
+    @property
+    def words(self) -> str:
+        """The verdict in a sentence."""
+        held = f"with {self.confidence:.0%} confidence at all times"
+        if self.standing is Standing.SURE:
+            return f"Sure: {self.leader} is the best of {len(self.arms)} arms, {held}."
+        if self.standing is Standing.EQUAL:
+            others = [str(arm) for arm in self.race if arm != self.leader]
+            return (
+                f"Practically equal: {listed([str(self.leader), *others])} are still in the race, and none can be "
+                f"better than {self.leader} by {self.margin:g} or more, {held}."
+            )
+        if self.more_pulls is None:
+            return f"Not sure yet; how many more pulls it takes is unknown: {self.why_unknown}."
+        others = [str(arm) for arm in self.race if arm != self.leader]
+        return (
+            f"Not sure yet: about {counted(self.more_pulls, 'more pull')}, if the means stay as they are, "
+            f"to tell {self.leader} from {listed(others)}."
+        )
+
+
+def certainty(
+    problem: Problem,
+    pulls: Tally,
+    *,
+    confidence: float = 0.95,
+    margin: float = 0.0,
+    arms: Iterable[Arm] | None = None,
+    looked: Ranking | None = None,
+) -> Certainty:
+    """How sure the direct pulls in ``pulls`` make us which arm is the best.
+
+    Pulls of do() are looks, live or logged.  ``margin``: a difference of the mean reward that does not matter.
+    ``arms``: those to compare, by default all; say it once for a campaign, since the confidence is shared among them.
+    ``looked``: a ranking by looking alone, whose intervals are shown beside and never used.
+    """
+    chance(confidence, "confidence")
+    if not 0 <= margin < 1:
+        raise UsageError(f"The margin is {margin:g}; it must be a difference of mean rewards, from 0 up to below 1.")
+    chosen = problem.arms if arms is None else tuple(dict.fromkeys(arms))
+    if not chosen:
+        raise UsageError("There is no arm to compare.")
+    positions = [problem.index(arm) for arm in chosen]
+    race = _Race(problem, pulls.counts[positions].astype(np.float64), (1 - confidence) / len(chosen), margin)
+    more, why = race.guess(chosen)
+    rows = []
+    for j, arm in enumerate(chosen):
+        low, high = _own_scale(problem, race.lows[j], race.highs[j])
+        beside = (looked[arm].low, looked[arm].high) if looked is not None else (np.nan, np.nan)
+        mean, _ = _own_scale(problem, race.means[j], race.means[j])
+        rows.append(ArmCertainty(arm, int(race.pulls[j]), mean, low, high, bool(race.running[j]), *beside))
+    leader = None if race.leader is None else chosen[race.leader]
+    return Certainty(problem, confidence, margin, race.standing, leader, tuple(rows), more, why)
+
+
+def _own_scale(problem: Problem, low: float, high: float) -> tuple[float, float]:
+    """Utilities as rewards: turned around where a large reward is bad."""
+    return (float(1 - high), float(1 - low)) if problem.goal is Goal.MINIMIZE else (float(low), float(high))
+
+
+class _Race:
+    """The arms by utility: bounds, who leads, who could still win."""
+
+    def __init__(self, problem: Problem, counts: FloatArray, miss: float, margin: float) -> None:
+        self.worth = np.array(list(problem.utility.values()))
+        self.counts, self.miss, self.margin = counts, miss, margin
+        self.pulls = counts.sum(axis=1)
+        tried = self.pulls > 0
+        self.means = np.divide(counts @ self.worth, self.pulls, out=np.full(len(counts), np.nan), where=tried)
+        self.lows, self.highs = mean_bounds(counts, self.worth, miss)
+        self.leader = int(np.nanargmax(self.means)) if tried.any() else None
+        self.running = self.highs >= self.lows.max()
+        if self.leader is not None:
+            self.running[self.leader] = True
+        self.standing = self._standing()
+
+    def _standing(self) -> Standing:
+        if self.leader is None:
+            return Standing.MORE
+        rivals = np.delete(self.highs, self.leader)
+        best = rivals.max(initial=-np.inf)
+        if self.lows[self.leader] > best:
+            return Standing.SURE
+        return Standing.EQUAL if best - self.lows[self.leader] < self.margin else Standing.MORE
+
+    def guess(self, arms: tuple[Arm, ...]) -> tuple[int | None, str]:
+        """How many more pulls until the leader is told from each rival in the race, or why nobody knows."""
+        if self.standing is not Standing.MORE:
+            return 0, ""
+        if self.leader is None:
+            return None, "nothing has been pulled"
+        runners = np.flatnonzero(self.running)
+        untried = [str(arms[j]) for j in runners if not self.pulls[j]]
+        if untried:
+            return None, f"{listed(untried)} {'was' if len(untried) == 1 else 'were'} never pulled"
+        rivals = runners[runners != self.leader]
+        gaps = self.means[self.leader] - self.means[rivals] + self.margin
+        alike = [str(arms[j]) for j, gap in zip(rivals, gaps, strict=True) if gap <= 0]
+        if alike:
+            return None, f"{listed([str(arms[self.leader]), *alike])} have the same mean so far; a margin would end it"
+        needed = self._needed(np.array([self.leader, *rivals]), np.array([gaps.min(), *gaps]) / 2)
+        if np.isinf(needed).any():
+            return None, f"a gap of {gaps.min():.2g} is too small to tell; a larger margin would end it"
+        missing = needed - self.pulls[[self.leader, *rivals]]
+        return max(1, int(np.ceil(np.maximum(missing, 0.0).sum()))), ""
+
+    def _needed(self, arms: IntArray, widths: FloatArray) -> FloatArray:
+        """How many pulls of each arm in all, the leader's first, bring its bound to within a width of its mean.
+
+        The leader's lower bound, the others' upper one, at shares of the levels as they are; between powers of two
+        widths fall like a power.
+        """
+        sizes = 2.0 ** np.arange(DOUBLINGS)
+        shares = self.counts[arms] / self.pulls[arms, None]
+        rows = (sizes[:, None] * shares[:, None, :]).reshape(-1, len(self.worth))
+        lows, highs = (each.reshape(len(arms), -1) for each in mean_bounds(rows, self.worth, self.miss))
+        away = highs - self.means[arms, None]
+        away[0] = self.means[arms[0]] - lows[0]
+        enough = away <= widths[:, None]
+        first = enough.argmax(axis=1)
+        each = np.arange(len(arms))
+        before, after = (np.log(np.maximum(away[each, at], 1e-12)) for at in (np.maximum(first - 1, 0), first))
+        with np.errstate(divide="ignore", invalid="ignore"):  # where the first size is enough
+            found = sizes[first] / 2 * 2.0 ** ((before - np.log(widths)) / (before - after))
+        found = np.where(first == 0, 1.0, found)
+        return np.where(enough.any(axis=1), found, np.inf)
