@@ -33,7 +33,7 @@ earning: setup
 confounded: setup
 	$(BIN)/python -m benchmarks.confounded
 
-# What the paper's Experiments 1, 2 and 4 come to; last result in docs/what-does-not-reproduce.md.
+# All eight experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup
 	$(BIN)/python -m benchmarks.reproduction
 

@@ -5,43 +5,25 @@ Writes docs/confounded.md and docs/images/confounded.svg.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import whichdo as wd
-from whichdo.estimate.conditional import conditional, pair_scopes
 from whichdo.estimate.forest import FAINT, INK, SETTINGS, TIMELESS
-from whichdo.evidence import observe
-from whichdo.policies.base import Objective, Play, Policy, best_arm
+from whichdo.experiments.conditioning import Conditioning
 from whichdo.world.instances import component, front_door, random_confounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.evidence import Tally
-    from whichdo.problem import Problem
     from whichdo.world.instances import Instance
 
 HORIZONS = (100, 200, 400, 800, 1600, 3200, 6400, 12800)
 RUNS = 400
 SEED = 0
 DOCS = Path(__file__).parents[1] / "docs"
-
-
-@dataclass(frozen=True)
-class Conditioning(Policy):
-    """What many do: look, and name the arm whose value came with the best rewards."""
-
-    name = "conditioning"
-    objective = Objective.SIMPLE
-
-    def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
-        """One batch of looks."""
-        seen = seen + (yield observe(int(budget), scopes=pair_scopes(problem)))
-        return best_arm(problem, conditional(problem, seen).means, rng)
 
 
 #: (label, policy, colour, marker, stroke); the colours are those of Okabe and Ito.

@@ -38,6 +38,7 @@ LAYERS = {
     "report": 7,
     "cli": 8,
     "__init__": 9,
+    "__main__": 9,
 }
 SIBLINGS = {("session", "world"), ("world", "session")}
 

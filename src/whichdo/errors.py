@@ -5,9 +5,10 @@
     WhichdoError
     ├── UsageError            the call itself is wrong                          exit code 2
     ├── WorkerLost            processes that share work died again and again    exit code 1
+    ├── ClusterError          a cluster that cannot be reached, or has another version   exit code 1
     ├── ConflictError         what is on record says otherwise                  exit code 4
     │   └── ReplayDiverged    a logged ask is not what the policy would ask now
-    ├── StorageError          a database that cannot be read or written         exit code 5
+    ├── StorageError          a database or folder that cannot be used         exit code 5
     │   ├── NotOurs           it holds something else
     │   ├── Damaged           what it holds is not what was written; names the first bad event
     │   └── TooNew            a later whichdo wrote it; names both versions
@@ -97,6 +98,10 @@ class WorkerLost(WhichdoError):  # noqa: N818 - it says what happened
     """Processes that shared the work died more often than is worth another try; the message says how."""
 
 
+class ClusterError(WhichdoError):
+    """A cluster that cannot be reached, or whose workers cannot give the same results."""
+
+
 class ConflictError(WhichdoError):
     """What is asked for contradicts what is on record; the message shows both.  Nothing was changed."""
 
@@ -108,7 +113,7 @@ class ReplayDiverged(ConflictError):  # noqa: N818 - it says what happened
 
 
 class StorageError(WhichdoError):
-    """A database that cannot be read or written.  Nothing was half written; work goes on once the cause is gone."""
+    """A database or a folder that cannot be read or written.  Nothing was half written; work goes on once it can."""
 
     exit_code = 5
 

@@ -11,6 +11,7 @@ from whichdo._version import __version__
 from whichdo.cli import campaigns, pulls
 from whichdo.cli.inspect import inspect
 from whichdo.cli.rank import rank
+from whichdo.cli.reproduce import reproduce
 from whichdo.cli.simulate import simulate
 
 __all__ = ["app", "state"]
@@ -54,6 +55,7 @@ def options(
 app.command("inspect")(inspect)
 app.command("rank")(rank)
 app.command("simulate")(simulate)
+app.command("reproduce")(reproduce)
 
 CAMPAIGNS = "Campaigns"
 for verb in (

@@ -1,0 +1,5 @@
+"""``python -m whichdo`` is the command ``whichdo``."""
+
+from whichdo.cli import main
+
+main()

@@ -1,0 +1,140 @@
+"""The unit of work: one network of one panel, and the policies that meet it.
+
+What a cell gives depends on its name and the seed alone: neither on who computes it nor on what else is computed.  A
+network has a seed of its own, and so has each point on it, shared by all policies: they meet the same luck.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whichdo.comparison.spelling import read_policy
+from whichdo.errors import Unsuitable
+from whichdo.experiments.conditioning import Conditioning
+from whichdo.experiments.ours import EXPERIMENTS as OURS
+from whichdo.experiments.paper import EXPERIMENTS as PAPER
+from whichdo.policies.sequential import Sequential
+from whichdo.simulation import Job, simulate_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.experiments.experiment import Experiment, Panel
+    from whichdo.policies.base import Policy
+    from whichdo.simulation import Outcomes
+    from whichdo.world.instances import Instance
+
+__all__ = ["EXPERIMENTS", "Cell", "Finding", "Work", "named_policy"]
+
+EXPERIMENTS: dict[int, Experiment] = {each.number: each for each in (*PAPER, *OURS)}
+NETWORK, LUCK = 0, 1
+"""What the seed of a network is used for: to draw it, and to draw what happens on it."""
+
+
+class Cell(NamedTuple):
+    """One network of one panel of an experiment, by number, and the policies to be played on it."""
+
+    experiment: int
+    panel: int
+    network: int
+    policies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a policy came to on one network: at each point the mean and the spread of the regret over runs.
+
+    A point that the policy refuses is missing; ``refusal`` says why, of the first such.
+    """
+
+    policy: str
+    points: tuple[int, ...]
+    means: tuple[float, ...]
+    spreads: tuple[float, ...]
+    """Standard deviations, of a sample."""
+    best: tuple[float, ...]
+    """The share of runs that recommended a best arm; of a cumulative policy, when all rounds were played."""
+    runs: int
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a worker is told once."""
+
+    seed: int
+    quick: bool
+
+    def __call__(self, cell: Cell) -> tuple[Finding, ...]:
+        """All policies of a cell."""
+        panel = EXPERIMENTS[cell.experiment].panels[cell.panel]
+        points = panel.scale(self.quick).points
+        instances = panel.make(self._seed(cell, NETWORK), points)
+        posed = _one_problem(instances)
+        found = []
+        for name in cell.policies:
+            policy = named_policy(name)
+            if isinstance(policy, Sequential):
+                found.append(self._curve(cell, panel, policy, posed[0], name))
+            else:
+                found.append(self._points(cell, panel, policy, posed, name))
+        return tuple(found)
+
+    def _seed(self, cell: Cell, *more: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.seed, spawn_key=(cell.experiment, cell.panel, cell.network, *more))
+
+    def _luck(self, cell: Cell, position: int) -> int:
+        low, high = self._seed(cell, LUCK, position).generate_state(2, np.uint64).tolist()
+        return int(low) | int(high) << 64
+
+    def _points(self, cell: Cell, panel: Panel, policy: Policy, instances: Sequence[Instance], name: str) -> Finding:
+        """A policy that recommends at the end: each point is a simulation of its own."""
+        runs, refusal = panel.scale(self.quick).runs, ""
+        played: list[tuple[int, Outcomes]] = []
+        for position, (point, each) in enumerate(zip(panel.scale(self.quick).points, instances, strict=True)):
+            budget = panel.pulls(point, self.quick)
+            try:
+                policy.check(each.problem, budget)
+            except Unsuitable as error:
+                refusal = refusal or str(error)
+                continue
+            job = Job(policy, budget, self._luck(cell, position))
+            played.append((point, simulate_all([job], each.network, each.problem, runs)[0]))
+        return Finding(
+            name,
+            tuple(point for point, _ in played),
+            tuple(outcome.mean for _, outcome in played),
+            tuple(float(outcome.regret.std(ddof=1)) for _, outcome in played),
+            tuple(outcome.share_best for _, outcome in played),
+            runs,
+            refusal,
+        )
+
+    def _curve(self, cell: Cell, panel: Panel, policy: Policy, instance: Instance, name: str) -> Finding:
+        """A cumulative policy: one simulation, and the points are rounds of it."""
+        scale = panel.scale(self.quick)
+        budget = panel.pulls(scale.points[-1], self.quick)
+        try:
+            policy.check(instance.problem, budget)
+        except Unsuitable as error:
+            return Finding(name, (), (), (), (), scale.runs, str(error))
+        job = Job(policy, budget, self._luck(cell, 0), scale.points)
+        (outcome,) = simulate_all([job], instance.network, instance.problem, scale.runs)
+        curve = outcome.curve
+        means, spreads = np.mean(curve, axis=0), np.std(curve, axis=0, ddof=1)  # type: ignore[arg-type]
+        best = (*(float("nan"),) * (len(scale.points) - 1), outcome.share_best)
+        return Finding(name, scale.points, tuple(means.tolist()), tuple(spreads.tolist()), best, scale.runs)
+
+
+def named_policy(name: str) -> Policy:
+    """A policy by its text; also the one that nobody should run."""
+    return Conditioning() if name == Conditioning.name else read_policy(name)
+
+
+def _one_problem(instances: Sequence[Instance]) -> list[Instance]:
+    """The same instances, of which those that pose the same problem share it, and all that is worked out of it."""
+    shared = instances[0].problem
+    return [replace(each, problem=shared) if each.problem == shared else each for each in instances]

@@ -1,0 +1,138 @@
+"""How claims are judged: words, verdicts, and the tests behind them.
+
+A difference is *clear* when it is more than three of its standard errors.  Policies meet the same networks with the
+same luck, so differences are taken network by network; where there is one network, the errors of both are combined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from whichdo.experiments.experiment import Experiment
+    from whichdo.experiments.results import Line, Results
+
+    Lines = Mapping[str, Line]
+
+__all__ = [
+    "CLEAR",
+    "Claim",
+    "Verdict",
+    "Word",
+    "clearly_below",
+    "counted_word",
+    "difference",
+    "exponent",
+    "judged",
+    "listed_points",
+    "starting_at",
+    "together",
+]
+
+CLEAR = 3
+"""Standard errors of a difference that is clear."""
+
+
+class Word(StrEnum):
+    """What a claim comes to."""
+
+    HOLDS = "holds"
+    PART = "holds in part"
+    NOT = "not reproduced"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word, the numbers behind it, and the test that chose it."""
+
+    word: Word
+    numbers: str
+    test: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``source`` is whose claim it is; ``judge`` looks at the lines of each panel by its name."""
+
+    text: str
+    source: str
+    needs: tuple[str, ...]
+    judge: Callable[[Mapping[str, Lines]], Verdict]
+
+
+def judged(experiment: Experiment, results: Results) -> list[tuple[Claim, Verdict]]:
+    """The claims whose policies were played in every panel."""
+    panels = {panel.name: results.lines(experiment.number, place) for place, panel in enumerate(experiment.panels)}
+    return [
+        (claim, claim.judge(panels))
+        for claim in experiment.claims
+        if all(set(claim.needs) <= set(lines) for lines in panels.values())
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------- differences
+
+
+def difference(one: Line, other: Line) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """At each point that both have, how far one is above the other, and the standard error of that."""
+    points = np.intersect1d(one.points, other.points)
+    first, second = np.isin(one.points, points), np.isin(other.points, points)
+    gaps = one.networks[:, first] - other.networks[:, second]
+    if len(gaps) == 1:
+        return gaps[0], np.hypot(one.errors[first], other.errors[second])
+    return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / sqrt(len(gaps))
+
+
+def clearly_below(one: Line, others: Iterable[Line]) -> NDArray[np.bool_]:
+    """At each point, whether one is clearly below all others."""
+    below = []
+    for other in others:
+        gap, error = difference(one, other)
+        below.append(gap < -CLEAR * error)
+    found: NDArray[np.bool_] = np.all(below, axis=0)
+    return found
+
+
+def counted_word(good: NDArray[np.bool_]) -> Word:
+    """It holds at all points, at some, or at none."""
+    return Word.HOLDS if good.all() else Word.PART if good.any() else Word.NOT
+
+
+def together(words: Iterable[Word]) -> Word:
+    """All hold, none does, or in part."""
+    found = set(words)
+    return found.pop() if len(found) == 1 else Word.PART
+
+
+def listed_points(points: NDArray[np.int64], name: str) -> str:
+    """``m = 12, 14``, or ``nowhere``."""
+    return f"{name} = " + ", ".join(f"{point:,}" for point in points.tolist()) if len(points) else "nowhere"
+
+
+def exponent(points: NDArray[np.float64], line: Line) -> tuple[float, float]:
+    """The b of regret = a * point ** b, fitted to the means by weighted least squares, and its standard error."""
+    kept = line.means > 0
+    where, height = np.log(points[kept]), np.log(line.means[kept])
+    weights = (line.means[kept] / np.maximum(line.errors[kept], 1e-12)) ** 2
+    weights /= weights.sum()
+    middle = weights @ where
+    spread = weights @ (where - middle) ** 2
+    slope = float(weights @ ((where - middle) * height) / spread)
+    left = height - weights @ height - slope * (where - middle)
+    free = max(1, int(kept.sum()) - 2)
+    return slope, float(sqrt((weights @ left**2) / spread / free))
+
+
+def starting_at(line: Line, least: int) -> Line:
+    """The line without the points below one."""
+    kept = line.points >= least
+    return type(line)(line.policy, line.points[kept], line.networks[:, kept], line.spreads[:, kept], line.runs)

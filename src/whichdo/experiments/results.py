@@ -1,0 +1,150 @@
+"""The tidy table of a run: a row for each policy, network and point; and its means over networks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from whichdo.experiments.cells import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from whichdo.experiments.cells import Finding
+    from whichdo.experiments.experiment import Experiment
+    from whichdo.experiments.journal import Key
+
+__all__ = ["Line", "Results"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One policy in one panel: at each point the mean regret of every network.
+
+    ``errors`` are standard errors of the mean over networks; where there is one network, over its runs.
+    """
+
+    policy: str
+    points: NDArray[np.int64]
+    networks: NDArray[np.float64]
+    """A row a network, a column a point."""
+    spreads: NDArray[np.float64]
+    """Standard deviations over the runs of each network."""
+    runs: int
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """The mean regret at each point."""
+        found: NDArray[np.float64] = self.networks.mean(axis=0)
+        return found
+
+    @cached_property
+    def errors(self) -> NDArray[np.float64]:
+        """The standard error of each mean."""
+        several = len(self.networks) > 1
+        spread, count = (
+            (self.networks.std(axis=0, ddof=1), len(self.networks)) if several else (self.spreads[0], self.runs)
+        )
+        found: NDArray[np.float64] = spread / sqrt(count)
+        return found
+
+    def at(self, point: int) -> int:
+        """The column of a point."""
+        return int(np.flatnonzero(self.points == point)[0])
+
+
+class Row(NamedTuple):
+    """A row of the tidy table."""
+
+    experiment: int
+    panel: str
+    axis: str
+    x: int
+    policy: str
+    network: int
+    runs: int
+    mean_regret: float
+    sd_regret: float
+    share_best: float
+
+
+class Results:
+    """All findings of a run, whoever computed them and in whatever order."""
+
+    def __init__(self, found: Mapping[Key, Finding]) -> None:
+        self._found = dict(sorted(found.items()))
+
+    def policies(self, number: int) -> tuple[str, ...]:
+        """The policies that were played in an experiment: those it names in its order, then others."""
+        experiment = EXPERIMENTS[number]
+        there = {policy for at, _, _, policy in self._found if at == number}
+        named = [name for name in (*experiment.paper, *experiment.more) if name in there]
+        return (*named, *sorted(there - set(named)))
+
+    def lines(self, number: int, panel: int) -> dict[str, Line]:
+        """The policies of a panel that were not refused at every point."""
+        by_policy: dict[str, list[Finding]] = defaultdict(list)
+        for (at, which, _, policy), finding in self._found.items():
+            if (at, which) == (number, panel) and finding.points:
+                by_policy[policy].append(finding)
+        return {policy: _line(by_policy[policy]) for policy in self.policies(number) if policy in by_policy}
+
+    def refusals(self, number: int) -> dict[str, str]:
+        """Why a policy left out points, each policy once."""
+        return {
+            policy: finding.refusal
+            for (at, _, _, policy), finding in self._found.items()
+            if at == number and finding.refusal
+        }
+
+    @property
+    def rows(self) -> list[Row]:
+        """The tidy table."""
+        return [
+            Row(number, panel.name, str(experiment.axis), point, policy, network, finding.runs, *values)
+            for (number, place, network, policy), finding in self._found.items()
+            for experiment, panel in [_where(number, place)]
+            for point, *values in zip(finding.points, finding.means, finding.spreads, finding.best, strict=True)
+        ]
+
+    def write_csv(self, path: Path) -> None:
+        """As text; numbers read back as the same numbers."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(Row._fields)
+        writer.writerows([["" if value != value else value for value in row] for row in self.rows])  # noqa: PLR0124
+        path.write_text(text.getvalue(), encoding="utf-8")
+
+    def write_parquet(self, path: Path) -> None:
+        """For data frames."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        rows = self.rows
+        columns: dict[str, Any] = {name: [row[j] for row in rows] for j, name in enumerate(Row._fields)}
+        parquet.write_table(pa.table(columns), path)
+
+
+def _where(number: int, place: int) -> tuple[Experiment, Any]:
+    experiment = EXPERIMENTS[number]
+    return experiment, experiment.panels[place]
+
+
+def _line(findings: list[Finding]) -> Line:
+    """Networks side by side; only points that every network has, as a refusal depends on the problem."""
+    points = sorted(set.intersection(*(set(finding.points) for finding in findings)))
+    rows = [
+        dict(zip(finding.points, zip(finding.means, finding.spreads, strict=True), strict=True)) for finding in findings
+    ]
+    table = np.array([[row[point] for point in points] for row in rows]).reshape(len(rows), len(points), 2)
+    return Line(findings[0].policy, np.array(points, np.int64), table[:, :, 0], table[:, :, 1], findings[0].runs)

@@ -1,0 +1,233 @@
+"""What experiments came to, for people: one offline page, or Markdown for the documentation.
+
+Both hold the same: for each experiment its claims with their verdicts, its figure, and a table of means.  Nothing in
+them depends on when, where or how fast they were computed.
+"""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whichdo._version import __version__
+from whichdo.experiments.cells import EXPERIMENTS
+from whichdo.experiments.experiment import Axis
+from whichdo.experiments.figures import label
+from whichdo.experiments.judging import Word, judged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from whichdo.experiments.experiment import Experiment
+    from whichdo.experiments.reproduce import Reproduction
+    from whichdo.experiments.results import Line
+
+__all__ = ["markdown", "page", "write_page"]
+
+ROUNDS_SHOWN = 6
+SIGNS = {Word.HOLDS: "yes", Word.PART: "part", Word.NOT: "no"}
+
+
+class Table(NamedTuple):
+    """A table of means: a row a point, a column a policy; the least of each row is marked."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    least: tuple[frozenset[int], ...]
+    """The columns that show the least mean of each row."""
+
+
+def tables(done: Reproduction, experiment: Experiment) -> list[Table]:
+    """A table for each panel."""
+    found = []
+    for place, panel in enumerate(experiment.panels):
+        lines = done.results.lines(experiment.number, place)
+        if not lines:
+            continue
+        points = _shown(experiment, lines)
+        cells = {policy: _cells(line) for policy, line in lines.items()}
+        rows = [(f"{point:,}", *(cells[policy].get(point, "refused") for policy in lines)) for point in points]
+        least = [_least(row, lines, point) for row, point in zip(rows, points, strict=True)]
+        head = (str(experiment.axis), *map(label, lines))
+        found.append(Table(panel.title, head, tuple(rows), tuple(least)))
+    return found
+
+
+def _shown(experiment: Experiment, lines: Mapping[str, Line]) -> list[int]:
+    points = sorted({point for line in lines.values() for point in line.points.tolist()})
+    if experiment.axis is not Axis.ROUND:
+        return points
+    wanted = points[-1] * 10.0 ** -np.linspace(2, 0, ROUNDS_SHOWN)
+    return sorted({min(points, key=lambda point: abs(point - each)) for each in wanted})
+
+
+def _cells(line: Line) -> dict[int, str]:
+    digits = 1 if line.means.max() > 5 else 4
+    return {
+        point: f"{mean:,.{digits}f} ({error:.{digits}f})"
+        for point, mean, error in zip(line.points.tolist(), line.means, line.errors, strict=True)
+    }
+
+
+def _least(row: tuple[str, ...], lines: Mapping[str, Line], point: int) -> frozenset[int]:
+    """Where the least mean of a row stands, and what looks the same."""
+    means = [line.means[line.at(point)] if point in line.points else np.inf for line in lines.values()]
+    shown = row[1 + int(np.argmin(means))].split(" ")[0]
+    return frozenset(place for place, cell in enumerate(row) if place and cell.split(" ")[0] == shown)
+
+
+def _size(done: Reproduction, experiment: Experiment) -> str:
+    scales = [panel.scale(done.plan.quick) for panel in experiment.panels]
+    counts = [scale.networks for scale in scales]
+    networks = f"{counts[0]}" if len(set(counts)) == 1 else f"{', '.join(map(str, counts))}"
+    each = " a panel" if len(scales) > 1 else ""
+    many = "network" if networks == "1" else "networks"
+    return f"{networks} {many}{each}, {scales[0].runs} runs each. Standard errors in brackets."
+
+
+def _intro(done: Reproduction) -> str:
+    size = " at a reduced size (--quick)" if done.plan.quick else ""
+    return (
+        f"Computed{size} with whichdo {__version__}, seed {done.plan.seed}. Policies meet the same networks with the "
+        "same luck. A difference is called clear when it is more than three of its standard errors, taken network by "
+        "network."
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------- HTML
+
+STYLE = """
+:root { color-scheme: light; --ink: #1a1a1a; --faint: #666; --line: #ddd; --band: #f6f6f4; }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; color: var(--ink); background: #fff;
+  max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
+h2 { font-size: 1.25rem; margin: 3rem 0 .25rem; padding-top: 1rem; border-top: 1px solid var(--line); }
+p { margin: .4rem 0; max-width: 46rem; }
+.faint { color: var(--faint); font-size: .9rem; }
+figure { margin: 1rem 0; } figure img { width: 100%; height: auto; max-width: 60rem; display: block; }
+ul.claims { list-style: none; padding: 0; margin: 1rem 0; }
+ul.claims li { border-left: 5px solid; padding: .35rem .8rem; margin: .6rem 0; background: var(--band); }
+ul.claims .word { font-weight: 650; margin-right: .5em; white-space: nowrap; }
+ul.claims .numbers, ul.claims .test { display: block; font-size: .87rem; color: #444; overflow-wrap: anywhere; }
+.yes { border-color: #0072B2 !important; } .yes .word::before { content: "\\2713\\00a0"; }
+.part { border-color: #E69F00 !important; } .part .word::before { content: "\\25D0\\00a0"; }
+.no { border-color: #D55E00 !important; } .no .word::before { content: "\\2717\\00a0"; }
+.wide { overflow-x: auto; margin: .6rem 0; }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; padding: .3rem 0; }
+th, td { padding: .2rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
+th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 5.5rem; }
+td.least { font-weight: 700; }
+summary { cursor: pointer; color: var(--faint); font-size: .9rem; }
+.overview td, .overview th { text-align: left; white-space: normal; min-width: 0; }
+@media print { body { max-width: none; font-size: 10.5pt; } h2 { break-before: page; }
+  figure, li, tr { break-inside: avoid; } details > div { display: block; } }
+"""
+
+
+def write_page(done: Reproduction) -> Path:
+    """Write ``index.html`` into the folder of the results; where it is."""
+    path = done.folder / "index.html"
+    path.write_text(page(done), encoding="utf-8")
+    return path
+
+
+def page(done: Reproduction) -> str:
+    """One HTML file that needs nothing else."""
+    parts = [
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+        f"<title>Causal bandits, reproduced</title>\n<style>{STYLE}</style>\n",
+        "<h1>Causal bandits, reproduced</h1>\n",
+        f"<p>{escape(_intro(done))}</p>\n",
+        _overview(done),
+    ]
+    parts += [_section(done, EXPERIMENTS[number]) for number in done.plan.policies]
+    return "".join(parts)
+
+
+def _overview(done: Reproduction) -> str:
+    rows = [
+        f'<tr><td><a href="#{EXPERIMENTS[number].name}">{number}</a></td><td>{escape(claim.text)}</td>'
+        f"<td>{escape(claim.source)}</td><td><b>{verdict.word}</b></td></tr>"
+        for number in done.plan.policies
+        for claim, verdict in judged(EXPERIMENTS[number], done.results)
+    ]
+    if not rows:
+        return ""
+    head = "<tr><th></th><th>claim</th><th>whose</th><th>verdict</th></tr>"
+    return f'<div class="wide"><table class="overview">{head}{"".join(rows)}</table></div>\n'
+
+
+def _section(done: Reproduction, experiment: Experiment) -> str:
+    picture = (done.folder / "figures" / f"{experiment.name}.svg").read_bytes()
+    source = f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"
+    claims = "".join(
+        f'<li class="{SIGNS[verdict.word]}"><span class="word">{verdict.word}</span>{escape(claim.text)} '
+        f'<span class="faint">({escape(claim.source)})</span><span class="numbers">{escape(verdict.numbers)}</span>'
+        f'<span class="test">Test: {escape(verdict.test)}.</span></li>\n'
+        for claim, verdict in judged(experiment, done.results)
+    )
+    refusals = "".join(
+        f'<p class="faint">{escape(label(policy))} leaves out points: {escape(why)}</p>\n'
+        for policy, why in done.results.refusals(experiment.number).items()
+    )
+    return (
+        f'<h2 id="{experiment.name}">Experiment {experiment.number}: {escape(experiment.title)}</h2>\n'
+        f'<p>{escape(experiment.about)}</p>\n<ul class="claims">{claims}</ul>\n'
+        f'<figure><img alt="{escape(experiment.title)}: mean regret of each policy" src="{source}"></figure>\n'
+        f"<details open><summary>The numbers</summary><div>\n"
+        f'<p class="faint">{escape(_size(done, experiment))}</p>\n'
+        + "".join(_html_table(table) for table in tables(done, experiment))
+        + f"{refusals}</div></details>\n"
+    )
+
+
+def _html_table(table: Table) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="least">{escape(cell)}</td>' if place in least else f"<td>{escape(cell)}</td>"
+            for place, cell in enumerate(row)
+        )
+        + "</tr>\n"
+        for row, least in zip(table.rows, table.least, strict=True)
+    )
+    return f'<div class="wide"><table><caption>{escape(table.title)}</caption><tr>{head}</tr>\n{rows}</table></div>\n'
+
+
+# ------------------------------------------------------------------------------------------------------------- Markdown
+
+
+def markdown(done: Reproduction, pictures: Mapping[int, str]) -> str:
+    """The same for the documentation; ``pictures`` says where each figure lies."""
+    parts = [f"{_intro(done)}\n", "| | claim | whose | verdict |\n|---|---|---|---|"]
+    for number in done.plan.policies:
+        for claim, verdict in judged(EXPERIMENTS[number], done.results):
+            parts.append(f"| {number} | {claim.text} | {claim.source} | **{verdict.word}** |")
+    for number in done.plan.policies:
+        experiment = EXPERIMENTS[number]
+        parts.append(f"\n## Experiment {number}: {experiment.title}\n\n{experiment.about} {_size(done, experiment)}\n")
+        for claim, verdict in judged(experiment, done.results):
+            parts.append(
+                f"- **{verdict.word}**: {claim.text} ({claim.source})\\\n"
+                f"  {verdict.numbers}.\\\n  Test: {verdict.test}."
+            )
+        parts.append(f"\n![{experiment.title}]({pictures[number]})\n")
+        parts += [_markdown_table(table) for table in tables(done, experiment)]
+    return "\n".join(parts) + "\n"
+
+
+def _markdown_table(table: Table) -> str:
+    lines = [f"{table.title}:\n", f"| {' | '.join(table.head)} |", "|---" + "|---:" * (len(table.head) - 1) + "|"]
+    for row, least in zip(table.rows, table.least, strict=True):
+        cells = [f"**{cell}**" if place in least else cell for place, cell in enumerate(row)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
