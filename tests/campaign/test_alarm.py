@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Record = Callable[[str, object], None]
 
-SEED = 20_261_116
+SEED = 31_415_926
 RIGHT = 400
 PLANTED = 200
 LOGS = (50, 300, 2_000, 10_000)
