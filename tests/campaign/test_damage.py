@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import signal
 import sqlite3
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,9 +121,9 @@ def test_files_of_something_else_are_left_alone(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE notes (text)")
     connection.close()
     before = path.read_bytes()
-    for call in (lambda: create(str(path)), lambda: wd.Campaign.open(path, "spring")):
+    for call in (create, partial(wd.Campaign.open, name="spring")):
         with pytest.raises(wd.NotOurs, match=r"notes\.db is a database of something else\. Name another file"):
-            call()  # type: ignore[no-untyped-call]
+            call(str(path))
     assert path.read_bytes() == before
     text = tmp_path / "text.db"
     text.write_text("A text that is long enough to be no database. " * 50)

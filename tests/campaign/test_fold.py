@@ -1,0 +1,186 @@
+"""The fold: replay that diverges, plays that restart, alarms that fall back to direct pulls, logs that disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import whichdo as wd
+from tests.campaign.trials import PROBLEM, create, row_of, run
+from whichdo.campaign import watch
+from whichdo.campaign.homogeneity import homogeneous
+from whichdo.evidence import Batch
+from whichdo.policies.base import Objective, Play, Policy, best_arm
+from whichdo.policies.registry import register, registered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from whichdo.evidence import Tally
+    from whichdo.problem import Problem
+
+
+@pytest.fixture
+def fickle() -> Iterator[type[Policy]]:
+    """A policy whose program is changed while a campaign runs."""
+
+    @register("fickle")
+    @dataclass(frozen=True)
+    class Fickle(Policy):
+        objective = Objective.SIMPLE
+        first = 1
+
+        def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
+            tried = yield Batch((problem.arms[self.first],), (3,))
+            tried = tried + (yield Batch(problem.arms, (2,) * len(problem.arms)))
+            if self.first == 3:
+                raise ZeroDivisionError("a mistake of the policy")
+            return best_arm(problem, tried.means, rng)
+
+    yield Fickle
+    registered.pop("fickle")
+
+
+def test_a_log_that_the_program_would_not_make_any_more(tmp_path: Path, fickle: Any) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
+    ticket = campaign.ask()
+    campaign.tell(ticket, row_of(ticket, np.random.default_rng(1)))
+    held = campaign.ask()
+    fickle.first, fickle.revision = 2, 2
+    again = wd.Campaign.open(tmp_path / "a.db", "spring")
+    with pytest.raises(wd.ReplayDiverged) as info:
+        again.verify()
+    assert str(info.value).startswith(
+        "Event 1 of campaign 'spring' asked for pull 0, do(X=0); run again on the log, fickle asks for pull 0, do(X=1)."
+        f" The campaign began with whichdo {wd.__version__} and revision 1 of fickle, which is at revision 2 now."
+    )
+    with pytest.raises(wd.ReplayDiverged):
+        again.ask(5)
+    again.tell(held, row_of(held, np.random.default_rng(1)))  # what is out may be told all the same
+    assert again.status().phase == "stuck"
+    assert again.recommend().pulls == 2
+    again.restart("go on with the new program")
+    assert again.ask().arm == wd.do(X=1)
+    assert again.status().left == 37
+    assert wd.Campaign.open(tmp_path / "a.db", "spring").verify()
+
+
+def test_a_policy_that_fails_loses_nothing(tmp_path: Path, fickle: Any) -> None:
+    fickle.first = 3
+    campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
+    random = np.random.default_rng(1)
+    for ticket in campaign.ask(3):
+        campaign.tell(ticket, row_of(ticket, random))
+    for ticket in campaign.ask(10):
+        campaign.tell(ticket, row_of(ticket, random))
+    with pytest.raises(
+        wd.ConflictError, match=r"cannot go on \(ZeroDivisionError: a mistake of the policy\). All that"
+    ):
+        campaign.ask()
+    assert campaign.recommend().pulls + campaign.recommend().looks == 13
+
+
+@pytest.mark.parametrize("policy", ["warm-halving", "causal-ts", "ts", "kl-ucb", "ucb", "causal-kl-ucb"])
+def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
+    """Such a policy begins with them; the others at least with the looks.  The recommendation pools all of them."""
+    assert wd.policies()[policy].takes_pulls
+    campaign = create(str(tmp_path / "a.db"), policy=policy, horizon=120)
+    random = np.random.default_rng(2)
+    run(campaign, random, most=80)
+    campaign.restart("to see what it remembers")
+    state = campaign._ledger.state()
+    at_hand = state._at_hand(state.allowed, state.left)
+    assert at_hand is not None
+    assert at_hand.pulls.sum() == 80
+    run(campaign, random)
+    assert campaign.status().spent <= 120
+    assert campaign.recommend().looks + campaign.recommend().pulls == campaign.status().tickets["counted"]
+    assert wd.Campaign.open(tmp_path / "a.db", "spring").verify()
+
+
+def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the transaction of the tell: alarm, then restart on a graph in which looking no longer settles the arm."""
+
+    def once(state: Any) -> list[dict[str, Any]]:
+        told = sum(pull.counted for pull in state.tickets.values())
+        return (
+            [{"text": "X -> Y is confounded.", "confounded": [["X", "Y"]]}] if told == 25 and not state.alarms else []
+        )
+
+    monkeypatch.setattr(watch, "WATCHES", [once])
+    campaign = create(str(tmp_path / "a.db"), horizon=60)
+    random = np.random.default_rng(2)
+    run(campaign, random, most=25)
+    assert campaign.status().alarms == ("X -> Y is confounded.",)
+    assert campaign.status().restarts == ("alarm: X -> Y is confounded.",)
+    assert campaign.status().events == 1 + 50 + 2
+    state = campaign._ledger.state()
+    assert not state.believed.verdicts["X"].identified
+    assert state.believed.verdicts["W"].identified
+    run(campaign, random)
+    advice = campaign.recommend()
+    assert "X -> Y is confounded." in advice.warnings
+    assert advice.ranking is not None
+    row = advice.ranking[wd.do(X=1)]
+    assert row.effective_n == row.direct
+    again = wd.Campaign.open(tmp_path / "a.db", "spring")
+    assert again.recommend().as_json() == advice.as_json()
+
+
+def test_logs_in_the_middle_count_at_once_and_reach_the_policy_at_a_restart(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), horizon=60)
+    random = np.random.default_rng(2)
+    run(campaign, random, most=5)
+    coming = [ticket.arm for ticket in campaign.ask(10)]
+    look = wd.Ticket("", wd.do())
+    rows = [row_of(look, random) for _ in range(400)]
+    log = {name: [row[name] for row in rows] for name in "ZXWY"}
+    campaign.observe(log)
+    assert campaign.recommend().looks_in_logs == 400
+    assert [ticket.arm for ticket in campaign.ask(10)] == coming
+    other = {name: values[::-1][:200] for name, values in log.items()}
+    campaign.observe(other, restart=True)
+    assert campaign.status().restarts == ("observed 1 log",)
+    assert not campaign.ask(11)[-1].arm.is_look  # logs are looks already made
+
+
+def test_looks_that_do_not_agree_with_the_logs_are_said(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=400)
+    log = {"Z": [0, 1] * 200, "X": [0, 1] * 200, "W": [0, 0, 1, 1] * 100, "Y": [1, 0] * 200}
+    campaign.observe(log)
+    random = np.random.default_rng(3)
+    for ticket in campaign.ask(400):
+        if ticket.arm.is_look:
+            campaign.tell(ticket, row_of(ticket, random))
+    (warning,) = campaign.recommend().warnings
+    assert warning.startswith("Looks made now do not agree with the logs in ")
+
+
+def test_homogeneity_keeps_its_level() -> None:
+    """2,000 pairs of tables with one law: at level 0.01, more than 45 below it come by chance less than once in 10^6.
+
+    With one side from another law it is found; so the count below would be 2,000.
+    """
+    random = np.random.default_rng(20_260_302)
+    law = np.array([0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.04, 0.01])
+    other = np.array([0.2, 0.3, 0.2, 0.1, 0.1, 0.05, 0.04, 0.01])
+    low = differ = 0
+    for _ in range(2000):
+        first, second, third = (
+            random.multinomial(3000, law),
+            random.multinomial(400, law),
+            random.multinomial(400, other),
+        )
+        low += homogeneous(first, second) < 0.01
+        differ += homogeneous(first, third) < 0.01
+    assert low <= 45
+    assert differ > 1500
+
+
+def test_a_scope_with_one_empty_side_says_nothing() -> None:
+    assert homogeneous(np.array([3, 4]), np.array([0, 0])) == 1.0
+    assert PROBLEM.arms
