@@ -10,7 +10,6 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
-from whichdo.campaign import watch
 from whichdo.campaign.homogeneity import homogeneous
 from whichdo.evidence import Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm
@@ -105,18 +104,18 @@ def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
 def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the transaction of the tell: alarm, then restart on a graph in which looking no longer settles the arm."""
 
-    def once(state: Any) -> list[dict[str, Any]]:
-        told = sum(pull.counted for pull in state.tickets.values())
-        return (
-            [{"text": "X -> Y is confounded.", "confounded": [["X", "Y"]]}] if told == 25 and not state.alarms else []
-        )
+    def once(state: Any, told: Any) -> list[dict[str, Any]]:
+        count = sum(pull.counted for pull in state.tickets.values())
+        suspect = {"arm": "do(X=1)", "kind": "estimate", "node": "Y"}
+        body = {"text": "X -> Y is confounded.", "suspect": suspect, "edge": "X <-> Y"}
+        return [body] if count == 25 and not state.alarms else []
 
-    monkeypatch.setattr(watch, "WATCHES", [once])
+    monkeypatch.setattr("whichdo.campaign.ledger.alarmed", once)
     campaign = create(str(tmp_path / "a.db"), horizon=60)
     random = np.random.default_rng(2)
     run(campaign, random, most=25)
     assert campaign.status().alarms == ("X -> Y is confounded.",)
-    assert campaign.status().restarts == ("alarm: X -> Y is confounded.",)
+    assert campaign.status().restarts == ("alarm: X <-> Y seems to be missing in the graph",)
     assert campaign.status().events == 1 + 50 + 2
     state = campaign._ledger.state()
     assert not state.believed.verdicts["X"].identified

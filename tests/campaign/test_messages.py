@@ -187,7 +187,7 @@ def test_what_cannot_be_imported_says_where(tmp_path: Path, campaign: wd.Campaig
     campaign.export(file)
     whole = file.read_text()
     lines = whole.splitlines(keepends=True)
-    assert lines[0].startswith('{"body":{"budget":10.0,')
+    assert lines[0].startswith('{"body":{"audit":0.0,"budget":10.0,')
     for text, kind, message in [
         (whole[:-20], wd.InputError, "line 3 is no event of a campaign"),
         ("".join(lines[:-1]), wd.InputError, "spring.jsonl ends without its checksum, after 2 events"),

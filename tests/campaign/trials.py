@@ -38,7 +38,7 @@ def row_of(ticket: wd.Ticket, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def create(database: str, name: str = "spring", policy: str = "warm-halving", **options: Any) -> wd.Campaign:
-    options = {"horizon": 40, **options}
+    options = {"horizon": 40, "audit": False, **options}
     if "budget" in options:
         del options["horizon"]
     trusting = {"trust": True} if policy in {"nb", "crm-nb", "parallel"} else {}

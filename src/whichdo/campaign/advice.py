@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from whichdo.campaign.certainty import certainty
 from whichdo.campaign.homogeneity import disagreements
 from whichdo.campaign.pool import pooled
 from whichdo.campaign.tickets import Phase
@@ -15,6 +16,7 @@ from whichdo.graph.identify import listed
 from whichdo.problem import Goal
 
 if TYPE_CHECKING:
+    from whichdo.campaign.certainty import Certainty
     from whichdo.campaign.state import State
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.problem import Arm
@@ -49,6 +51,8 @@ class Advice:
     confidence: float = 0.95
     ranking: Ranking | None = field(default=None, repr=False, compare=False)
     """Every arm with its estimate."""
+    certainty: Certainty | None = field(default=None, repr=False, compare=False)
+    """What direct pulls alone make sure, at all times; the intervals of looking stand beside."""
 
     def as_json(self) -> dict[str, Any]:
         """For programs; what is not known is null."""
@@ -77,20 +81,45 @@ class Advice:
             "sentences": list(self.sentences),
             "warnings": list(self.warnings),
             "receipt": self.receipt,
+            "certainty": None if self.certainty is None else _certainty_json(self.certainty),
         }
+
+
+def _certainty_json(sure: Certainty) -> dict[str, Any]:
+    return {
+        "standing": str(sure.standing),
+        "words": sure.words,
+        "margin": sure.margin,
+        "more_pulls": sure.more_pulls,
+        "arms": {
+            str(each.arm): {
+                "pulls": each.pulls,
+                "low_at_all_times": each.low,
+                "high_at_all_times": each.high,
+                "looked_low": None if math.isnan(each.looked_low) else each.looked_low,
+                "looked_high": None if math.isnan(each.looked_high) else each.looked_high,
+            }
+            for each in sure.arms
+        },
+    }
 
 
 def advised(state: State, *, confidence: float = 0.95) -> Advice:
     """What the log so far recommends."""
     problem = state.allowed
     rows = list(state.rows())
-    found = ranking(pooled(problem, state.logs, rows), confidence=confidence)
+    nodes = state.terms.problem.graph.nodes
+    found = ranking(pooled(problem, state.logs, rows, nodes=nodes), confidence=confidence)
+    looked = ranking(
+        pooled(problem, state.logs, [row for row in rows if row[0].is_look], nodes=nodes), confidence=confidence
+    )
+    sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
     known = [row for row in found.ordered if not math.isnan(row.estimate) and row.effective_n > 0]
     best = known[0] if known else None
     second = known[1] if len(known) > 1 else None
     in_logs = sum(log.looks for log in state.logs)
     looks = sum(arm.is_look for arm, _ in rows)
-    final = state.play.recommendation if state.play is not None and state.finished else None
+    final = state.recommendation
     return Advice(
         arm=best.arm if best else None,
         estimate=best.estimate if best else math.nan,
@@ -104,18 +133,19 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
         pulls=len(rows) - looks,
         policy_arm=None if final is None else final.arm,
         finished=state.finished,
-        sentences=_sentences(state, found, known, (in_logs, looks, len(rows) - looks), confidence),
+        sentences=_sentences(state, found, known, (in_logs, looks, len(rows) - looks), sure),
         warnings=_warnings(state, found, rows),
         receipt=state.receipt,
         confidence=confidence,
         ranking=found,
+        certainty=sure,
     )
 
 
 def _sentences(
-    state: State, found: Ranking, known: list[ArmRank], numbers: tuple[int, int, int], confidence: float
+    state: State, found: Ranking, known: list[ArmRank], numbers: tuple[int, int, int], sure: Certainty
 ) -> tuple[str, ...]:
-    problem = found.problem
+    problem, confidence = found.problem, sure.confidence
     if not known:
         return ("Nothing is known yet: no log has been observed and no pull counts.", _progress(state))
     best = known[0]
@@ -133,6 +163,7 @@ def _sentences(
             said.append(
                 f"It is the best of the known arms with probability {found.probability_best:.0%}, approximately."
             )
+    said.append(f"By direct pulls alone: {sure.words}")
     said.append(_rests_on(best, numbers))
     said.append(_would_change(found, known))
     said.append(_progress(state))
@@ -178,7 +209,11 @@ def _would_change(found: Ranking, known: list[ArmRank]) -> str:
 def _progress(state: State) -> str:
     name, budget = state.terms.policy.name, state.terms.budget
     spent = f"{state.spent:g} of the budget of {budget:g} is spent"
-    final = state.play.recommendation if state.play is not None and state.finished else None
+    final = state.recommendation
+    if state.stopped is not None:
+        return f"It was stopped ({spent}). {state.stopped}"
+    if final is not None and not state.finished:
+        return f"{name} names {final.arm} ({spent}); the arms that lead by looking are being audited."
     if final is not None:
         return f"{name} is finished ({spent}) and names {final.arm}."
     if state.failure is not None:
@@ -194,7 +229,7 @@ def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
     if waiting:
         said.append(f"Told, but not counted before the reward window closes: {counted(waiting, 'pull')}.")
-    final = state.play.recommendation if state.play is not None and state.finished else None
+    final = state.recommendation
     if final is not None:
         said += final.notes
     return tuple(said)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
+from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.events import check_chain, plain_text
 from whichdo.campaign.exchange import backup, export_lines, read_export
 from whichdo.campaign.ledger import Ledger, wall_clock
@@ -88,6 +89,9 @@ class Campaign:
         lease: timedelta | float | None = None,
         grace: timedelta | float | None = None,
         window: timedelta | float | None = None,
+        stop_when_sure: bool = False,
+        margin: float = 0.0,
+        audit: bool = True,
         clock: Clock = wall_clock,
         patience: float = PATIENCE,
     ) -> Self:
@@ -99,9 +103,23 @@ class Campaign:
         ``lease``: how long a ticket may stay open before its pull is owed again (seconds or a timedelta; for ever, if
         not given); ``grace``: how long after that a tell still counts, by default as long again.
         ``window``: how long an outcome may still turn after the ask; a pull counts from the end of it on.
+        ``stop_when_sure``: stop as soon as direct pulls make it sure which arm is best, or that no other can be better
+        by ``margin``, a difference of mean rewards that does not matter.
+        ``audit``: keep a tenth of the budget for direct pulls of the arms that lead by looking, where the policy looks.
         """
         stretches = (lease, grace, window)
-        terms = agreed(name, problem, policy, horizon=horizon, budget=budget, seed=seed, stretches=stretches)
+        terms = agreed(
+            name,
+            problem,
+            policy,
+            horizon=horizon,
+            budget=budget,
+            seed=seed,
+            stretches=stretches,
+            stop=stop_when_sure,
+            margin=margin,
+            audit=audit,
+        )
         store = Store(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock)
         campaign._ledger.create(terms.as_body(), None)
@@ -221,7 +239,13 @@ class Campaign:
         scopes = Session(state.terms.policy, state.allowed, budget=state.terms.budget).batch.scopes or ()
         made = []
         for source in sources_of(data):
-            log = counted_log(state.terms.problem, source, scopes, counts=counts, missing=missing)
+            log = counted_log(
+                state.terms.problem,
+                source,
+                (*scopes, *watched_scopes(state.terms.problem)),
+                counts=counts,
+                missing=missing,
+            )
 
             def propose(state: State, _now: datetime, log: Any = log) -> Drafts | Receipt:
                 if any(each.sha256 == log.sha256 for each in state.logs):

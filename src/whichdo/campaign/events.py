@@ -16,8 +16,10 @@ expired      tickets whose lease has ended; their pulls are owed again
 closed       tickets whose reward window has ended; they count from here on
 amended      another row for a ticket, and why
 paused, resumed, forbidden, allowed    each with its reason
-alarm        direct pulls disagree with looking: which arms, and which confounder is missing
+alarm        direct pulls disagree with looking: which arms, and which edge is probably missing
 restarted    the policy begins anew with the money that is left, and why
+audited      the policy is done: pulls of the arms that lead by looking, before they are believed
+stopped      direct pulls make it sure enough, where that was asked for
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ GENESIS = "0" * 64
 """What stands before the first event."""
 KINDS = (
     "created", "observed", "asked", "told", "voided", "expired", "closed", "amended", "paused", "resumed", "forbidden",
-    "allowed", "alarm", "restarted",
+    "allowed", "alarm", "restarted", "audited", "stopped",
 )  # fmt: skip
 
 

@@ -13,10 +13,10 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from whichdo.campaign.events import Event, sealed, time_text
-from whichdo.campaign.proposals import Draft, Receipt, overdue, restarting
+from whichdo.campaign.proposals import Draft, Receipt, auditing, overdue, restarting
 from whichdo.campaign.state import State
-from whichdo.campaign.watch import watched
-from whichdo.errors import ConflictError, Damaged, Unknown, nearest, quoted
+from whichdo.campaign.watch import alarmed, enough
+from whichdo.errors import ConflictError, Damaged, Unknown, Unsuitable, nearest, quoted
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -207,14 +207,31 @@ class Ledger:
 
         for kind, body in drafts:
             add(kind, body)
-        if any(kind in WATCHED for kind, _ in drafts):
-            for body in watched(state):
+        told = [name for kind, body in drafts if kind in WATCHED for name in body.get("tickets", [body.get("ticket")])]
+        if told:
+            for body in alarmed(state, told):
                 add("alarm", body)
-                play = state.play
-                if play is not None and play.asked and not play.finished:
-                    add(*restarting(state, f"alarm: {body.get('text', '')}")[0])
+                if _can_go_on(state):
+                    add(*restarting(state, f"alarm: {body['edge']} seems to be missing in the graph")[0])
+            reason = enough(state)
+            if reason is not None:
+                add("stopped", {"reason": reason})
+        if state.audit_due and state.stopped is None:
+            add(*auditing(state)[0])
         self.store.append(connection, place, new)
         return new[0]
+
+
+def _can_go_on(state: State) -> bool:
+    """Whether a play that is on can begin anew: it has been asked, is not done, and what is left is enough for it."""
+    play = state.play
+    if play is None or not play.asked or play.finished:
+        return False
+    try:
+        state.terms.policy.check(state.allowed, state.left)
+    except Unsuitable:
+        return False
+    return True
 
 
 def _same_request(before: Event, request: tuple[str, object] | None) -> Receipt:

@@ -34,10 +34,21 @@ Wanted = tuple[tuple["Arm", ...], tuple[int, ...], tuple[str, ...]]
 
 
 class Play:
-    """A run of the policy on the money it was given; ``number`` counts the runs of a campaign from 0."""
+    """A run of the policy on the money it was given; ``number`` counts the runs of a campaign from 0.
+
+    ``nodes``: which node each code of a row is about, by default those of the problem's graph in their order.
+    """
 
     def __init__(
-        self, number: int, policy: Policy, problem: Problem, *, budget: float, seed: int, seen: Tally | None
+        self,
+        number: int,
+        policy: Policy,
+        problem: Problem,
+        *,
+        budget: float,
+        seed: int,
+        seen: Tally | None,
+        nodes: Sequence[str] | None = None,
     ) -> None:
         self.number, self.problem, self.budget = number, problem, budget
         self.asked = 0
@@ -46,7 +57,8 @@ class Play:
         """The nodes whose values the rows of this batch must say."""
         self.failure: str | None = None
         """Why the policy cannot go on, if it cannot."""
-        self._driver = _driver(policy, problem, budget, seed, seen)
+        places = {name: place for place, name in enumerate(problem.graph.nodes if nodes is None else nodes)}
+        self._driver = _driver(policy, problem, budget, seed, seen, places)
         self._first = 0
         self._open()
 
@@ -160,14 +172,14 @@ class Play:
 class _Batches:
     """Any policy, through a session."""
 
-    def __init__(self, session: Session, problem: Problem) -> None:
-        self._session, self._problem = session, problem
+    def __init__(self, session: Session, problem: Problem, places: dict[str, int]) -> None:
+        self._session, self._places = session, places
         self._levels = len(problem.domains[problem.reward])
-        self._reward = problem.graph.index(problem.reward)
+        self._reward = places[problem.reward]
 
     def wanted(self) -> Wanted:
         batch, needed = self._session.batch, self._session.needed
-        self._columns = [self._problem.graph.index(name) for name in needed]
+        self._columns = [self._places[name] for name in needed]
         return batch.arms, batch.counts, needed
 
     @property
@@ -186,11 +198,12 @@ class _Batches:
 class _Rounds:
     """A sequential policy, round by round: its log is long, and a session would take longer than the policy itself."""
 
-    def __init__(self, rounds: Rounds, problem: Problem) -> None:
+    def __init__(self, rounds: Rounds, problem: Problem, places: dict[str, int]) -> None:
         self._rounds, self._problem = rounds, problem
-        self._reward = problem.graph.index(problem.reward)
-        nodes = problem.graph.nodes
-        self._read = tuple(nodes[column] for column in sorted({*rounds.columns, self._reward}))
+        self._reward = places[problem.reward]
+        nodes, reward = problem.graph.nodes, problem.graph.index(problem.reward)
+        self._read = tuple(nodes[column] for column in sorted({*rounds.columns, reward}))
+        self._columns = [places[nodes[column]] for column in rounds.columns]
 
     def wanted(self) -> Wanted:
         rounds = self._rounds
@@ -208,13 +221,15 @@ class _Rounds:
     def tell(self, arm: Arm, rows: Sequence[Codes]) -> None:  # noqa: ARG002 - as for batches
         (row,) = rows
         rounds = self._rounds
-        codes = np.array([row[column] for column in rounds.columns], np.uint8) if rounds.reads else NO_ROW
+        codes = np.array([row[column] for column in self._columns], np.uint8) if rounds.reads else NO_ROW
         rounds.take(row[self._reward], codes)
 
 
-def _driver(policy: Policy, problem: Problem, budget: float, seed: int, seen: Tally | None) -> _Batches | _Rounds:
+def _driver(
+    policy: Policy, problem: Problem, budget: float, seed: int, seen: Tally | None, places: dict[str, int]
+) -> _Batches | _Rounds:
     if not isinstance(policy, Sequential):
-        return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem)
+        return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places)
     policy.check(problem, budget)
     rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
-    return _Rounds(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem)), problem)
+    return _Rounds(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem)), problem, places)

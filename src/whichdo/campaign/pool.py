@@ -34,16 +34,18 @@ def pooled(
     logs: Iterable[Log],
     rows: Iterable[tuple[Arm, Sequence[int]]],
     *,
+    nodes: Sequence[str] | None = None,
     scopes: Iterable[Scope] = (),
 ) -> Tally:
     """The tally of logs and rows; a row is the codes of all nodes, -1 where it does not say.
 
+    ``nodes``: which node each code is about, by default those of the problem's graph in their order.
     Arms that are none of the problem's are left out.  ``scopes`` are counted besides what the problem's arms need.
     """
     logs = list(logs)
     sizes = {name: len(values) for name, values in problem.domains.items()}
     position = {arm: number for number, arm in enumerate(problem.arms)}
-    places = {name: number for number, name in enumerate(problem.graph.nodes)}
+    places = {name: number for number, name in enumerate(problem.graph.nodes if nodes is None else nodes)}
     reward = places[problem.reward]
     counts = np.zeros((len(problem.arms), sizes[problem.reward]), np.int64)
     looks = []

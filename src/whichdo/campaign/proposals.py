@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from whichdo.campaign.alarm import AUDIT_SHARE, audit_pulls
+from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical
+from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import without_arms
 from whichdo.campaign.tickets import Phase, Ticket, ticket_id
 from whichdo.errors import ConflictError, ReplayDiverged, Unknown, UsageError, Wait, counted, nearest, quoted, spoken
+from whichdo.estimate.rank import ranking
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ __all__ = [
     "Receipt",
     "amendment",
     "asking",
+    "auditing",
     "forbidding",
     "found_pull",
     "overdue",
@@ -82,7 +87,7 @@ def asking(state: State, wanted: int, client: str) -> list[Draft]:
     _check_open(state)
     held = len(state.held.get(client, {}))
     play = state.play
-    if held >= wanted or play is None:
+    if held >= wanted or play is None or state.stopped is not None:
         return []
     slots = play.next_slots(wanted - held)
     if not slots:
@@ -281,5 +286,17 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
 
 
 def restarting(state: State, reason: str) -> list[Draft]:
-    """The policy begins anew with what is left."""
-    return [("restarted", {"reason": reason, "budget": state.left})]
+    """The policy begins anew with what is left, but for what is kept for audits."""
+    kept = 0.0
+    if state.terms.audit and state.audits is None:
+        kept = min(state.terms.audit, kept_for_audits(state.terms.policy, state.allowed, state.left))
+    return [("restarted", {"reason": reason, "budget": state.left, "kept": kept})]
+
+
+def auditing(state: State) -> list[Draft]:
+    """The policy is done: pulls of the arms that lead by looking, as far as what was kept pays for them."""
+    problem = state.allowed
+    found = ranking(pooled(problem, state.logs, state.rows(), nodes=state.terms.problem.graph.nodes))
+    dearest = max(problem.costs.values())
+    pulls = audit_pulls(found, state.direct(), int(min(state.left, state.terms.audit) / AUDIT_SHARE / dearest))
+    return [("audited", {"pulls": {str(arm): count for arm, count in pulls.items()}, "budget": state.left})]

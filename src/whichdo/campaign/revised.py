@@ -1,37 +1,19 @@
-"""The problem as it is believed and allowed now: arms forbidden, and confounders that an alarm has named.
-
-The terms of a campaign never change; this is what later events make of them.
-"""
+"""The problem as it is allowed now: without the arms that are forbidden.  The terms of a campaign never change."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from whichdo.errors import ConflictError
-from whichdo.graph.admg import CausalGraph
 from whichdo.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from whichdo.graph.admg import CausalGraph
     from whichdo.problem import Arm
 
-__all__ = ["doubted", "without_arms"]
-
-
-def doubted(problem: Problem, confounded: Iterable[tuple[str, str]]) -> Problem:
-    """The problem with more bidirected edges, so that looking no longer settles what they spoil."""
-    graph = problem.graph
-    siblings = [set(row) for row in graph.sibling_ids]
-    for first, second in confounded:
-        siblings[graph.index(first)].add(graph.index(second))
-        siblings[graph.index(second)].add(graph.index(first))
-    if all(len(row) == len(before) for row, before in zip(siblings, graph.sibling_ids, strict=True)):
-        return problem
-    wider = CausalGraph.assemble(
-        graph.nodes, graph.parent_ids, list(map(sorted, siblings)), graph.hidden, graph.exposures, graph.outcomes
-    )
-    return _like(problem, wider, problem.arms)
+__all__ = ["without_arms"]
 
 
 def without_arms(problem: Problem, forbidden: Collection[Arm]) -> Problem:

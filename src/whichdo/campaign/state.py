@@ -10,17 +10,21 @@ The policy is run again on the log.  A logged ask that it would not make now end
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.campaign.audit import Audit
+from whichdo.campaign.conflict import Suspect, fallback
 from whichdo.campaign.events import check_chain, moment
+from whichdo.campaign.listening import Ear
 from whichdo.campaign.logs import Log
 from whichdo.campaign.play import Play
 from whichdo.campaign.pool import pooled
-from whichdo.campaign.revised import doubted, without_arms
+from whichdo.campaign.revised import without_arms
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
 from whichdo.errors import Damaged
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.events import Event
     from whichdo.evidence import Tally
+    from whichdo.policies.base import Recommendation
     from whichdo.problem import Arm, Problem
 
 __all__ = ["State"]
@@ -60,8 +65,17 @@ class State:
         self.spent = 0.0
         self.promised = 0.0
         """What the tickets cost that are out."""
+        self.pulled: Counter[Arm] = Counter()
+        """How many pulls of each arm count."""
+        self.stopped: str | None = None
+        """Why the campaign stopped before the policy was done, if it did."""
+        self.audits: dict[Arm, int] | None = None
+        """The pulls of the audit, once it has begun."""
+        self._auditing = False
+        self._named: Recommendation | None = None
+        self._ear: tuple[object, Ear] | None = None
         self._play: Play | None = None
-        self._plan = (0, self.terms.budget)
+        self._plan = (0, self.terms.budget - self.terms.audit)
         self._failure: str | None = None
         self._leases: list[tuple[datetime, str]] = []
         self._windows: list[tuple[datetime, str]] = []
@@ -93,10 +107,14 @@ class State:
     def _problems(self) -> tuple[Problem, Problem]:
         key = (len(self.alarms), tuple(self.forbidden))
         if self._revised is None or self._revised[0] != key:
-            edges = [(edge[0], edge[1]) for alarm in self.alarms for edge in alarm.get("confounded", ())]
-            believed = doubted(self.terms.problem, edges)
+            believed = fallback(self.terms.problem, self.suspects) if self.alarms else self.terms.problem
             self._revised = (key, believed, without_arms(believed, self.forbidden))
         return self._revised[1:]
+
+    @property
+    def suspects(self) -> list[Suspect]:
+        """Where alarms hold the graph to be wrong."""
+        return [Suspect.read(self.terms.problem, alarm["suspect"]) for alarm in self.alarms]
 
     # ------------------------------------------------------------------------------------------------- the policy
 
@@ -118,9 +136,21 @@ class State:
 
     @property
     def finished(self) -> bool:
-        """Whether the policy has made its recommendation."""
+        """Whether nothing is left to ask: the policy has made its recommendation and it was audited, or it is sure."""
         play = self.play
-        return play is not None and play.finished
+        return self.stopped is not None or (play is not None and play.finished and not self.audit_due)
+
+    @property
+    def audit_due(self) -> bool:
+        """Whether the policy is done and its leaders have not been audited."""
+        play = self._play
+        return play is not None and play.finished and self.audits is None and self.terms.audit > 0 and self.left > 0
+
+    @property
+    def recommendation(self) -> Recommendation | None:
+        """What the policy names, once it is done."""
+        play = self.play
+        return play.recommendation if play is not None and play.finished else self._named
 
     @property
     def left(self) -> float:
@@ -133,7 +163,16 @@ class State:
         seed = self.terms.seed
         if number:
             seed = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
-        return Play(number, policy, problem, budget=budget, seed=seed, seen=self._at_hand(problem, budget))
+        if self._auditing:
+            audit = Audit(tuple((self.audits or {}).items()), self._named)
+            return Play(number, audit, problem, budget=budget, seed=seed, seen=None, nodes=self._nodes)
+        seen = self._at_hand(problem, budget)
+        return Play(number, policy, problem, budget=budget, seed=seed, seen=seen, nodes=self._nodes)
+
+    @property
+    def _nodes(self) -> tuple[str, ...]:
+        """What the codes of a row are about: an alarm may change the order of the graph's nodes."""
+        return self.terms.problem.graph.nodes
 
     def _at_hand(self, problem: Problem, budget: float) -> Tally | None:
         """What a new play begins with: all looks, and direct pulls where the policy can use them."""
@@ -142,7 +181,7 @@ class State:
         if not rows and not self.logs:
             return None
         wanted = Session(self.terms.policy, problem, budget=budget).batch.scopes
-        return pooled(problem, self.logs, rows, scopes=wanted or ())
+        return pooled(problem, self.logs, rows, nodes=self._nodes, scopes=wanted or ())
 
     # ------------------------------------------------------------------------------------------------- the evidence
 
@@ -154,7 +193,20 @@ class State:
 
     def evidence(self) -> Tally:
         """All that is known: logs, looks and direct pulls, with rows as they were amended."""
-        return pooled(self.believed, self.logs, self.rows())
+        return pooled(self.believed, self.logs, self.rows(), nodes=self._nodes)
+
+    def ear(self) -> Ear:
+        """What the alarm listens to, with all that counts."""
+        key = (len(self.alarms), len(self.logs))
+        if self._ear is None or self._ear[0] != key:
+            self._ear = key, Ear(self.believed, self._nodes, self.logs)
+            for arm, codes in self.rows():
+                self._ear[1].hear(arm, codes)
+        return self._ear[1]
+
+    def direct(self) -> Tally:
+        """The rewards of pulls alone, live looks among them, for the arms that are allowed."""
+        return self.ear().direct(self.allowed)
 
     def codes_of(self, row: dict[str, Any]) -> tuple[int, ...]:
         """The codes of a row that is on record, of all nodes; -1 where it does not say."""
@@ -258,6 +310,9 @@ class State:
     def _count(self, pull: Pull) -> None:
         """From here on the pull counts; the policy hears of it with the rest of its batch."""
         pull.counted = True
+        self.pulled[pull.arm] += 1
+        if self._ear is not None and pull.codes is not None:
+            self._ear[1].hear(pull.arm, pull.codes)
         play = self.play
         if play is None or play.number != pull.play:
             pull.extra = True
@@ -298,6 +353,7 @@ class State:
             return
         pull.row, pull.codes = body["row"], self.codes_of(body["row"])
         pull.since, pull.receipt = event.time, event.receipt
+        self._ear = None
         play = self.play
         if pull.counted and not pull.extra and play is not None and play.number == pull.play:
             play.refill(pull.slot, pull.codes)
@@ -328,8 +384,19 @@ class State:
 
     def _on_restarted(self, event: Event, body: dict[str, Any]) -> None:
         self.restarts.append({**body, "seq": event.seq, "time": event.time})
-        self._plan = (self._plan[0] + 1, body["budget"])
+        self._plan = (self._plan[0] + 1, body["budget"] - body.get("kept", 0.0))
+        self._auditing, self.stopped = False, None
         self._play, self._failure, self.diverged = None, None, None
+
+    def _on_audited(self, event: Event, body: dict[str, Any]) -> None:
+        self._named = self.recommendation
+        self.audits = {self._arms[text]: count for text, count in body["pulls"].items()}
+        if self.audits:
+            self._plan, self._auditing = (self._plan[0] + 1, body["budget"]), True
+            self._play, self._failure = None, None
+
+    def _on_stopped(self, event: Event, body: dict[str, Any]) -> None:
+        self.stopped = body["reason"]
 
 
 def _over(queue: list[tuple[datetime, str]], now: datetime, still: Any) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo._version import __version__
+from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical, plain_text, seconds_of
 from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
 from whichdo.evidence import whole_number
@@ -45,6 +46,12 @@ class Terms:
     """How long after its lease a ticket may still be told."""
     window: float | None = None
     """How long after the ask an outcome may still turn: a pull counts from its end on."""
+    stop: bool = False
+    """Whether to stop as soon as direct pulls make it sure which arm is best, or that nothing better by ``margin`` is
+    left."""
+    margin: float = 0.0
+    audit: float = 0.0
+    """What is kept of the budget, in cost units, for direct pulls of arms that lead by looking."""
     revision: int = 1
     """Of the policy, when the campaign began."""
     made_by: str = __version__
@@ -63,6 +70,9 @@ class Terms:
             "lease": self.lease,
             "grace": self.grace,
             "window": self.window,
+            "stop": self.stop,
+            "margin": self.margin,
+            "audit": self.audit,
         }
 
     @classmethod
@@ -86,6 +96,9 @@ class Terms:
                 lease=body["lease"],
                 grace=body["grace"],
                 window=body["window"],
+                stop=body.get("stop", False),
+                margin=body.get("margin", 0.0),
+                audit=body.get("audit", 0.0),
                 revision=chosen["revision"],
                 made_by=body["made_by"]["whichdo"],
             )
@@ -120,6 +133,9 @@ def agreed(
     budget: float | None,
     seed: int,
     stretches: tuple[object, object, object],
+    stop: bool = False,
+    margin: float = 0.0,
+    audit: bool = True,
 ) -> Terms:
     """Terms that hold together: the policy can serve the problem for this budget, and can be read back.
 
@@ -129,6 +145,11 @@ def agreed(
         raise UsageError(f"A campaign needs a Problem; found {quoted(problem)}.")
     session = Session(policy, problem, horizon=horizon, budget=budget, seed=seed)
     parameters(policy)
+    if not 0 <= margin < 1:
+        raise UsageError(
+            f"The margin is {quoted(margin)}; it must be a difference of mean rewards that does not matter, such as "
+            f"0.01: at least 0, below 1."
+        )
     lease, grace, window = stretches
     terms = Terms(
         name=plain_text(name, "name of a campaign", 200),
@@ -140,6 +161,9 @@ def agreed(
         lease=seconds_of(lease, "lease"),
         grace=seconds_of(grace, "grace") or seconds_of(lease, "lease"),
         window=seconds_of(window, "reward window"),
+        stop=bool(stop),
+        margin=float(margin),
+        audit=kept_for_audits(policy, problem, float(session.left)) if audit else 0.0,
         revision=policy.revision,
     )
     if terms.lease is not None and terms.window is not None and terms.lease < terms.window:

@@ -65,6 +65,13 @@ def start(
     window: Annotated[
         str | None, typer.Option(help="How long an outcome may still turn; pulls count after it.")
     ] = None,
+    stop_when_sure: Annotated[
+        bool, typer.Option("--stop-when-sure", help="Stop as soon as direct pulls make it sure which arm is best.")
+    ] = False,
+    margin: Annotated[float, typer.Option(help="A difference of mean rewards that does not matter.")] = 0.0,
+    audit: Annotated[
+        bool, typer.Option("--audit/--no-audit", help="Keep a tenth of the budget for pulls of what leads by looking.")
+    ] = True,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
@@ -86,6 +93,9 @@ def start(
         lease=stretch(lease, "--lease"),
         grace=stretch(grace, "--grace"),
         window=stretch(window, "--window"),
+        stop_when_sure=stop_when_sure,
+        margin=margin,
+        audit=audit,
     )
     receipts = campaign.observe(list(logs)) if logs else []
     found = campaign.status()

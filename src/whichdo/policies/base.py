@@ -92,6 +92,8 @@ class Policy(ABC):
 
     name: ClassVar[str]
     objective: ClassVar[Objective]
+    looks: ClassVar[bool] = True
+    """Whether it learns about arms by looking; one that does not has nothing to be audited in a campaign."""
     takes_pulls: ClassVar[bool] = False
     """Whether `play` uses direct pulls in `seen`; others are given looks alone."""
     revision: ClassVar[int] = 1

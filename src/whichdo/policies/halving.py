@@ -42,6 +42,7 @@ class SequentialHalving(Policy):
     """Sequential halving over all arms."""
 
     objective = Objective.SIMPLE
+    looks = False
 
     def check(self, problem: Problem, budget: float) -> None:
         """The first round must pull every arm once."""

@@ -38,6 +38,7 @@ class SuccessiveRejects(Policy):
     """Successive rejects over all arms."""
 
     objective = Objective.SIMPLE
+    looks = False
 
     def check(self, problem: Problem, budget: float) -> None:
         """T must exceed K."""

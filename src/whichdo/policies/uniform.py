@@ -27,6 +27,7 @@ class UniformExploration(Policy):
     """Uniform exploration."""
 
     objective = Objective.SIMPLE
+    looks = False
 
     def check(self, problem: Problem, budget: float) -> None:
         """Every arm must be pulled once."""

@@ -1,0 +1,59 @@
+"""Audits: a few direct pulls of the arms that lead by looking, before they are believed.
+
+Looking is right as far as the graph is.  The alarm hears of a wrong graph only where arms are pulled, and a policy that
+trusts looking may never pull the arm it is going to name.  So a tenth of the budget is kept back, and spent on the
+leaders once the policy is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from whichdo.campaign.alarm import AUDIT_SHARE
+from whichdo.errors import Unsuitable
+from whichdo.evidence import Batch
+from whichdo.graph.identify import Route
+from whichdo.policies.base import Objective, Policy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from whichdo.evidence import Tally
+    from whichdo.policies.base import Play, Recommendation
+    from whichdo.problem import Arm, Problem
+
+__all__ = ["Audit", "kept_for_audits"]
+
+
+def kept_for_audits(policy: Policy, problem: Problem, budget: float) -> float:
+    """How much of a budget is kept back; nothing where looking settles no arm, or the policy needs it all.
+
+    Policies that never look need no audit, nor do those that earn while they learn: they pull what they believe in.
+    """
+    settled = any(each.route in {Route.ADJUSTMENT, Route.COMPONENT} for each in problem.verdicts.values())
+    kept = float(int(AUDIT_SHARE * budget))
+    if not settled or not policy.looks or policy.objective is not Objective.SIMPLE or kept <= 0:
+        return 0.0
+    try:
+        policy.check(problem, budget - kept)
+    except Unsuitable:
+        return 0.0
+    return kept
+
+
+@dataclass(frozen=True)
+class Audit(Policy):
+    """So many pulls of some arms; the recommendation is the one that was made before."""
+
+    pulls: tuple[tuple[Arm, int], ...]
+    named: Recommendation | None = field(repr=False)
+    name = "audit"
+    objective = Objective.SIMPLE
+
+    def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
+        """One batch."""
+        yield Batch(tuple(arm for arm, _ in self.pulls), tuple(count for _, count in self.pulls))
+        if self.named is None:
+            raise Unsuitable("An audit follows a recommendation, and there was none.")
+        return self.named

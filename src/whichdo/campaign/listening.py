@@ -1,0 +1,125 @@
+"""What the conflict alarm listens to: looks and direct pulls, counted as they come.
+
+A campaign is listened to after every tell, and may have a hundred thousand of them, so counts are kept and only what is
+new is added.  Whoever amends a row has all of it counted again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.campaign.alarm import conflicts
+from whichdo.campaign.diagnosis import watched_scopes
+from whichdo.campaign.logs import folded
+from whichdo.evidence import Tally
+from whichdo.problem import Arm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from whichdo.campaign.conflict import Suspect
+    from whichdo.campaign.logs import Log
+    from whichdo.counting.scopes import Scope
+    from whichdo.evidence import Table
+    from whichdo.problem import Problem
+
+__all__ = ["Ear", "worth_listening"]
+
+Codes = tuple[int, ...]
+Counts = dict["Scope", Any]
+
+
+def worth_listening(times: int) -> bool:
+    """Whether to listen now that something has come so often: every fifth time, later at every fortieth part.
+
+    The alarm's promise holds at all times, so at these; what is given up is a few pulls before it goes off.
+    """
+    return times % max(5, times // 40) == 0
+
+
+class Ear:
+    """Counts for one problem; ``nodes`` says which node each place of a row's codes is about."""
+
+    def __init__(self, problem: Problem, nodes: Sequence[str], logs: Iterable[Log]) -> None:
+        self.problem = problem
+        self._places = {name: place for place, name in enumerate(nodes)}
+        self._sizes = {name: len(values) for name, values in problem.domains.items()}
+        self._scopes = [scope for scope in watched_scopes(problem) if self._fits(scope)]
+        self._base, self._base_rewards, self._logged = self._counted(list(logs))
+        self._new: dict[Arm, list[Codes]] = {}
+        self._tables: dict[Arm, Counts] = {}
+        self._rewards: dict[Arm, np.ndarray[Any, np.dtype[np.int64]]] = {}
+
+    def _fits(self, scope: Scope) -> bool:
+        return int(np.prod([self._sizes[name] for name in scope])) <= 1 << 16
+
+    def hear(self, arm: Arm, codes: Codes) -> None:
+        """A pull that counts."""
+        self._new.setdefault(arm, []).append(codes)
+
+    def conflicts(self, arms: Iterable[Arm], known: Sequence[Suspect]) -> tuple[Any, ...]:
+        """What the alarm says of some arms now."""
+        tested = list(arms)
+        looks = self._tally([Arm()], logs=True)
+        return conflicts(self.problem, looks, self._tally(tested), logged=self._logged, arms=tested, known=known)
+
+    def direct(self, problem: Problem) -> Tally:
+        """How often each level of the reward came in pulls of each arm of a problem, live looks among them."""
+        for arm in [*self._new]:
+            self._add(arm)
+        return Tally(problem, self._counts(self._rewards, problem))
+
+    def _tally(self, arms: Sequence[Arm], *, logs: bool = False) -> Tally:
+        for arm in arms:
+            self._add(arm)
+        rewards = {arm: self._rewards[arm] for arm in arms if arm in self._rewards}
+        tables = {arm: dict(self._tables.get(arm, {})) for arm in arms}
+        if logs:
+            rewards, tables = self._with_logs(rewards, tables)
+        return Tally(self.problem, self._counts(rewards, self.problem), tables)
+
+    def _counted(self, logs: list[Log]) -> tuple[Counts, Any, int]:
+        """The tables of all logs together, rewards and looks; a table that some log does not have is left out."""
+        found: Counts = {}
+        for scope in (*self._scopes, (self.problem.reward,)):
+            parts = [log.table(scope, self._sizes) for log in logs]
+            if parts and all(part is not None for part in parts):
+                found[scope] = np.sum([np.asarray(part) for part in parts], axis=0)
+        rewards = found.get((self.problem.reward,), np.zeros(self._sizes[self.problem.reward], np.int64))
+        return found, rewards, sum(log.looks for log in logs)
+
+    def _with_logs(
+        self, rewards: dict[Arm, Any], tables: dict[Arm, Counts]
+    ) -> tuple[dict[Arm, Any], dict[Arm, Counts]]:
+        """Live looks and the logs."""
+        look = Arm()
+        live = tables[look]
+        if not self._logged:
+            return rewards, tables
+        joined = {scope: table + live[scope] if scope in live else table for scope, table in self._base.items()}
+        return rewards | {look: rewards.get(look, 0) + self._base_rewards}, {look: joined}
+
+    def _add(self, arm: Arm) -> None:
+        """Count what is new of an arm; a row that does not say all columns of a scope is left out of its table."""
+        rows = self._new.pop(arm, None)
+        if not rows:
+            return
+        codes = np.array(rows, np.int16)
+        reward = codes[:, self._places[self.problem.reward]]
+        levels = np.bincount(reward, minlength=self._sizes[self.problem.reward]).astype(np.int64)
+        self._rewards[arm] = self._rewards.get(arm, 0) + levels
+        tables = self._tables.setdefault(arm, {})
+        for scope in self._scopes:
+            own = codes[:, [self._places[name] for name in scope]]
+            whole = own[(own >= 0).all(axis=1)].astype(np.uint8)
+            table: Table = folded(whole, np.ones(len(whole), np.int64), [self._sizes[name] for name in scope])
+            tables[scope] = table + tables[scope] if scope in tables else table
+
+    def _counts(self, rewards: dict[Arm, Any], problem: Problem) -> np.ndarray[Any, np.dtype[np.int64]]:
+        counts = np.zeros((len(problem.arms), self._sizes[problem.reward]), np.int64)
+        for arm, levels in rewards.items():
+            if arm in problem.costs:
+                counts[problem.index(arm)] = levels
+        return counts
