@@ -41,6 +41,12 @@ def test_the_first_migration_makes_the_tables_of_the_schema(database: str) -> No
             assert columns == [(column.name, bool(column.nullable)) for column in table.columns]
             keys = found.get_pk_constraint(table.name)["constrained_columns"]
             assert keys == [column.name for column in table.primary_key]
+            indexes = {
+                (each["name"], tuple(each["column_names"]), bool(each["unique"]))
+                for each in found.get_indexes(table.name)
+            }
+            made = {(str(each.name), tuple(each.columns.keys()), bool(each.unique)) for each in table.indexes}
+            assert indexes >= made
 
 
 @pytest.fixture
