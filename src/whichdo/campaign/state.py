@@ -27,10 +27,11 @@ from whichdo.errors import Damaged
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from whichdo.campaign.events import Event
+    from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Arm, Problem
 
@@ -58,6 +59,8 @@ class State:
         self.restarts: list[dict[str, Any]] = []
         self.diverged: str | None = None
         self.spent = 0.0
+        self.counted = 0
+        """How many pulls count."""
         self.promised = 0.0
         """What the tickets cost that are out."""
         self._play: Play | None = None
@@ -152,9 +155,12 @@ class State:
             if pull.counted and pull.codes is not None:
                 yield pull.arm, pull.codes
 
-    def evidence(self) -> Tally:
-        """All that is known: logs, looks and direct pulls, with rows as they were amended."""
-        return pooled(self.believed, self.logs, self.rows())
+    def evidence(self, direct_scopes: Iterable[Scope] = ()) -> Tally:
+        """All that is known: logs, looks and direct pulls, with rows as they were amended.
+
+        ``direct_scopes``: what is counted of direct pulls besides their rewards.
+        """
+        return pooled(self.believed, self.logs, self.rows(), direct_scopes=direct_scopes)
 
     def codes_of(self, row: dict[str, Any]) -> tuple[int, ...]:
         """The codes of a row that is on record, of all nodes; -1 where it does not say."""
@@ -258,6 +264,7 @@ class State:
     def _count(self, pull: Pull) -> None:
         """From here on the pull counts; the policy hears of it with the rest of its batch."""
         pull.counted = True
+        self.counted += 1
         play = self.play
         if play is None or play.number != pull.play:
             pull.extra = True
