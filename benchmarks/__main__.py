@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whichdo import __version__
 
-ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "policies", "rounds")
+ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "policies", "rounds", "campaign")
 
 
 def main(chosen: list[str]) -> None:

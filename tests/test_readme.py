@@ -104,3 +104,19 @@ def test_the_example_of_the_formats_page_is_a_problem(tmp_path: Path) -> None:
     problem = read_problem(tmp_path / "problem.toml")
     assert problem.graph == parse_graph("X -> M; M -> Y; X <-> Y")
     assert [str(arm) for arm in problem.arms][-1] == "do(M=high)"
+
+
+def test_the_campaign_of_the_readme_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Line by line; a comment is what the first line of the answer says."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("WHICHDO_DB", str(tmp_path / "campaigns.db"))
+    section = README.partition("## Run a campaign")[2].partition("\n## ")[0]
+    lines = re.findall(r"^    whichdo (.+)$", section, re.MULTILINE)
+    assert len(lines) == 5
+    for line in lines:
+        answer = Call(monkeypatch, capsys)(*shlex.split(line, comments=True))
+        assert answer.code == 0
+        if "# " in line:
+            assert answer.out.splitlines()[0] == line.partition("# ")[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -72,7 +73,7 @@ def running() -> Iterator[str]:
             _wait_for(server, port, folder / "log")
             yield f"postgresql://{USER}@127.0.0.1:{port}"
         finally:
-            server.terminate()
+            server.send_signal(signal.SIGQUIT)  # at once: nobody will read this data again
             try:
                 server.wait(20)
             except subprocess.TimeoutExpired:

@@ -77,7 +77,8 @@ class Program(RuleBasedStateMachine):
     def ask(self, client: str, n: int, again: bool) -> None:
         self.expire()
         held = [name for name, each in self.tickets.items() if each["client"] == client and each["phase"] == "asked"]
-        wanted, slots = n - len(held), []
+        wanted = n - len(held)
+        slots: list[int] = []
         while len(slots) < wanted and (self.owed or self.fresh < len(self.arms)) and not self.paused:
             if self.owed:
                 slots.append(heappop(self.owed))
@@ -222,7 +223,7 @@ def test_any_program_stands_as_the_model(database: str, record_property: Callabl
     programs = scaled(1000, 25)
     record_property("programs", programs)
     Here = type("Here", (Program,), {"database": database})  # noqa: N806
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         Here,
         settings=settings(
             max_examples=programs,

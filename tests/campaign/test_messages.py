@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -156,7 +156,7 @@ def test_an_expired_ticket_shows_its_times(campaign: wd.Campaign, clock: Clock) 
         ({"horizon": 2}, "ue needs a budget of at least 5"),
     ],
 )
-def test_terms_that_do_not_hold_together_are_refused(tmp_path: Path, options: dict[str, object], text: str) -> None:
+def test_terms_that_do_not_hold_together_are_refused(tmp_path: Path, options: dict[str, Any], text: str) -> None:
     with pytest.raises(wd.WhichdoError) as info:
         create(str(tmp_path / "a.db"), policy="ue", **options)
     assert text in str(info.value)

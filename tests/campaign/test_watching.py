@@ -48,7 +48,7 @@ def played(
             arm = ticket.arm
             at = used.get(arm, 0)
             if at % 1000 == 0:
-                do = {} if arm.node is None else {arm.node: arm.value}
+                do = {} if arm.node is None or arm.value is None else {arm.node: arm.value}
                 stores[arm] = network.sample(1000, do=do, seed=1000 * seed + at + hash(str(arm)) % 97)
             campaign.tell(ticket, {node: int(column[at % 1000]) for node, column in stores[arm].items()})
             used[arm] = at + 1

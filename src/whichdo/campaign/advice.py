@@ -223,7 +223,7 @@ def _progress(state: State) -> str:
 
 def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
     said = [str(alarm.get("text", "")) for alarm in state.alarms]
-    said += disagreements(found.problem, state.logs, rows)
+    said += disagreements(found.problem, state.logs, rows, state.terms.problem.graph.nodes)
     if state.forbidden:
         said.append(f"Not considered, forbidden: {listed(map(str, state.forbidden))}.")
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())

@@ -30,13 +30,18 @@ LEVEL = 0.001
 FEW = 5.0
 
 
-def disagreements(problem: Problem, logs: Sequence[Log], rows: Sequence[tuple[Arm, Sequence[int]]]) -> tuple[str, ...]:
-    """A warning for every table in which looks made now differ from the logs."""
+def disagreements(
+    problem: Problem,
+    logs: Sequence[Log],
+    rows: Sequence[tuple[Arm, Sequence[int]]],
+    nodes: Sequence[str] | None = None,
+) -> tuple[str, ...]:
+    """A warning for every table in which looks made now differ from the logs; rows as for `pooled`."""
     live = [(arm, codes) for arm, codes in rows if arm.is_look]
     if not logs or not live:
         return ()
-    before = pooled(problem, logs, []).tables[Arm()]
-    now = pooled(problem, [], live).tables[Arm()]
+    before = pooled(problem, logs, [], nodes=nodes).tables[Arm()]
+    now = pooled(problem, [], live, nodes=nodes).tables[Arm()]
     tables = [scope for scope, table in before.items() if not isinstance(table, Sparse)]
     found = []
     for scope in tables:

@@ -7,7 +7,7 @@ says which form the tables have.
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Integer, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
 __all__ = ["APPLICATION", "FORM", "campaigns", "events", "metadata", "store"]
 
@@ -42,6 +42,9 @@ events = Table(
     Column("time", String(40), nullable=False),
     Column("previous", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
-    UniqueConstraint("campaign", "key", name="whichdo_event_key"),
     sqlite_with_rowid=False,
 )
+_keyed = events.c.key.is_not(None)
+Index(
+    "whichdo_event_key", events.c.campaign, events.c.key, unique=True, sqlite_where=_keyed, postgresql_where=_keyed
+)  # of the few events that have a key: another index to write for every event would be felt

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 
 from whichdo._version import __version__
 from whichdo.campaign.events import Event
-from whichdo.campaign.schema import APPLICATION, FORM, campaigns, events, store
+from whichdo.campaign.schema import APPLICATION, FORM, campaigns, store
+from whichdo.campaign.statements import STORED, Statements
 from whichdo.campaign.trouble import speaking, who_locks
 from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, quoted, visible
 
@@ -34,10 +35,6 @@ __all__ = ["Place", "Store", "who_am_i"]
 PATIENCE = 30.0
 """Seconds to wait for a lock."""
 MIGRATING = 0x77646F21  # the number of PostgreSQL's lock for making or changing the tables
-
-_EVENTS = select(
-    events.c.seq, events.c.kind, events.c.key, events.c.body, events.c.time, events.c.previous, events.c.hash
-).order_by(events.c.seq)
 
 
 class Place:
@@ -63,6 +60,7 @@ class Store:
                 f"There is no database {self.name}. Start a campaign in it: whichdo start --db {self.name}."
             )
         self.engine = self._engine()
+        self._say = Statements(self.engine.dialect)
         with speaking(self.name, self.who):
             self._prepare(create=create)
 
@@ -92,14 +90,12 @@ class Store:
 
     def find(self, connection: Connection, name: str, *, lock: bool = False) -> Place | None:
         """The row of a campaign; ``lock`` it until the transaction ends."""
-        query = select(campaigns.c.id, campaigns.c.name, campaigns.c.length, campaigns.c.head)
-        query = query.where(campaigns.c.name == name)
-        row = connection.execute(query.with_for_update() if lock and not self.sqlite else query).one_or_none()
+        row = (self._say.lock if lock else self._say.find)(connection, name=name).one_or_none()
         if row is None:
             return None
         if (type(row.id), type(row.length), type(row.head)) != (int, int, str):
             raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
-        return Place(*row)
+        return Place(row.id, row.name, row.length, row.head)
 
     def add(self, connection: Connection, first: Event) -> Place:
         """A new campaign with its event 0."""
@@ -110,28 +106,20 @@ class Store:
 
     def since(self, connection: Connection, place: Place, seq: int) -> Iterator[Event]:
         """The events from ``seq`` on, as far as the campaign's row says that there are."""
-        found = connection.execute(
-            _EVENTS.where(events.c.campaign == place.id, events.c.seq >= seq, events.c.seq < place.length)
-        )
+        if seq == place.length:
+            return
+        found = self._say.since(connection, campaign=place.id, first=seq, length=place.length)
         for rows in found.partitions(10_000):
             for row in rows:
-                yield Event(place.name, *row)
+                yield Event._make((place.name, *row))
 
     def append(self, connection: Connection, place: Place, new: Sequence[Event]) -> None:
         """Append events that follow on ``place``, which is moved on."""
-        rows = [
-            {
-                "campaign": place.id, "seq": each.seq, "kind": each.kind, "key": each.key, "body": each.body,
-                "time": each.time, "previous": each.previous, "hash": each.hash,
-            }
-            for each in new
-        ]  # fmt: skip
-        connection.execute(insert(events), rows)
+        for each in new:
+            self._say.append(connection, campaign=place.id, **dict(zip(STORED, each[1:], strict=True)))
         last = new[-1]
-        moved = connection.execute(
-            update(campaigns)
-            .where(campaigns.c.id == place.id, campaigns.c.length == place.length)
-            .values(length=last.seq + 1, head=last.hash)
+        moved = self._say.move(
+            connection, campaign=place.id, before=place.length, after=last.seq + 1, new_head=last.hash
         )
         if moved.rowcount != 1 or new[0].seq != place.length:
             raise Damaged(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
@@ -245,7 +233,8 @@ def _postgres_settings(name: str, patience: float, connection: Any, record: obje
 
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("whichdo_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    driver: Any = connection.connection.dbapi_connection  # itself: going through SQLAlchemy takes as long as a row
+    driver.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _url(address: str | Path) -> URL:

@@ -29,6 +29,8 @@ def speaking(name: str, who: Callable[[], str]) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise _said(error, name, who) from error
+    except sqlite3.Error as error:
+        raise _of_sqlite(getattr(error, "sqlite_errorname", "") or "", name, str(error), who) from error
     except UnicodeDecodeError as error:  # a text of the file, or of SQLite's complaint about it
         raise Damaged(
             f"{name} is damaged: it holds texts that are none. Restore a backup, or import an export."

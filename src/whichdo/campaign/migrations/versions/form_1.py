@@ -33,6 +33,14 @@ def upgrade() -> None:
         sa.Column("time", sa.String(40), nullable=False),
         sa.Column("previous", sa.String(64), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
-        sa.UniqueConstraint("campaign", "key", name="whichdo_event_key"),
         sqlite_with_rowid=False,
+    )
+    keyed = sa.text("key IS NOT NULL")
+    op.create_index(
+        "whichdo_event_key",
+        "whichdo_event",
+        ["campaign", "key"],
+        unique=True,
+        sqlite_where=keyed,
+        postgresql_where=keyed,
     )

@@ -1,0 +1,170 @@
+"""Campaigns from the command line: a shell script can run one, and every mistake is a message and a code."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.calling import Answer, Call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROBLEM = """
+graph = "Z -> X; X -> Y; Z -> Y"
+reward = "Y"
+intervene = ["X"]
+"""
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    monkeypatch.setenv("WHICHDO_DB", str(tmp_path / "campaigns.db"))
+    (tmp_path / "problem.toml").write_text(PROBLEM)
+    (tmp_path / "log.csv").write_text("Z,X,Y\n" + "0,0,0\n1,1,1\n0,1,1\n1,0,0\n" * 10)
+    monkeypatch.chdir(tmp_path)
+    return Call(monkeypatch, capsys)
+
+
+def answer(found: Answer) -> Any:
+    assert found.code == 0, found.err
+    return json.loads(found.out)
+
+
+def test_a_campaign_from_start_to_end(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = answer(
+        call("start", "spring", "problem.toml", "log.csv", "--policy", "ue", "--horizon", "6", "-f", "json")
+    )
+    assert started["looks_in_logs"] == 40
+    (ticket,) = answer(call("ask", "spring", "-f", "json"))["tickets"]
+    assert ticket["arm"].startswith("do(")
+    assert answer(call("ask", "spring", "-f", "json"))["tickets"] == [ticket]
+    value = {"do(X=0)": 0, "do(X=1)": 1}.get(ticket["arm"], 0)
+    row = json.dumps({"Z": 0, "X": value, "Y": 1})
+    (told,) = answer(call("tell", "spring", ticket["id"], row, "--arm", ticket["arm"], "-f", "json"))["receipts"]
+    assert told["ticket"] == ticket["id"]
+    (again,) = answer(call("tell", "spring", ticket["id"], row, "-f", "json"))["receipts"]
+    assert again == told | {"repeated": True}
+    tickets = answer(call("ask", "spring", "-n", "5", "-f", "json"))["tickets"]
+    assert len(tickets) == 5
+    assert answer(call("void", "spring", tickets[0]["id"], "--reason", "lost", "-f", "json"))["receipts"][0]["receipt"]
+    (tickets[0],) = answer(call("ask", "spring", "--client", "other", "-f", "json"))["tickets"]
+    lines = "\n".join(json.dumps({"ticket": each["id"], "row": {"Y": 0}}) for each in tickets)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    assert len(answer(call("tell", "spring", "-", "-f", "json"))["receipts"]) == 5
+    assert answer(call("ask", "spring", "-f", "json")) == {"tickets": [], "finished": True}
+    amended = call("amend", "spring", ticket["id"], row.replace("1}", "0}"), "--reason", "a slip")
+    assert (amended.code, amended.out.split(":")[0]) == (0, f"Amended {ticket['id']}")
+    assert answer(call("status", "spring", "-f", "json"))["phase"] == "finished"
+    found = answer(call("recommend", "spring", "-f", "json"))
+    assert found["finished"]
+    assert found["best"].startswith("do(")
+    assert answer(call("status", "-f", "json")) == {"campaigns": ["spring"]}
+    last = answer(call("verify", "spring", "--receipt", told["receipt"], "-f", "json"))["receipt"]
+    assert last == found["receipt"]
+    assert answer(call("export", "spring", "spring.jsonl", "-f", "json"))["events"] == int(last.split(":")[0]) + 1
+    assert answer(call("import", "spring.jsonl", "--db", "other.db", "-f", "json"))["receipt"] == last
+    assert answer(call("backup", "copy.db", "-f", "json"))["file"] == "copy.db"
+    assert answer(call("verify", "spring", "--db", "copy.db", "-f", "json"))["receipt"] == last
+
+
+def test_for_people(call: Call) -> None:
+    started = call("start", "spring", "problem.toml", "log.csv", "--horizon", "20")
+    assert "spring: running; warm-halving, 0 of 20 spent, 0 out, 20 left." in started.out
+    assert "Next: whichdo ask spring" in started.out
+    asked = call("ask", "spring", "-n", "2")
+    assert len(asked.out.splitlines()) == 2
+    assert "(tell " in asked.out
+    status = call("status", "spring")
+    assert "2 tickets: 0 told, 2 open, 0 voided, 0 expired." in status.out
+    assert asked.out.split()[0] in status.out
+    recommended = call("recommend", "spring")
+    assert recommended.out.startswith("Best: do(X=1), mean Y ")
+    assert "It rests on 40 looks from logs; do(X=1) itself on looks worth" in recommended.out
+    assert "What would change it: direct pulls of do(X=1) that disagree" in recommended.out
+    observed = call("observe", "spring", "log.csv")
+    assert "log.csv: 40 looks observed before; counted once." in observed.out
+    assert call("pause", "spring", "--reason", "holidays").code == 0
+    assert "paused" in call("status", "spring").out
+    assert call("resume", "spring", "--reason", "back").code == 0
+    assert call("forbid", "spring", "do(X=1)", "--reason", "unsafe").code == 0
+    assert "Forbidden: do(X=1) (unsafe)" in call("status", "spring").out
+    assert call("allow", "spring", "do(X=1)", "--reason", "safe").code == 0
+    assert call("restart", "spring", "--reason", "anew").code == 0
+    assert call("verify", "spring").out.startswith("Whole: every event is what was written")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["ask", "summer"], 3, 'Unknown: There is no campaign "summer"'),
+        (["tell", "spring", "9-zz", '{"Y": 1}'], 3, 'Unknown: There is no ticket "9-zz"'),
+        (["tell", "spring", "TICKET", '{"Y": 7}'], 3, 'The reward Y: got "7", declared 0 and 1. Nothing was stored.'),
+        (["tell", "spring", "TICKET", '{"Y": 1, "Y": 0}'], 3, "a name stands twice in one object"),
+        (["tell", "spring", "TICKET", '{"Y": NaN}'], 3, "NaN is no number"),
+        (["tell", "spring", "TICKET", "[1]"], 3, "a row is an object such as"),
+        (["tell", "spring", "TICKET", "none.json"], 3, "none.json cannot be read"),
+        (["tell", "spring", "TICKET", '{"Y": 1}', "--arm", "do(Q=1)"], 3, "is no arm of this problem"),
+        (["amend", "spring", "TICKET", '{"Y": 1}', "--reason", "x"], 4, "nothing to amend yet"),
+        (["resume", "spring", "--reason", "x"], 4, "is not paused"),
+        (["start", "spring", "problem.toml", "--horizon", "9"], 4, "on other terms"),
+        (["start", "b", "problem.toml", "--horizon", "9", "--lease", "soon"], 2, '--lease is "soon"; write 7d, 12h'),
+        (["start", "b", "problem.toml"], 2, "Give `horizon`"),
+        (["void", "spring", "TICKET"], 2, "Missing option '--reason'"),
+        (["ask", "spring", "--db", "nowhere.db"], 5, "There is no database nowhere.db"),
+        (["ask", "spring", "--db", "problem.toml"], 5, "problem.toml is no database of whichdo"),
+        (["verify", "spring", "--receipt", "5"], 2, "is no receipt"),
+        (["verify", "spring", "--receipt", "99:" + "0" * 64], 5, "Event 99 is not on record"),
+        (["import", "problem.toml"], 3, "is no event of a campaign"),
+        (["backup", "log.csv"], 4, "log.csv is there already"),
+    ],
+)
+def test_mistakes_are_messages_and_codes(call: Call, words: list[str], code: int, text: str) -> None:
+    call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "6")
+    (ticket,) = answer(call("ask", "spring", "-f", "json"))["tickets"]
+    before = answer(call("status", "spring", "-f", "json"))
+    found = call(*[ticket["id"] if word == "TICKET" else word for word in words])
+    assert found.code == code
+    assert text in " ".join(found.err.replace("│", " ").split())
+    assert answer(call("status", "spring", "-f", "json")) == before
+
+
+def test_a_conflict_says_what_to_type(call: Call) -> None:
+    call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "6")
+    (ticket,) = answer(call("ask", "spring", "-f", "json"))["tickets"]
+    call("tell", "spring", ticket["id"], '{"Y": 1}')
+    found = call("tell", "spring", ticket["id"], '{"Y": 0}')
+    assert found.code == 4
+    assert f'whichdo amend spring {ticket["id"]} \'{{"Y":0}}\' --reason "...".' in found.err
+
+
+def test_a_wait_ends_with_code_6(call: Call) -> None:
+    call("start", "spring", "problem.toml", "--policy", "srm", "--horizon", "20")
+    tickets = answer(call("ask", "spring", "-n", "20", "--client", "a", "-f", "json"))["tickets"]
+    found = call("ask", "spring", "--client", "b", "-f", "json")
+    assert found.code == 6
+    assert json.loads(found.out) == {"tickets": [], "finished": False, "wait": [each["id"] for each in tickets]}
+    assert call("ask", "spring", "--client", "b").code == 6
+
+
+def test_lines_before_a_mistake_are_stored(call: Call, tmp_path: Path) -> None:
+    call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "6")
+    first, second = answer(call("ask", "spring", "-n", "2", "-f", "json"))["tickets"]
+    lines = [{"ticket": first["id"], "row": {"Y": 0}}, {"ticket": second["id"], "row": {"Y": 5}}]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    found = call("tell", "spring", "rows.jsonl")
+    assert found.code == 3
+    assert found.err.startswith("DataError: Line 2: The reward Y:")
+    assert "The 1 before it are stored; they may be repeated." in found.err
+    assert answer(call("status", "spring", "-f", "json"))["tickets"]["told"] == 1
+
+
+def test_without_a_database_the_way_is_shown(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WHICHDO_DB")
+    found = call("status")
+    assert found.code == 2
+    assert found.err.startswith("UsageError: Which database? Name it with --db, or set WHICHDO_DB")
