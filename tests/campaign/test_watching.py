@@ -83,7 +83,7 @@ def test_a_wrong_graph_is_found_in_whole_campaigns_and_a_right_one_is_left_alone
     """
     runs = scaled(200, 10)
     found = [
-        len(played(tmp_path, confounded(0.35), PROBLEM, seed, horizon=1500).status().alarms) > 0 for seed in range(runs)
+        len(played(tmp_path, confounded(0.35), PROBLEM, seed, horizon=800).status().alarms) > 0 for seed in range(runs)
     ]
     false = [len(played(tmp_path, confounded(0.35), RIGHT, 10_000 + seed).status().alarms) > 0 for seed in range(runs)]
     record_property("alarms", {"wrong graph": sum(found), "right graph": sum(false), "campaigns": runs})
@@ -103,7 +103,10 @@ def test_audits_are_kept_for_what_leads_by_looking(tmp_path: Path) -> None:
     state = campaign._ledger.state()
     assert state.terms.audit == 30
     assert state.audits is not None
-    assert next(iter(state.audits)) == wd.do(X=1)
+    ranking = campaign.recommend().ranking
+    assert ranking is not None
+    leaders = [row.arm for row in ranking.ordered if not row.arm.is_look][:3]
+    assert set(state.audits) <= set(leaders)
     assert 0 < sum(state.audits.values()) <= 30
     assert campaign.status().phase == "finished"
     assert campaign.recommend().policy_arm == wd.do(X=1)
@@ -129,7 +132,7 @@ def test_a_campaign_stops_when_it_is_sure_and_says_so(tmp_path: Path) -> None:
     )
     status = campaign.status()
     assert status.phase == "finished"
-    assert status.spent < 500
+    assert status.spent < 1500
     advice = campaign.recommend()
     assert advice.certainty is not None
     assert str(advice.certainty.standing) == "sure"

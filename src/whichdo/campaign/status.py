@@ -133,6 +133,8 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
 
 
 def _phase(state: State) -> str:
+    if state.stopped is not None:
+        return "finished"
     play = state.play
     if state.paused is not None:
         return "paused"
