@@ -99,7 +99,7 @@ EXPERIMENTS = (
         Axis.BUDGET,
         (Panel("", "N = 10, m = 5", _fourth, Scale(BUDGETS, 50, 30), Scale((500, 1000), 6, 10)),),
         ("srm", "cb"),
-        ("cb(eta=optimal)", "warm-halving"),
+        ("warm-halving",),
         (claims.srm_below_cb,),
     ),
     Experiment(

@@ -65,12 +65,18 @@ def random_tree(nodes: int, arity: int = 3, seed: Seed = 0) -> list[int | None]:
 
 
 def theorem_4_1(
-    m: int, parents: Sequence[int | None] | None = None, *, budget: int = 1000, epsilon: float | None = None
+    m: int,
+    parents: Sequence[int | None] | None = None,
+    *,
+    budget: int = 1000,
+    epsilon: float | None = None,
+    only: int | None = None,
 ) -> list[Instance]:
     """P_0, ..., P_m on one tree, each with hardness ``m``; do(X_i=1) is best in P_i by more than epsilon / 2.
 
     ``parents[i - 1]`` is the number of X_i's parent, larger than i (the paper's reverse topological order), or None;
-    `full_tree` and `random_tree` make them.  epsilon is min(1/4, sqrt(m / (18 * budget))) unless given.
+    `full_tree` and `random_tree` make them.  epsilon is min(1/4, sqrt(m / (18 * budget))) unless given.  ``only`` makes
+    that one of them alone.
     """
     check_budget(budget)
     parents = full_tree() if parents is None else list(parents)
@@ -78,7 +84,7 @@ def theorem_4_1(
     epsilon = min(0.25, sqrt(m / (18 * budget))) if epsilon is None else epsilon
     about = f"lower bound on trees: {len(parents)} nodes, m = {m}, epsilon = {epsilon:.4g}"
     made = []
-    for number in range(m + 1):
+    for number in range(m + 1) if only is None else (only,):
         wanted = {f"X{leaf}": int(leaf in tree.below[number]) for leaf in tree.leaves if leaf <= m} if number else {}
         network = CausalNetwork(*_with_reward(tree.mechanisms(), wanted, epsilon, [f"X{leaf}" for leaf in tree.leaves]))
         problem = network.problem("Y", [f"X{node}" for node in range(1, len(parents) + 1)])
@@ -158,7 +164,9 @@ def _where(wanted: Mapping[str, int], otherwise: float, there: float) -> NDArray
 # -------------------------------------------------------------------------------------------------------- Theorem 4.2
 
 
-def theorem_4_2(q: Sequence[float], *, budget: int = 1000, epsilon: float | None = None) -> list[Instance]:
+def theorem_4_2(
+    q: Sequence[float], *, budget: int = 1000, epsilon: float | None = None, only: int | None = None
+) -> list[Instance]:
     """P_0, ..., P_N on a star with the given rarities; do(X_i=1) is best in P_i.
 
     X_N is the parent of all others, and all are parents of Y.  ``q`` ascends; it is valid when q_N <= 1/2 and the
@@ -166,6 +174,7 @@ def theorem_4_2(q: Sequence[float], *, budget: int = 1000, epsilon: float | None
     and X_N = 0 (for i = N, where X_N = 1), epsilon is min(1/4, sqrt((m - 1) / (24 * budget))) unless given, and
     do(X_i=1) leads by at least epsilon / 10 for i < m; for a larger i it may tie with do(X_N=0).  For m < 12 the reward
     rises where X_i = 1, epsilon is sqrt(1 / (45 * budget)) unless given, and do(X_i=1) leads by at least epsilon / 2.
+    ``only`` makes that one of them alone.
     """
     check_budget(budget)
     hub = len(q)
@@ -181,7 +190,7 @@ def theorem_4_2(q: Sequence[float], *, budget: int = 1000, epsilon: float | None
     law = {center: bernoulli((), q[-1])}
     law |= {f"X{node}": bernoulli((center,), [q[node - 1] / (1 - q[-1]), 0.5]) for node in range(1, hub)}
     made = []
-    for number in range(hub + 1):
+    for number in range(hub + 1) if only is None else (only,):
         wanted = {f"X{number}": 1} if number else {}
         if m >= 12 and 0 < number < hub:
             wanted[center] = 0
