@@ -28,7 +28,7 @@ def fill(campaign: wd.Campaign) -> None:
         campaign.ask(3, client=f"client {number}")
 
 
-def made(path: Path, told: int = 12) -> wd.Campaign:
+def made(path: Path, told: int = 40) -> wd.Campaign:
     campaign = create(str(path), policy="ue", horizon=5000)
     run(campaign, np.random.default_rng(1), most=told)
     campaign.ask(2)

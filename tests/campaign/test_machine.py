@@ -136,6 +136,20 @@ class Program(RuleBasedStateMachine):
         if ticket["phase"] != "told":
             self.take(ticket, row)
 
+    @precondition(lambda self: any(ticket["phase"] == "asked" for ticket in self.tickets.values()))
+    @rule(client=CLIENTS, bits=st.integers(0, 15), again=st.booleans())
+    def tell_late(self, client: str, bits: int, again: bool) -> None:
+        """A lease ends, the pull may have gone to another by then, and the tell comes within the grace."""
+        name, ticket = next((name, each) for name, each in self.tickets.items() if each["phase"] == "asked")
+        self.clock.now = max(self.clock.now, ticket["at"])
+        self.clock.move(minutes=61 - (self.clock.now - ticket["at"]).total_seconds() / 60)
+        if again:
+            self.ask(client, 2, again=False)
+        self.expire()
+        row = self.row(ticket["arm"], bits)
+        self.campaign.tell(name, row)
+        self.take(ticket, row)
+
     @precondition(lambda self: self.tickets)
     @rule(data=st.data(), bits=st.integers(0, 15))
     def amend(self, data: st.DataObject, bits: int) -> None:

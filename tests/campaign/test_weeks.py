@@ -21,7 +21,7 @@ DAYS = 56
 @pytest.mark.parametrize("policy", ["warm-halving", "causal-ts"])
 def test_eight_weeks(database: str, policy: str, record_property: Callable[[str, object], None]) -> None:
     clock, random = Clock(), np.random.default_rng(8)
-    pulls = scaled(1120, DAYS)
+    pulls = scaled(1120, DAYS) if policy == "warm-halving" else DAYS  # the other asks for one at a time
     day, window = 86400.0, 2 * 86400.0 if policy == "warm-halving" else None
     campaign = create(database, policy=policy, horizon=pulls, lease=4 * day, grace=3 * day, window=window, clock=clock)
     out: list[wd.Ticket] = []
@@ -35,7 +35,7 @@ def test_eight_weeks(database: str, policy: str, record_property: Callable[[str,
         if today % 5 == 0:
             campaign = wd.Campaign.open(database, "spring", clock=clock)
         try:
-            out += campaign.ask(max(2, pulls // 20), client=f"week {today // 7}")
+            out += campaign.ask(max(2, pulls // 50), client=f"week {today // 7}")
         except wd.Wait:
             clock.move(days=2)
         out = list({ticket.id: ticket for ticket in out}.values())
