@@ -11,6 +11,7 @@ from whichdo._version import __version__
 from whichdo.cli import campaigns, pulls
 from whichdo.cli.inspect import inspect
 from whichdo.cli.rank import rank
+from whichdo.cli.report import report
 from whichdo.cli.reproduce import reproduce
 from whichdo.cli.simulate import simulate
 
@@ -60,7 +61,7 @@ app.command("reproduce")(reproduce)
 CAMPAIGNS = "Campaigns"
 for verb in (
     campaigns.start, pulls.ask, pulls.tell, pulls.void, pulls.amend, campaigns.observe, campaigns.status,
-    campaigns.recommend, campaigns.pause, campaigns.resume, campaigns.forbid, campaigns.allow, campaigns.restart,
-    campaigns.verify, campaigns.export, campaigns.import_, campaigns.backup,
+    campaigns.recommend, report, campaigns.pause, campaigns.resume, campaigns.forbid, campaigns.allow,
+    campaigns.restart, campaigns.verify, campaigns.export, campaigns.import_, campaigns.backup,
 ):  # fmt: skip
     app.command(verb.__name__.rstrip("_"), rich_help_panel=CAMPAIGNS)(verb)
