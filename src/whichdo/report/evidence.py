@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from whichdo.errors import counted
 from whichdo.problem import Goal
 from whichdo.report.audit import short_time
-from whichdo.report.history import is_known
 from whichdo.report.intervals import ALL, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
 from whichdo.report.labels import safe
 
@@ -34,7 +33,7 @@ def forest(found: History) -> str:
     worth = found.state.terms.problem.rewards.values()
     scale = Scale.around((each for pairs in drawn.values() for _, each in pairs), min(worth), max(worth))
     nothing = found.now[found.now.problem.arms[0]]
-    reference = nothing.estimate if is_known(nothing) else None
+    reference = nothing.estimate if nothing.is_known else None
     lines = "".join(_line(found, row, track(scale, drawn[row.arm], reference, _words(row))) for row in shown)
     kinds = [
         kind for kind in (ALL, LOOKING, DIRECT) if any(kind is each for pairs in drawn.values() for each, _ in pairs)
@@ -68,9 +67,9 @@ def _axis_words(found: History) -> str:
 
 def _intervals(row: ArmRank, looked: ArmRank, own: ArmCertainty) -> list[tuple[Kind, Interval]]:
     found = []
-    if is_known(row):
+    if row.is_known:
         found.append((ALL, Interval(row.estimate, row.low, row.high)))
-    if is_known(looked) and not row.arm.is_look:
+    if looked.is_known and not row.arm.is_look:
         found.append((LOOKING, Interval(looked.estimate, looked.low, looked.high)))
     if own.pulls:
         found.append((DIRECT, Interval(own.mean, own.low, own.high)))
@@ -78,7 +77,7 @@ def _intervals(row: ArmRank, looked: ArmRank, own: ArmCertainty) -> list[tuple[K
 
 
 def _words(row: ArmRank) -> str:
-    if is_known(row):
+    if row.is_known:
         return ""
     return "nothing is known yet" if row.identified else "nothing is known: looking cannot settle it"
 
@@ -86,7 +85,7 @@ def _words(row: ArmRank) -> str:
 def _line(found: History, row: ArmRank, drawn: str) -> str:
     leads = " leads" if row.arm == found.advice.arm else ""
     numbers = "not known"
-    if is_known(row):
+    if row.is_known:
         pulls = counted(found.now.looks, "look") if row.arm.is_look else counted(row.direct, "direct pull")
         numbers = f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f}); {pulls}"
     return (
@@ -102,7 +101,7 @@ def over_time(found: History) -> str:
     """How the leading arms' estimates developed, and who led when."""
     if len(found.moments) < 2:
         return "<h2>How it developed</h2>\n<p>There is too little evidence yet to show a development.</p>\n"
-    leading = [row for row in found.now.ordered if is_known(row)][:PICTURES]
+    leading = [row for row in found.now.ordered if row.is_known][:PICTURES]
     points = {row.arm: _points(found, row) for row in leading}
     worth = found.state.terms.problem.rewards.values()
     scale = Scale.around((each for line in points.values() for _, each in line), min(worth), max(worth))
@@ -126,7 +125,7 @@ def _points(found: History, row: ArmRank) -> list[tuple[int, Interval]]:
     line = {}
     for moment in found.moments:
         then = moment.ranking.get(row.arm)
-        if then is not None and is_known(then):
+        if then is not None and then.is_known:
             line[moment.pulls] = Interval(then.estimate, then.low, then.high)
     return list(line.items())
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.events import Event
     from whichdo.estimate.ranking import ArmRank, Ranking
 
-__all__ = ["History", "Moment", "is_known", "recalled"]
+__all__ = ["History", "Moment", "recalled"]
 
 MOMENTS = 10
 EVIDENCE = frozenset({"observed", "told", "closed", "amended"})
@@ -43,7 +43,7 @@ class Moment:
     @property
     def leader(self) -> ArmRank | None:
         """The best known arm by then."""
-        return next(filter(is_known, self.ranking.ordered), None)
+        return next((row for row in self.ranking.ordered if row.is_known), None)
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,6 @@ def recalled(events: Sequence[Event]) -> History:
     pulls = pooled(state.allowed, state.logs, state.rows())
     sure = certainty(state.allowed, pulls, looked=looked)
     return History(events, state, status_of(state), advice, now, looked, sure, tuple(moments))
-
-
-def is_known(row: ArmRank) -> bool:
-    """Whether there is any evidence on an arm."""
-    return row.effective_n > 0 and not np.isnan(row.estimate)
 
 
 def _chosen(events: Sequence[Event]) -> list[int]:
