@@ -9,6 +9,7 @@ import typer
 
 from whichdo._version import __version__
 from whichdo.cli import campaigns, pulls
+from whichdo.cli.demo import demo
 from whichdo.cli.inspect import inspect
 from whichdo.cli.rank import rank
 from whichdo.cli.report import report
@@ -57,6 +58,7 @@ app.command("inspect")(inspect)
 app.command("rank")(rank)
 app.command("simulate")(simulate)
 app.command("reproduce")(reproduce)
+app.command("demo")(demo)
 
 CAMPAIGNS = "Campaigns"
 for verb in (

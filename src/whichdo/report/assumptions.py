@@ -38,7 +38,8 @@ def assumptions(found: History) -> str:
         "<h2>What it leans on</h2>\n"
         "<p>The graph is an assumption: somebody drew it. An arrow that is there says that one thing may act on "
         "another; one that is missing says that it does not. A dashed arc is a cause that nobody records and that acts "
-        "on both its ends.</p>\n"
+        "on both its ends. Where looking settles a node, adjustment compares like with like, and the formula of a "
+        "c-component works around hidden causes; what must be tried can only be found out by doing it.</p>\n"
         f"{_graph(found)}{_settled(found)}{_logs(found)}{_terms(found)}"
     )
 

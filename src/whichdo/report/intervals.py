@@ -176,7 +176,7 @@ def development(
     scale: Scale, points: Sequence[tuple[int, Interval]], last: int, beside: Sequence[tuple[int, float]]
 ) -> str:
     """An arm's mean and interval after so many pulls, up to ``last``; ``beside`` is a line to compare with, dashed."""
-    ticks = round_numbers(scale.low, scale.high, 4)
+    ticks = round_numbers(scale.low, scale.high, 6)
 
     def across(pulls: int) -> float:
         return LEFT + (WIDE - LEFT - RIGHT) * (pulls / last if last else 0.5)
