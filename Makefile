@@ -7,8 +7,7 @@ BIN    := $(VENV)/bin
 .PHONY: demo test setup bench families earning confounded reproduction soak clean
 
 demo: $(VENV)/.demo-ready
-	@$(BIN)/whichdo inspect examples/infection/problem.toml
-	@$(BIN)/whichdo rank examples/infection/problem.toml examples/infection/logs.csv
+	@$(BIN)/whichdo demo
 
 test: setup
 	$(BIN)/ruff format --check .

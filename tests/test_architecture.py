@@ -36,6 +36,7 @@ LAYERS = {
     "campaign": 6,
     "experiments": 6,
     "report": 7,
+    "demo": 7,
     "cli": 8,
     "__init__": 9,
     "__main__": 9,

@@ -276,3 +276,13 @@ def test_the_papers_sampling_tends_to_the_exact_sum(name: str) -> None:
     literal = sampled_means(instance.problem, seen, np.random.default_rng(5), draws=200_000)
     exact = [row.estimate for row in ranking(seen).values()]
     assert literal[1:] == pytest.approx(exact[1:], abs=0.006)
+
+
+def test_an_arm_without_any_evidence_is_no_rival() -> None:
+    """Nobody looked, and do(X=0) came to 1 in 4 of 10: do(X=1) and do() are unknown, not 1/2, so nothing competes."""
+    problem = Problem("X -> Y", "Y")
+    counts = np.array([[0, 0], [6, 4], [0, 0]])
+    found = ranking(Tally(problem, counts, {do(): {scope: np.zeros(2, np.int64) for scope in [("Y",)]}}))
+    assert found.best.arm == do(X=0)
+    assert [row.is_known for row in found.values()] == [False, True, False]
+    assert found.probability_best == 1.0

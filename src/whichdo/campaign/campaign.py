@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime, timedelta
 
+    from whichdo.campaign.events import Event
     from whichdo.campaign.ledger import Clock
     from whichdo.campaign.proposals import Draft
     from whichdo.campaign.tickets import Ticket
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     Tickets = list[Ticket]
     Receipts = list[Receipt]
     Drafts = list[Draft]
+    Events = list[Event]
 
 __all__ = ["Campaign"]
 
@@ -281,6 +283,10 @@ class Campaign:
         for event in events[1 : at + 1]:
             state.apply(event)
         return advised(state, confidence=confidence)
+
+    def events(self) -> Events:
+        """The log as it is on record, from the first event on; `verify` checks it."""
+        return self._ledger.events()
 
     @property
     def problem(self) -> Problem:

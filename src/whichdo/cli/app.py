@@ -9,8 +9,10 @@ import typer
 
 from whichdo._version import __version__
 from whichdo.cli import campaigns, pulls
+from whichdo.cli.demo import demo
 from whichdo.cli.inspect import inspect
 from whichdo.cli.rank import rank
+from whichdo.cli.report import report
 from whichdo.cli.reproduce import reproduce
 from whichdo.cli.simulate import simulate
 
@@ -56,11 +58,12 @@ app.command("inspect")(inspect)
 app.command("rank")(rank)
 app.command("simulate")(simulate)
 app.command("reproduce")(reproduce)
+app.command("demo")(demo)
 
 CAMPAIGNS = "Campaigns"
 for verb in (
     campaigns.start, pulls.ask, pulls.tell, pulls.void, pulls.amend, campaigns.observe, campaigns.status,
-    campaigns.recommend, campaigns.pause, campaigns.resume, campaigns.forbid, campaigns.allow, campaigns.restart,
-    campaigns.verify, campaigns.export, campaigns.import_, campaigns.backup,
+    campaigns.recommend, report, campaigns.pause, campaigns.resume, campaigns.forbid, campaigns.allow,
+    campaigns.restart, campaigns.verify, campaigns.export, campaigns.import_, campaigns.backup,
 ):  # fmt: skip
     app.command(verb.__name__.rstrip("_"), rich_help_panel=CAMPAIGNS)(verb)

@@ -54,6 +54,11 @@ class ArmRank:
     """Whether the arm has to be tried: looking cannot settle it, or never saw one of its cells."""
     reason: str
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there is any evidence; without any look the estimate is what smoothing makes of nothing."""
+        return self.effective_n > 0 and not np.isnan(self.estimate)
+
 
 class Ranking(Mapping[Arm, ArmRank]):
     """Every arm of a problem with what the data say about it; best first when iterated by `ordered`."""
@@ -88,7 +93,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         return tuple(
             sorted(
                 self._rows.values(),
-                key=lambda row: (np.isnan(row.estimate), row.must_try, -self._sign * row.estimate),
+                key=lambda row: (np.isnan(row.estimate), row.must_try or not row.is_known, -self._sign * row.estimate),
             )
         )
 
@@ -115,8 +120,8 @@ class Ranking(Mapping[Arm, ArmRank]):
             if self._rows[arm].direct:  # an arm with pulls of its own has evidence of its own
                 shares[position] = len(shares) + position
         means = np.array([row.estimate for row in self._rows.values()])
-        tried = np.array([row.must_try for row in self._rows.values()])
-        known = np.flatnonzero(~np.isnan(means) & ~tried)
+        sound = np.array([row.is_known and not row.must_try for row in self._rows.values()])
+        known = np.flatnonzero(sound)
         if not len(known):
             return float("nan")
         known = known[np.unique(shares[known], return_index=True)[1]]

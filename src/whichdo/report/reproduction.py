@@ -17,6 +17,7 @@ from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.figures import label
 from whichdo.experiments.judging import Word, judged
+from whichdo.report.page import STYLE, document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,15 +102,7 @@ def _intro(done: Reproduction) -> str:
 
 # ----------------------------------------------------------------------------------------------------------------- HTML
 
-STYLE = """
-:root { color-scheme: light; --ink: #1a1a1a; --faint: #666; --line: #ddd; --band: #f6f6f4; }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; color: var(--ink); background: #fff;
-  max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
-h2 { font-size: 1.25rem; margin: 3rem 0 .25rem; padding-top: 1rem; border-top: 1px solid var(--line); }
-p { margin: .4rem 0; max-width: 46rem; }
-.faint { color: var(--faint); font-size: .9rem; }
+OWN_STYLE = """
 figure { margin: 1rem 0; } figure img { width: 100%; height: auto; max-width: 60rem; display: block; }
 ul.claims { list-style: none; padding: 0; margin: 1rem 0; }
 ul.claims li { border-left: 5px solid; padding: .35rem .8rem; margin: .6rem 0; background: var(--band); }
@@ -118,13 +111,8 @@ ul.claims .numbers, ul.claims .test { display: block; font-size: .87rem; color: 
 .yes { border-color: #0072B2 !important; } .yes .word::before { content: "\\2713\\00a0"; }
 .part { border-color: #E69F00 !important; } .part .word::before { content: "\\25D0\\00a0"; }
 .no { border-color: #D55E00 !important; } .no .word::before { content: "\\2717\\00a0"; }
-.wide { overflow-x: auto; margin: .6rem 0; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .2rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 5.5rem; }
 td.least { font-weight: 700; }
-summary { cursor: pointer; color: var(--faint); font-size: .9rem; }
 .overview td, .overview th { text-align: left; white-space: normal; min-width: 0; }
 @media print { body { max-width: none; font-size: 10.5pt; } h2 { break-before: page; }
   figure, li, tr { break-inside: avoid; } details > div { display: block; } }
@@ -141,15 +129,12 @@ def write_page(done: Reproduction) -> Path:
 def page(done: Reproduction) -> str:
     """One HTML file that needs nothing else."""
     parts = [
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-        f"<title>Causal bandits, reproduced</title>\n<style>{STYLE}</style>\n",
         "<h1>Causal bandits, reproduced</h1>\n",
         f"<p>{escape(_intro(done))}</p>\n",
         _overview(done),
     ]
     parts += [_section(done, EXPERIMENTS[number]) for number in done.plan.policies]
-    return "".join(parts)
+    return document("Causal bandits, reproduced", STYLE + OWN_STYLE, "".join(parts))
 
 
 def _overview(done: Reproduction) -> str:

@@ -1,0 +1,43 @@
+"""``whichdo report``: a campaign as one page for those who have to act on it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whichdo.cli.databases import DatabaseOption, NameArgument, opened, print_lines
+from whichdo.cli.output import Format, FormatOption, print_json, say_if_compiling
+from whichdo.errors import visible
+
+__all__ = ["report"]
+
+
+def report(
+    name: NameArgument,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file to write; by default NAME.html.", show_default=False)
+    ] = None,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Write one offline HTML page: the decision and how sure it is, every arm, the budget, assumptions, audit trail."""
+    from whichdo.report.campaign import write_report
+
+    campaign = opened(db, name)
+    target = _file_of(name) if output is None else output
+    say_if_compiling()
+    status = campaign.status()  # puts on record what the clock says
+    written = write_report(campaign, target)
+    if format is Format.JSON:
+        print_json({"campaign": name, "file": str(written), "receipt": campaign.events()[-1].receipt})
+    else:
+        print_lines((f"The report on {visible(name)} is in {visible(written)}.",), status.notes)
+
+
+def _file_of(name: str) -> Path:
+    """A file in the current folder, named after a campaign whose name may hold anything."""
+    return Path(f"{re.sub(r'[^0-9A-Za-z._-]+', '-', name).strip('-.')[:100] or 'campaign'}.html")

@@ -1,0 +1,235 @@
+"""The demonstration, told step by step for somebody who has never heard of causal bandits.
+
+A survey misleads; the graph says what doing would do; a campaign of experiments goes after what is left in doubt; the
+town is simulated, so the truth is known and everybody's answer can be held against it.  Seeds are fixed: the story is
+the same each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.campaign.campaign import Campaign
+from whichdo.counting import count
+from whichdo.demo.population import ROWS, SEED, population, write_logs, write_problem_file
+from whichdo.demo.repeats import WAYS, experimented, naive_best, scores
+from whichdo.errors import StorageError, visible
+from whichdo.estimate.rank import ranking
+from whichdo.evidence import Tally
+from whichdo.policies import policy
+from whichdo.problem_file import read_problem
+from whichdo.report.campaign import write_report
+from whichdo.world.sampler import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from whichdo.estimate.ranking import Ranking
+    from whichdo.problem import Arm, Problem, Value
+    from whichdo.world.network import CausalNetwork
+
+__all__ = ["PULLS", "RUNS", "story"]
+
+PULLS = 300
+RUNS = 200
+STOPS = 100
+"""Experiments between two looks at the recommendation."""
+
+
+@dataclass(frozen=True)
+class Town:
+    """What the story is about: the truth, what a learner may know of it, and where files go."""
+
+    network: CausalNetwork
+    problem: Problem
+    folder: Path
+
+    @property
+    def truth(self) -> dict[Arm, float]:
+        """The share of the infected under each arm, exact."""
+        return dict(zip(self.problem.arms, self.network.means(self.problem).tolist(), strict=True))
+
+
+def story(folder: Path) -> Iterator[str]:
+    """The story, a heading, a paragraph or a table at a time; files go into ``folder``, which is made if need be.
+
+    Told again in the same folder, a story that was broken off goes on with the campaign that it finds there.
+    """
+    for part in _parts(folder):
+        yield part if part.endswith("\n") else f"{part}\n\n"
+
+
+def _parts(folder: Path) -> Iterator[str]:
+    """Those that are to be followed by an empty line do not end their last one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{visible(folder)} cannot be made: {error.strerror}. Name another --folder.") from None
+    yield from _question()
+    write_problem_file(folder / "problem.toml")
+    write_logs(folder / "logs.csv")
+    town = Town(population(), read_problem(folder / "problem.toml"), folder)
+    survey = count(town.problem, folder / "logs.csv")
+    found = ranking(survey)
+    yield from _trap(found)
+    yield from _looking(found)
+    campaign = Campaign.create(
+        folder / "infection.db", "infection", town.problem, policy("warm-halving"), horizon=PULLS, seed=SEED
+    )
+    yield from _experiments(town, campaign)
+    yield from _truth(town, campaign, survey)
+    yield from _luck(town)
+    yield from _where(town, campaign)
+
+
+def _question() -> Iterator[str]:
+    yield "1. THE QUESTION"
+    yield (
+        "Four measures may prevent infections: working from home, keeping distance, face masks, vaccination. A town\n"
+        f"can promote one. Which? {ROWS:,} people have told what they do and whether they were infected. So why not\n"
+        "compare those who do with those who do not?"
+    )
+
+
+def _trap(found: Ranking) -> Iterator[str]:
+    measures = [row for row in found.values() if row.arm.value == 1]
+    naive = min(measures, key=lambda row: row.conditional)
+    yield _table(
+        ("among those with", "infected"),
+        [(f"{row.arm.node}", f"{row.conditional:.1%}{'   <- looks best' if row is naive else ''}") for row in measures],
+    )
+    yield (
+        f"It is a trap. Those who can {naive.arm.node} are mostly well-off, and the well-off are infected less often\n"
+        "anyway: better housing, better health. Nobody asked about wealth. Such a hidden cause of both is called a\n"
+        "confounder, and more answers of the same kind would not make it go away."
+    )
+
+
+def _looking(found: Ranking) -> Iterator[str]:
+    problem = found.problem
+    yield "2. SEEING IS NOT DOING"
+    yield (
+        "We want to know what happens if everybody does it, written do(work from home=1), not who happens to do it.\n"
+        "For that, somebody who knows the town draws who acts on whom: -> is an effect, <-> a hidden common cause."
+    )
+    graph = problem.graph
+    arrows = [f"   {tail} -> {head}" for tail, head in sorted(graph.directed)]
+    arcs = [f"   {first} <-> {second}" for first, second in sorted(tuple(sorted(pair)) for pair in graph.bidirected)]
+    yield "\n".join([*arrows, *arcs])
+    yield ("From this graph whichdo works out which do() can be computed from the survey, and how. No experiment yet:")
+    rows = [
+        (
+            "do nothing, do()" if row.arm.is_look else str(row.arm),
+            "" if row.arm.is_look else f"{row.conditional:.1%}",
+            f"{row.estimate:.1%}",
+            f"{row.low:.1%} to {row.high:.1%}",
+        )
+        for row in found.ordered
+    ]
+    yield _table(("arm", "who happen to", "if all did", "95% interval"), rows)
+    best, home = found.best, found[problem.arm("do(work from home=1)")]
+    yield (
+        f"Best by looking: {best.arm}, with a chance of about {found.probability_best:.0%}. Working from home comes\n"
+        f"to {home.estimate:.1%}, not {home.conditional:.1%}: most of its charm was wealth. Each line is called an\n"
+        "arm: something that can be done, do() among them, doing nothing."
+    )
+
+
+def _experiments(town: Town, campaign: Campaign) -> Iterator[str]:
+    yield "3. EXPERIMENTS"
+    yield (
+        "Two doubts are left: the leaders lie close together, and the graph might be wrong. So we experiment: ask\n"
+        f"somebody to do it, and see. We can pay for {PULLS}. A bandit algorithm spends them step by step, and what\n"
+        "came so far decides what to try next; a causal one begins with what the survey has settled. (The name comes\n"
+        "from slot machines, the one-armed bandits: which arm to pull next?)"
+    )
+    campaign.observe(town.folder / "logs.csv")
+    people = {
+        arm: town.network.sample(PULLS, do=_setting(arm), seed=np.random.SeedSequence([SEED, place]))
+        for place, arm in enumerate(town.problem.arms)
+    }
+    told = dict(campaign.status().by_arm)
+    yield _so_far(campaign, sum(told.values()))
+    while tickets := campaign.ask(10, client="demo"):
+        for ticket in tickets:
+            number = told[str(ticket.arm)]
+            told[str(ticket.arm)] += 1
+            campaign.tell(ticket, {name: int(column[number]) for name, column in people[ticket.arm].items()})
+            if sum(told.values()) % STOPS == 0:
+                yield _so_far(campaign, sum(told.values()))
+    spent = ", ".join(f"{number} x {arm}" for arm, number in told.items() if number)
+    yield (
+        f"\nIt asked for {spent}.\nWhat the survey had ruled out was left alone. Every ask and every answer went into "
+        "a database before\nthe next, so a crash would have lost nothing."
+    )
+
+
+def _so_far(campaign: Campaign, pulls: int) -> str:
+    advice = campaign.recommend()
+    return (
+        f"   after {pulls:>3} experiments: best {advice.arm}, infected {advice.estimate:.1%} ({advice.low:.1%} to "
+        f"{advice.high:.1%}), chance {advice.probability:.0%}\n"
+    )
+
+
+def _truth(town: Town, campaign: Campaign, survey: Tally) -> Iterator[str]:
+    advice, truth = campaign.recommend(), town.truth
+    yield "4. THE ANSWER, AND THE TRUTH"
+    yield "\n".join(f"   {sentence}" for sentence in (*advice.sentences[:3], *advice.warnings))
+    yield "The town is simulated, so for once we know what each advice would really have come to:"
+    world = World(town.network, town.problem, np.random.SeedSequence([SEED, PULLS]))
+    uniform = experimented(policy("ue"), world, PULLS, Tally.empty(town.problem), SEED).arm
+    named = [
+        ("compare those who happen to", naive_best(town.problem, survey)),
+        (f"{PULLS} experiments spread evenly", uniform),
+        (f"whichdo: survey, graph, {PULLS} experiments", advice.arm or uniform),
+        ("the truth", min(truth, key=truth.__getitem__)),
+    ]
+    yield _table(("way", "advice", "infected"), [(way, str(arm), f"{truth[arm]:.1%}") for way, arm in named])
+
+
+def _luck(town: Town) -> Iterator[str]:
+    yield "5. LUCK?"
+    yield f"Once may be luck. The same {RUNS} times over, each time with a new survey and new experiments:"
+    found = scores(town.network, town.problem, looks=ROWS, pulls=PULLS, runs=RUNS, seed=SEED)
+    rows = [(WAYS[way], f"{score.right} of {RUNS}", f"{1000 * score.worse:.1f}") for way, score in found.items()]
+    yield _table(("way", "right", "needless infections per 1,000"), rows)
+    looking, both = found["looking"].right, found["campaign"].right
+    yield (
+        f"Where the graph is right and the survey large, looking does nearly all of it: {looking} of {RUNS}, and\n"
+        f"{both} with experiments. Those are what you have where there is no survey and where looking cannot settle a\n"
+        "measure; and they can show that the graph is wrong."
+    )
+
+
+def _where(town: Town, campaign: Campaign) -> Iterator[str]:
+    page = write_report(campaign, town.folder / "report.html")
+    yield "6. YOURS"
+    yield (
+        f"The report for those who have to decide: {visible(page)}\n"
+        "   Open it in a browser; it needs no network.\n"
+        f"The problem, the survey and the campaign lie beside it. Try\n"
+        f"   whichdo inspect {visible(town.folder / 'problem.toml')}\n"
+        f"   whichdo recommend infection --db {visible(town.folder / 'infection.db')}"
+    )
+
+
+def _setting(arm: Arm) -> dict[str, Value]:
+    return {} if arm.node is None or arm.value is None else {arm.node: arm.value}
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Columns as wide as their widest cell, the first to the left."""
+    widths = [max(len(row[column].split("   ")[0]) for row in [head, *rows]) for column in range(len(head))]
+    lines = []
+    for row in [head, *rows]:
+        cells = []
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            text, mark, rest = cell.partition("   ")
+            cells.append((text.ljust(width) if column == 0 else text.rjust(width)) + mark + rest)
+        lines.append("   " + "   ".join(cells).rstrip())
+    return "\n".join(lines)

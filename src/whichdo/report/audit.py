@@ -1,0 +1,81 @@
+"""The audit trail of a campaign for people: each event in a line, with the first letters of its hash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whichdo.errors import counted
+from whichdo.report.labels import safe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.campaign.events import Event
+
+__all__ = ["short_text", "short_time", "trail"]
+
+ENDS = 100
+"""Events that are shown at the beginning, and as many at the end."""
+LETTERS = 160
+HASH = 12
+
+
+def trail(events: Sequence[Event]) -> str:
+    """The events as a table; of a long log its beginning and its end, with the number between them."""
+    rows = [_row(event) for event in (events if len(events) <= 2 * ENDS else events[:ENDS])]
+    if len(events) > 2 * ENDS:
+        between = f"{counted(len(events) - 2 * ENDS, 'event')} between, not shown; an export has them all"
+        rows.append(f'<tr><td colspan="5" class="between">... {between} ...</td></tr>\n')
+        rows += [_row(event) for event in events[-ENDS:]]
+    head = "<tr><th>event</th><th>time (UTC)</th><th>kind</th><th>what</th><th>hash</th></tr>\n"
+    return f'<div class="wide"><table class="trail">{head}{"".join(rows)}</table></div>\n'
+
+
+def _row(event: Event) -> str:
+    return (
+        f'<tr><td>{event.seq}</td><td class="time">{safe(short_time(event.time))}</td><td>{safe(event.kind)}</td>'
+        f'<td class="what">{safe(short_text(event))}</td><td><code>{safe(event.hash[:HASH])}</code></td></tr>\n'
+    )
+
+
+def short_time(text: str) -> str:
+    """A moment as events hold it, to the second."""
+    return text[:19].replace("T", " ")
+
+
+def short_text(event: Event) -> str:
+    """What an event says, in a line."""
+    text = _words(event.kind, event.content)
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 3]}..."
+
+
+def _words(kind: str, body: dict[str, Any]) -> str:
+    if kind == "created":
+        return f"{body['policy']['name']} with a budget of {body['budget']:g}, seed {body['seed']}"
+    if kind == "observed":
+        return f"{body['log']}: {counted(body['looks'], 'look')}, content {body['sha256'][:HASH]}"
+    if kind == "asked":
+        tickets = ", ".join(f"{each['id']} {each['arm']}" for each in body["tickets"][:8])
+        more = f" and {len(body['tickets']) - 8} more" if len(body["tickets"]) > 8 else ""
+        return f"{body['client']}: {tickets}{more}"
+    if kind in {"told", "amended"}:
+        row = ", ".join(f"{name}={value}" for name, value in body["row"].items())
+        late = " (late)" if body.get("late") else ""
+        return f"{body['ticket']}{late}{_because(body)}: {row}"
+    return _rest(kind, body)
+
+
+def _rest(kind: str, body: dict[str, Any]) -> str:
+    if kind in {"expired", "closed"}:
+        return f"{counted(len(body['tickets']), 'ticket')}: {', '.join(body['tickets'][:12])}"
+    if kind == "voided":
+        return f"{body['ticket']}{_because(body)}"
+    if kind in {"forbidden", "allowed"}:
+        return f"{', '.join(body['arms'])}{_because(body)}"
+    if kind == "alarm":
+        return str(body.get("text", ""))
+    return str(body.get("reason", ""))
+
+
+def _because(body: dict[str, Any]) -> str:
+    return f" ({body['reason']})" if body.get("reason") else ""

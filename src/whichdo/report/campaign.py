@@ -1,0 +1,176 @@
+"""A campaign for those who have to act on it: one offline page, the decision first, the evidence and the log after it.
+
+The page is a function of the log alone: the same log gives the same bytes.  Whatever comes from users (names of nodes
+and campaigns, values, reasons, clients) passes `whichdo.report.labels.safe`.
+"""
+
+from __future__ import annotations
+
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whichdo.campaign.events import check_chain
+from whichdo.errors import ConflictError, counted, visible
+from whichdo.graph.formats.files import write_file
+from whichdo.problem import Goal
+from whichdo.report.assumptions import alarms, assumptions
+from whichdo.report.audit import short_time, trail
+from whichdo.report.evidence import forest, over_time
+from whichdo.report.history import History, recalled
+from whichdo.report.labels import safe
+from whichdo.report.page import BEGINNING, STYLE, document
+from whichdo.report.spending import spending
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from whichdo.campaign.campaign import Campaign
+    from whichdo.campaign.events import Event
+
+__all__ = ["campaign_page", "write_report"]
+
+OWN_STYLE = """
+body { overflow-wrap: anywhere; }
+h1 small { display: block; font-size: 1rem; font-weight: 400; color: var(--faint); }
+.chip { display: inline-block; border: 1.5px solid currentColor; border-radius: 1rem; padding: 0 .7rem;
+  font-size: .9rem; }
+.decision { border-left: 6px solid #0072B2; background: var(--band); padding: .8rem 1.1rem 1rem; margin: 1rem 0; }
+.decision .best { font-size: 1.6rem; font-weight: 700; line-height: 1.25; margin: .1rem 0 .6rem; }
+.decision ul { margin: .8rem 0 0; padding-left: 1.1rem; max-width: 46rem; } .decision li { margin: .25rem 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; }
+.tiles div { background: #fff; border: 1px solid var(--line); padding: .4rem .7rem; }
+.tiles b { display: block; font-size: 1.25rem; font-variant-numeric: tabular-nums; } .tiles span { font-size: .85rem; }
+ul.notes { list-style: none; padding: 0; max-width: 50rem; }
+ul.notes li { border-left: 5px solid #E69F00; background: var(--band); padding: .35rem .8rem; margin: .5rem 0; }
+ul.notes li.alarm { border-color: #D55E00; } ul.notes li::before { content: "\\26A0\\00a0\\00a0"; }
+ul.legend { list-style: none; padding: 0; margin: .6rem 0; font-size: .88rem; display: flex;
+  flex-wrap: wrap; gap: 0 1.4rem; }
+ul.legend svg { vertical-align: middle; }
+.arm { display: grid; grid-template-columns: minmax(9rem, 17rem) 1fr; gap: 0 .8rem; align-items: center;
+  padding: 0 .5rem; }
+.arm:nth-child(even) { background: var(--band); } .arm.leads .name { font-weight: 700; }
+.arm .numbers { display: block; font-size: .85rem; font-weight: 400; color: var(--faint);
+  font-variant-numeric: tabular-nums; }
+.track { display: block; } .axis { display: block; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; margin: .8rem 0; }
+.pictures figure { margin: 0; max-width: 24rem; } .pictures figcaption { font-size: .9rem; font-weight: 600; }
+.bar { display: flex; height: 1.5rem; border: 1px solid var(--faint); max-width: 46rem; margin: .6rem 0 .3rem; }
+.bar i { display: block; } .key { display: inline-block; width: .9rem; height: .9rem; border: 1px solid var(--faint);
+  vertical-align: -.1rem; margin-right: .35rem; }
+.spent { background: #0072B2; } .out { background: repeating-linear-gradient(45deg, #56B4E9 0 5px, #fff 5px 9px); }
+.left { background: #fff; }
+table { overflow-wrap: break-word; }
+.plain td, .plain th, .trail td, .trail th { text-align: left; }
+.plain td, .trail .what { white-space: normal; max-width: 30rem; } .plain td.time { white-space: nowrap; }
+td.much { min-width: 8rem; } td.much i { display: block; height: .8rem; background: #0072B2; }
+.trail { font-size: .8rem; width: 100%; } .trail .what { min-width: 16rem; } .trail td { vertical-align: top; }
+.trail .between { text-align: center; color: var(--faint); padding: .6rem; }
+.graph svg { max-width: 100%; height: auto; }
+code { font-size: .95em; }
+@media (max-width: 640px) { .arm { grid-template-columns: 1fr; padding-top: .4rem; } h1 { font-size: 1.4rem; } }
+@media print { body { max-width: none; font-size: 10pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .arm, figure, tr, li, .decision { break-inside: avoid; } h2 { break-after: avoid; } }
+"""
+WORDS = {
+    "running": "running: pulls are owed",
+    "waiting": "waiting for open tickets",
+    "finished": "finished",
+    "paused": "paused",
+    "stuck": "cannot go on",
+}
+
+
+def write_report(campaign: Campaign, path: str | os.PathLike[str]) -> Path:
+    """Write the page on a campaign as it stands into a file; where it is.
+
+    A page that is there is replaced; any other file, such as the database, is left alone.
+    """
+    target = Path(path)
+    if target.exists() and not _is_page(target):
+        raise ConflictError(
+            f"{visible(target)} is there already and is no page. Name another file; nothing was written."
+        )
+    write_file(target, campaign_page(campaign.events()))
+    return target
+
+
+def _is_page(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(BEGINNING)) in {BEGINNING.encode(), b""}
+    except OSError:
+        return False
+
+
+def campaign_page(events: Sequence[Event]) -> str:
+    """One HTML file that needs nothing else, from the whole log; a damaged one is an error that names the bad event."""
+    check_chain(events)
+    found = recalled(events)
+    body = [
+        _head(found),
+        _decision(found),
+        alarms(found),
+        forest(found),
+        over_time(found),
+        spending(found),
+        assumptions(found),
+        _audit(found),
+    ]
+    return document(f"{found.status.name}: {_best(found)}", STYLE + OWN_STYLE, "".join(body))
+
+
+def _audit(found: History) -> str:
+    return (
+        "<h2>Audit trail</h2>\n"
+        "<p>Every event carries the hash of the one before it. The whole chain was checked when this page was made, "
+        "and the numbers above follow from these events and nothing else.</p>\n"
+        f"{trail(found.events)}"
+        f'<p class="faint">Receipt of the last event: <code>{safe(found.status.receipt)}</code></p>\n'
+    )
+
+
+def _best(found: History) -> str:
+    return "nothing is known yet" if found.advice.arm is None else str(found.advice.arm)
+
+
+def _head(found: History) -> str:
+    status = found.status
+    problem = found.state.terms.problem
+    wish = "least" if problem.goal is Goal.MINIMIZE else "most"
+    return (
+        f"<h1>{safe(status.name)}<small>What to do for the {wish} {safe(problem.reward)}?</small></h1>\n"
+        f'<p><span class="chip">{safe(WORDS.get(status.phase, status.phase))}</span> '
+        f'<span class="faint">{counted(status.events, "event")} from {safe(short_time(status.began))} to '
+        f"{safe(short_time(status.last))} UTC</span></p>\n"
+    )
+
+
+def _decision(found: History) -> str:
+    advice = found.advice
+    said = "".join(f"<li>{safe(sentence)}</li>" for sentence in advice.sentences)
+    best = "Nothing is known yet" if advice.arm is None else f"Best so far: {advice.arm}"
+    if advice.finished and advice.arm is not None:
+        best = f"Best: {advice.arm}"
+    return (
+        f'<div class="decision"><p class="faint">The decision</p><p class="best">{safe(best)}</p>\n'
+        f"{_tiles(found)}<ul>{said}</ul>\n<p><b>By direct pulls alone.</b> {safe(found.certainty.words)}</p></div>\n"
+    )
+
+
+def _tiles(found: History) -> str:
+    advice = found.advice
+    if advice.arm is None:
+        return ""
+    reward = found.state.terms.problem.reward
+    tiles = [
+        (f"{advice.estimate:.3f}", f"mean {reward}"),
+        (f"{advice.low:.3f} to {advice.high:.3f}", f"{advice.confidence:.0%} interval"),
+    ]
+    if advice.runner_up is not None:
+        tiles.append((f"{advice.margin:.3f}", f"better than {advice.runner_up}"))
+    if not isnan(advice.probability):
+        tiles.append((f"{advice.probability:.0%}", "chance that it is the best of the known arms, roughly"))
+    shown = "".join(f"<div><b>{safe(number)}</b><span>{safe(words)}</span></div>" for number, words in tiles)
+    return f'<div class="tiles">{shown}</div>'

@@ -1,0 +1,145 @@
+"""The evidence of a campaign as pictures: every arm now, kinds of intervals apart, and how the leaders developed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whichdo.errors import counted
+from whichdo.problem import Goal
+from whichdo.report.audit import short_time
+from whichdo.report.intervals import ALL, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
+from whichdo.report.labels import safe
+
+if TYPE_CHECKING:
+    from whichdo.campaign.certainty import ArmCertainty
+    from whichdo.estimate.ranking import ArmRank
+    from whichdo.report.history import History
+    from whichdo.report.intervals import Kind
+
+__all__ = ["forest", "over_time"]
+
+MOST = 25
+"""Arms in the forest plot."""
+PICTURES = 6
+"""Arms whose development is drawn."""
+
+
+def forest(found: History) -> str:
+    """Every arm now, best first; of many the leading ones."""
+    rows = found.now.ordered
+    shown = rows[:MOST]
+    own = {each.arm: each for each in found.certainty.arms}
+    drawn = {row.arm: _intervals(row, found.looked[row.arm], own[row.arm]) for row in shown}
+    worth = found.state.terms.problem.rewards.values()
+    scale = Scale.around((each for pairs in drawn.values() for _, each in pairs), min(worth), max(worth))
+    nothing = found.now[found.now.problem.arms[0]]
+    reference = nothing.estimate if nothing.is_known else None
+    lines = "".join(_line(found, row, track(scale, drawn[row.arm], reference, _words(row))) for row in shown)
+    kinds = [
+        kind for kind in (ALL, LOOKING, DIRECT) if any(kind is each for pairs in drawn.values() for each, _ in pairs)
+    ]
+    more = ""
+    if len(rows) > MOST:
+        more = (
+            f'<p class="faint">The leading {MOST} of {len(rows):,} arms; {len(rows) - MOST:,} more are not shown.</p>\n'
+        )
+    return (
+        f"<h2>Every arm now</h2>\n{_explained(found)}"
+        f"{legend(kinds, 'mean if nothing is done' if reference is not None else '')}\n"
+        f'<div class="forest">{lines}'
+        f'<div class="arm"><span></span><div>{axis(scale, _axis_words(found))}</div></div></div>\n{more}'
+    )
+
+
+def _explained(found: History) -> str:
+    return (
+        "<p>An arm is something that can be done, such as <i>do(X=1)</i>: set X to 1 and see what comes; <i>do()</i> "
+        "is to do nothing and look. What leans on looking is true only if the graph is. The intervals of arms' own "
+        "pulls do not need it, and hold all together and at all times with "
+        f"{found.certainty.confidence:.0%} confidence; so they are wider, and stand apart.</p>\n"
+    )
+
+
+def _axis_words(found: History) -> str:
+    problem = found.state.terms.problem
+    return f"mean {problem.reward} ({'less' if problem.goal is Goal.MINIMIZE else 'more'} is better)"
+
+
+def _intervals(row: ArmRank, looked: ArmRank, own: ArmCertainty) -> list[tuple[Kind, Interval]]:
+    found = []
+    if row.is_known:
+        found.append((ALL, Interval(row.estimate, row.low, row.high)))
+    if looked.is_known and not row.arm.is_look:
+        found.append((LOOKING, Interval(looked.estimate, looked.low, looked.high)))
+    if own.pulls:
+        found.append((DIRECT, Interval(own.mean, own.low, own.high)))
+    return found
+
+
+def _words(row: ArmRank) -> str:
+    if row.is_known:
+        return ""
+    return "nothing is known yet" if row.identified else "nothing is known: looking cannot settle it"
+
+
+def _line(found: History, row: ArmRank, drawn: str) -> str:
+    leads = " leads" if row.arm == found.advice.arm else ""
+    numbers = "not known"
+    if row.is_known:
+        pulls = counted(found.now.looks, "look") if row.arm.is_look else counted(row.direct, "direct pull")
+        numbers = f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f}); {pulls}"
+    return (
+        f'<div class="arm{leads}"><div class="name">{safe(str(row.arm))}'
+        f'<span class="numbers">{safe(numbers)}</span></div>{drawn}</div>\n'
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ over time
+
+
+def over_time(found: History) -> str:
+    """How the leading arms' estimates developed, and who led when."""
+    if len(found.moments) < 2:
+        return "<h2>How it developed</h2>\n<p>There is too little evidence yet to show a development.</p>\n"
+    leading = [row for row in found.now.ordered if row.is_known][:PICTURES]
+    points = {row.arm: _points(found, row) for row in leading}
+    worth = found.state.terms.problem.rewards.values()
+    scale = Scale.around((each for line in points.values() for _, each in line), min(worth), max(worth))
+    last = found.moments[-1].pulls
+    best = [(pulls, each.mean) for pulls, each in points[leading[0].arm]]
+    pictures = "".join(
+        f"<figure><figcaption>{safe(str(row.arm))}</figcaption>"
+        f"{development(scale, points[row.arm], last, best if place else [])}</figure>\n"
+        for place, row in enumerate(leading)
+    )
+    return (
+        "<h2>How it developed</h2>\n"
+        f"<p>The leading arms by all evidence after so many pulls (below each picture), from what the log said then. "
+        f"Dashed: {safe(str(leading[0].arm))}, the best now.</p>\n"
+        f'<div class="pictures">{pictures}</div>\n{_leaders(found)}'
+    )
+
+
+def _points(found: History, row: ArmRank) -> list[tuple[int, Interval]]:
+    """An arm at the moments at which it was known; of several after equally many pulls the last."""
+    line = {}
+    for moment in found.moments:
+        then = moment.ranking.get(row.arm)
+        if then is not None and then.is_known:
+            line[moment.pulls] = Interval(then.estimate, then.low, then.high)
+    return list(line.items())
+
+
+def _leaders(found: History) -> str:
+    rows = []
+    for moment in found.moments:
+        best = moment.leader
+        cells = ["nothing known", ""] if best is None else [str(best.arm), f"{best.estimate:.3f}"]
+        rows.append(
+            f'<tr><td>{moment.seq}</td><td class="time">{safe(short_time(moment.time))}</td><td>{moment.pulls:,}</td>'
+            f"<td>{safe(cells[0])}</td><td>{cells[1]}</td></tr>\n"
+        )
+    head = "<tr><th>after event</th><th>time (UTC)</th><th>pulls</th><th>best then</th><th>its mean</th></tr>\n"
+    return (
+        f'<div class="wide"><table class="plain"><caption>Who led when</caption>{head}{"".join(rows)}</table></div>\n'
+    )

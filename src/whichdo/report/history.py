@@ -1,0 +1,103 @@
+"""A campaign looked back upon: how it stands, and what its log said at some moments on the way.
+
+Everything is folded from the events, so the same log gives the same history on any day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.campaign.advice import Advice, advised
+from whichdo.campaign.certainty import Certainty, certainty
+from whichdo.campaign.pool import pooled
+from whichdo.campaign.state import State
+from whichdo.campaign.status import Status, status_of
+from whichdo.estimate.rank import ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.campaign.events import Event
+    from whichdo.estimate.ranking import ArmRank, Ranking
+
+__all__ = ["History", "Moment", "recalled"]
+
+MOMENTS = 10
+EVIDENCE = frozenset({"observed", "told", "closed", "amended"})
+"""Kinds after which estimates may change."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the log said after event ``seq``."""
+
+    seq: int
+    time: str
+    pulls: int
+    """Pulls that counted by then, looks that were asked for among them."""
+    ranking: Ranking
+
+    @property
+    def leader(self) -> ArmRank | None:
+        """The best known arm by then."""
+        return next((row for row in self.ranking.ordered if row.is_known), None)
+
+
+@dataclass(frozen=True)
+class History:
+    """A campaign's log, folded."""
+
+    events: Sequence[Event]
+    state: State
+    status: Status
+    advice: Advice
+    now: Ranking
+    """Every arm by all evidence."""
+    looked: Ranking
+    """Every arm by looks alone, logged or asked for."""
+    certainty: Certainty
+    """Every arm by its own pulls alone, valid at all times."""
+    moments: tuple[Moment, ...]
+    """Some moments on the way, the last is now; none before there is evidence."""
+
+
+def recalled(events: Sequence[Event]) -> History:
+    """Fold a log; damage is an error that names the first bad event."""
+    wanted = set(_chosen(events))
+    state = State(events[0])
+    moments = []
+    for event in events[1:]:
+        state.apply(event)
+        if event.seq in wanted:
+            moments.append(_moment(state, event))
+    advice = advised(state)
+    now = advice.ranking or _ranked(state)
+    looks = [(arm, codes) for arm, codes in state.rows() if arm.is_look]
+    looked = ranking(pooled(state.allowed, state.logs, looks))
+    pulls = pooled(state.allowed, state.logs, state.rows())
+    sure = certainty(state.allowed, pulls, looked=looked)
+    return History(events, state, status_of(state), advice, now, looked, sure, tuple(moments))
+
+
+def _chosen(events: Sequence[Event]) -> list[int]:
+    """The events to stop at: the last log before the first outcome, then evenly along the evidence, and the last."""
+    evidence = [event.seq for event in events if event.kind in EVIDENCE]
+    if not evidence:
+        return []
+    at_hand = 0
+    while at_hand < len(evidence) - 1 and events[evidence[at_hand + 1]].kind == "observed":
+        at_hand += 1
+    rest = evidence[at_hand:]
+    places = np.unique(np.linspace(0, len(rest) - 1, MOMENTS + 1).round().astype(int))
+    return [rest[place] for place in places]
+
+
+def _moment(state: State, event: Event) -> Moment:
+    return Moment(event.seq, event.time, sum(1 for _ in state.rows()), _ranked(state))
+
+
+def _ranked(state: State) -> Ranking:
+    return ranking(pooled(state.allowed, state.logs, state.rows()))

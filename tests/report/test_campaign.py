@@ -1,0 +1,228 @@
+"""The report on a campaign: true to the log, the same bytes each time, safe whatever users write, fit for any state."""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.campaigns import Page, begun, rows, run
+from whichdo.campaign import watch
+from whichdo.campaign.campaign import Campaign
+from whichdo.errors import ConflictError, Damaged
+from whichdo.problem import Problem, do
+from whichdo.report.audit import ENDS
+from whichdo.report.campaign import campaign_page, write_report
+from whichdo.report.history import MOMENTS, recalled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FRONT_DOOR = Problem("X -> M; M -> Y; X <-> Y; Z -> Y", "Y", goal="minimize")
+HOSTILE = ['<script>alert("1")</script>', "\"><img src=x onerror='alert(2)'>", "<u>&lt;b&gt; ]]> --> {{7*7}} ${x}"]
+
+
+def page_of(campaign: Campaign) -> Page:
+    return Page(campaign_page(campaign.events()))
+
+
+def test_the_same_log_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Here, opened anew, and imported into another database."""
+    campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 200))
+    run(campaign, 40)
+    first = write_report(campaign, tmp_path / "first.html").read_bytes()
+    campaign.export(tmp_path / "log.jsonl")
+    again = Campaign.open(tmp_path / "campaigns.db", "spring")
+    moved = Campaign.import_(tmp_path / "other.db", tmp_path / "log.jsonl")
+    for number, other in enumerate((again, moved)):
+        assert write_report(other, tmp_path / f"{number}.html").read_bytes() == first
+
+
+def test_the_decision_comes_first_and_is_what_the_campaign_recommends(tmp_path: Path) -> None:
+    campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 200))
+    run(campaign, 60, a5=0.1)
+    advice = campaign.recommend()
+    text = page_of(campaign).text
+    place = [text.index(" ".join(sentence.split())) for sentence in advice.sentences]
+    assert place == sorted(place)
+    assert text.index(f"Best: {advice.arm}") < place[-1] < text.index("Every arm now")
+    assert f"{advice.low:.3f} to {advice.high:.3f}" in text
+    assert campaign.events()[-1].receipt in text
+
+
+def test_every_moment_is_what_would_have_been_recommended_then(tmp_path: Path) -> None:
+    campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 300))
+    run(campaign, 60, a3=0.2)
+    found = recalled(campaign.events())
+    assert 2 < len(found.moments) <= MOMENTS + 1
+    assert (found.moments[0].pulls, found.moments[-1].pulls) == (0, 60)
+    for moment in found.moments:
+        then = campaign.recommend(at=moment.seq)
+        assert moment.leader is not None
+        assert (moment.leader.arm, moment.leader.estimate) == (then.arm, then.estimate)
+    assert found.moments[-1].ranking.to_dict() == found.now.to_dict()
+
+
+def test_looking_and_own_pulls_are_shown_apart(tmp_path: Path) -> None:
+    """A bow cannot be settled by looking: it has no line of looking; an arm never pulled has none of its own pulls."""
+    problem = Problem("X -> Y; X <-> Y; Z -> Y", "Y")
+    campaign = begun(tmp_path, problem, how="ue", horizon=50, logs=rows(problem, 100))
+    text = page_of(campaign).text
+    assert "looking alone (at one time, if the graph is right)" in text
+    assert "nothing is known: looking cannot settle it" in text
+    run(campaign, 50)
+    found = recalled(campaign.events())
+    whole = campaign_page(campaign.events())
+    kinds = {
+        name: [colour in part for colour in ("#0072B2", "#D55E00", "#007A59")]
+        for name, part in re.findall(r'<div class="name">(do\(.*?\))<(.*?</svg>)</div>\n', whole, re.DOTALL)
+    }
+    assert len(kinds) == 5
+    assert kinds["do(X=1)"] == [True, False, True]
+    assert kinds["do(Z=1)"] == [True, True, True]
+    assert found.certainty.words in Page(whole).text
+
+
+def test_a_campaign_of_which_nothing_is_known(tmp_path: Path) -> None:
+    page = page_of(begun(tmp_path, FRONT_DOOR))
+    assert "Nothing is known yet" in page.text
+    assert "nan" not in page.text.lower().split()
+    assert "Nothing has been pulled yet." in page.text
+    assert "No alarm is on record." in page.text
+    assert "No logs were at hand" in page.text
+
+
+def test_paused_forbidden_voided_and_open_are_said_with_their_reasons(tmp_path: Path) -> None:
+    campaign = begun(tmp_path, FRONT_DOOR, how="ue", horizon=70)
+    run(campaign, 10)
+    first, _ = campaign.ask(2, client="lab")
+    campaign.void(first, "survey lost")
+    campaign.forbid(do(Z=1), "unethical")
+    campaign.pause("holidays")
+    text = page_of(campaign).text
+    for words in (
+        "paused", "Paused: holidays", "do(Z=1) (unethical)",
+        "12 tickets handed out: 10 told, 1 open, 1 voided, 0 expired.",
+        "1 out with open tickets", "(survey lost)",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_costs_are_summed_by_arm(tmp_path: Path) -> None:
+    """Every arm is pulled as often as 90 pay for: do() at 1, the four others at 2.5 each, 11 a round."""
+    problem = Problem("X -> Y; Z -> Y", "Y", costs={do(): 1} | {do({n: v}): 2.5 for n in "XZ" for v in (0, 1)})
+    campaign = begun(tmp_path, problem, how="ue", budget=90.0)
+    run(campaign, 1_000)
+    status, text = campaign.status(), page_of(campaign).text
+    assert f"{status.spent:g} spent" in text
+    assert "of a budget of 90" in text
+    assert f"do(X=1) {status.by_arm['do(X=1)']} 0 2.5 {2.5 * status.by_arm['do(X=1)']:g}" in text
+
+
+def test_of_many_arms_the_leading_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
+    problem = Problem("; ".join(f"X{number} -> Y" for number in range(100)), "Y")
+    campaign = begun(tmp_path, problem, how="ue", horizon=300)
+    run(campaign, 40)
+    whole = campaign_page(campaign.events())
+    assert "The leading 25 of 201 arms; 176 more are not shown." in whole
+    assert whole.count('<svg class="track"') == 25
+    assert "... and 50 more nodes." in whole
+
+
+def test_a_graph_too_large_to_draw_is_said(tmp_path: Path) -> None:
+    problem = Problem("; ".join(f"X{number} -> Y" for number in range(400)), "Y", ["X0"])
+    assert "The graph has 401 nodes, too many for a drawing" in page_of(begun(tmp_path, problem)).text
+
+
+def test_of_a_long_log_both_ends_are_shown(tmp_path: Path) -> None:
+    campaign = begun(tmp_path, FRONT_DOOR, how="ue", horizon=150)
+    run(campaign, 150)
+    whole = campaign_page(campaign.events())
+    assert len(campaign.events()) == 301
+    assert "101 events between, not shown" in whole
+    shown = [int(seq) for seq in re.findall(r'<tr><td>(\d+)</td><td class="time">[^<]*</td><td>[a-z]', whole)]
+    assert shown == [*range(ENDS), *range(301 - ENDS, 301)]
+
+
+def test_an_alarm_is_loud_and_changes_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"text": "do(Z=1) <disagrees> with looking", "confounded": [["Z", "Y"]], "arms": ["do(Z=1)"]}
+    campaign = begun(tmp_path, FRONT_DOOR, how="ue", horizon=90)
+    run(campaign, 5)
+    monkeypatch.setattr(watch, "WATCHES", [lambda state: [] if state.alarms else [body]])
+    run(campaign, 5)
+    whole = campaign_page(campaign.events())
+    assert '<li class="alarm">do(Z=1) &lt;disagrees&gt; with looking</li>' in whole
+    assert "with the hidden causes that alarms have named" in whole
+    assert "Restarted at" in whole
+    assert "<tr><td>Z</td><td>must be tried</td>" in whole
+
+
+# ------------------------------------------------------------------------------------------------------------- safety
+
+
+def hostile(folder: Path) -> Campaign:
+    script, image, odd = HOSTILE
+    quoted = [name.replace("\\", "\\\\").replace('"', '\\"') for name in HOSTILE]
+    problem = Problem(
+        f'"{quoted[0]}" -> "{quoted[2]}"; "{quoted[1]}" -> "{quoted[2]}"; "{quoted[0]}" <-> "{quoted[1]}"',
+        odd,
+        domains={script: ("<i>no</i>", "' onload='x"), image: ("a" * 100, "</svg><script>")},
+    )
+    log = folder / "<u onclick=x>.csv"
+    with log.open("w", newline="", encoding="utf-8") as file:
+        looks = rows(problem, 30)
+        csv.writer(file).writerows([list(looks), *zip(*looks.values(), strict=True)])
+    campaign = begun(folder, problem, name=script, how="ue", horizon=40, logs=log)
+    run(campaign, 9, client=image)
+    campaign.void(campaign.ask(client=image), reason=image)
+    campaign.forbid(problem.arms[1], reason=odd)
+    campaign.pause(reason="</td></table></div><style>* { display: none }</style>")
+    return campaign
+
+
+def test_nothing_that_users_write_becomes_markup(tmp_path: Path) -> None:
+    """Every kind of text that reaches the page, in the hands of somebody who means harm."""
+    page = page_of(hostile(tmp_path))
+    assert page.tags <= {
+        "html", "meta", "title", "style", "h1", "h2", "p", "small", "span", "b", "i", "ul", "li", "div", "table", "tr",
+        "th", "td", "caption", "code", "figure", "figcaption", "svg", "g", "line", "rect", "circle", "path", "polygon",
+        "polyline", "text", "desc",
+    }  # fmt: skip
+    assert not [
+        name for _, name, _ in page.attributes if name.startswith("on") or name in {"href", "src", "xlink:href"}
+    ]
+    for name in HOSTILE:
+        assert name in page.text
+
+
+def test_the_page_loads_nothing(tmp_path: Path) -> None:
+    whole = campaign_page(hostile(tmp_path).events())
+    assert "default-src 'none'" in whole
+    assert set(re.findall(r"""https?://[^"' <]*""", whole)) <= {"http://www.w3.org/2000/svg"}
+    assert "@import" not in whole
+    assert "url(" not in whole
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def test_a_page_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
+    campaign = begun(tmp_path, FRONT_DOOR)
+    path = write_report(campaign, tmp_path / "page.html")
+    run(campaign, 3)
+    assert write_report(campaign, path).read_text(encoding="utf-8") == campaign_page(campaign.events())
+    before = (tmp_path / "campaigns.db").read_bytes()
+    with pytest.raises(ConflictError, match="is there already and is no page"):
+        write_report(campaign, tmp_path / "campaigns.db")
+    assert (tmp_path / "campaigns.db").read_bytes() == before
+
+
+def test_a_damaged_log_gives_no_page(tmp_path: Path) -> None:
+    campaign = begun(tmp_path, FRONT_DOOR)
+    run(campaign, 3)
+    events = campaign.events()
+    events[2] = events[2]._replace(time=events[3].time)
+    with pytest.raises(Damaged, match="event 2"):
+        campaign_page(events)
