@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.campaigns import Page, begun, rows, run
-from whichdo.campaign import watch
 from whichdo.campaign.campaign import Campaign
 from whichdo.errors import ConflictError, Damaged
 from whichdo.problem import Problem, do
@@ -147,10 +146,15 @@ def test_of_a_long_log_both_ends_are_shown(tmp_path: Path) -> None:
 
 
 def test_an_alarm_is_loud_and_changes_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    body = {"text": "do(Z=1) <disagrees> with looking", "confounded": [["Z", "Y"]], "arms": ["do(Z=1)"]}
+    body = {
+        "text": "do(Z=1) <disagrees> with looking",
+        "suspect": {"arm": "do(Z=1)", "kind": "estimate", "node": "Y"},
+        "edge": "Z <-> Y",
+        "arms": ["do(Z=1)"],
+    }
     campaign = begun(tmp_path, FRONT_DOOR, how="ue", horizon=90)
     run(campaign, 5)
-    monkeypatch.setattr(watch, "WATCHES", [lambda state: [] if state.alarms else [body]])
+    monkeypatch.setattr("whichdo.campaign.ledger.alarmed", lambda state, told: [] if state.alarms else [body])
     run(campaign, 5)
     whole = campaign_page(campaign.events())
     assert '<li class="alarm">do(Z=1) &lt;disagrees&gt; with looking</li>' in whole

@@ -66,10 +66,11 @@ class Ear:
         return conflicts(self.problem, looks, self._tally(tested), logged=self._logged, arms=tested, known=known)
 
     def direct(self, problem: Problem) -> Tally:
-        """How often each level of the reward came in pulls of each arm of a problem, live looks among them."""
+        """How often each level of the reward came in pulls of each arm of a problem; looks are pulls of do()."""
         for arm in [*self._new]:
             self._add(arm)
-        return Tally(problem, self._counts(self._rewards, problem))
+        looks = self._rewards.get(Arm(), 0) + self._base_rewards
+        return Tally(problem, self._counts(self._rewards | {Arm(): looks}, problem))
 
     def _tally(self, arms: Sequence[Arm], *, logs: bool = False) -> Tally:
         for arm in arms:

@@ -205,7 +205,7 @@ class State:
         return self._ear[1]
 
     def direct(self) -> Tally:
-        """The rewards of pulls alone, live looks among them, for the arms that are allowed."""
+        """The rewards of pulls alone, for the arms that are allowed; all looks are pulls of do()."""
         return self.ear().direct(self.allowed)
 
     def codes_of(self, row: dict[str, Any]) -> tuple[int, ...]:

@@ -155,7 +155,7 @@ def _decision(found: History) -> str:
         best = f"Best: {advice.arm}"
     return (
         f'<div class="decision"><p class="faint">The decision</p><p class="best">{safe(best)}</p>\n'
-        f"{_tiles(found)}<ul>{said}</ul>\n<p><b>By direct pulls alone.</b> {safe(found.certainty.words)}</p></div>\n"
+        f"{_tiles(found)}<ul>{said}</ul></div>\n"
     )
 
 

@@ -75,10 +75,9 @@ def recalled(events: Sequence[Event]) -> History:
             moments.append(_moment(state, event))
     advice = advised(state)
     now = advice.ranking or _ranked(state)
-    looks = [(arm, codes) for arm, codes in state.rows() if arm.is_look]
-    looked = ranking(pooled(state.allowed, state.logs, looks))
-    pulls = pooled(state.allowed, state.logs, state.rows())
-    sure = certainty(state.allowed, pulls, looked=looked)
+    nodes = state.terms.problem.graph.nodes
+    looked = ranking(pooled(state.allowed, state.logs, [row for row in state.rows() if row[0].is_look], nodes=nodes))
+    sure = certainty(state.allowed, state.direct(), margin=state.terms.margin, looked=looked)
     return History(events, state, status_of(state), advice, now, looked, sure, tuple(moments))
 
 
@@ -100,4 +99,4 @@ def _moment(state: State, event: Event) -> Moment:
 
 
 def _ranked(state: State) -> Ranking:
-    return ranking(pooled(state.allowed, state.logs, state.rows()))
+    return ranking(pooled(state.allowed, state.logs, state.rows(), nodes=state.terms.problem.graph.nodes))
