@@ -104,7 +104,7 @@ def test_paused_forbidden_voided_and_open_are_said_with_their_reasons(tmp_path: 
     for words in (
         "paused", "Paused: holidays", "do(Z=1) (unethical)",
         "12 tickets handed out: 10 told, 1 open, 1 voided, 0 expired.",
-        "1 out with open tickets", "(survey lost)",
+        "1 out with open tickets", "(survey lost)", "No alarm is on record.",
     ):  # fmt: skip
         assert words in text
 

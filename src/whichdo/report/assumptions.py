@@ -21,15 +21,16 @@ MOST = 50
 
 
 def alarms(found: History) -> str:
-    """What somebody should look at, alarms first; a sentence where there is nothing."""
+    """What somebody should look at, alarms first; a sentence where there is none."""
     loud = [str(alarm.get("text", "")) for alarm in found.state.alarms]
     status, advice = found.status, found.advice
     quiet = dict.fromkeys([*status.warnings, *advice.warnings])
     rest = [each for each in quiet if each not in loud]
+    silence = "" if loud else '<p class="faint">No alarm is on record.</p>\n'
     if not loud and not rest:
-        return '<p class="faint">No alarm is on record.</p>\n'
+        return silence
     items = [f'<li class="alarm">{safe(each)}</li>\n' for each in loud] + [f"<li>{safe(each)}</li>\n" for each in rest]
-    return f'<h2>Alarms and remarks</h2>\n<ul class="notes">{"".join(items)}</ul>\n'
+    return f'<h2>Alarms and remarks</h2>\n{silence}<ul class="notes">{"".join(items)}</ul>\n'
 
 
 def assumptions(found: History) -> str:
