@@ -50,8 +50,12 @@ def test_the_campaign_is_whole_and_spent_on_arms_that_were_not_ruled_out(told: t
     assert (status.phase, status.spent, status.looks_in_logs) == ("finished", PULLS, 4_000)
     before = campaign.recommend(at=1)
     assert before.ranking is not None
+    (audits,) = (event.content["pulls"] for event in campaign.events() if event.kind == "audited")
     for arm, pulls in status.by_arm.items():
-        assert not pulls or before.ranking[campaign.problem.arm(arm)].low <= before.high
+        assert pulls == audits.get(arm, 0) or before.ranking[campaign.problem.arm(arm)].low <= before.high
+    assert f"The last {sum(audits.values())} were kept for audits" in told[1]
+    assert status.alarms == ()
+    assert "they agree, so there is no alarm" in told[1]
 
 
 def test_it_names_its_files(told: tuple[Path, str]) -> None:

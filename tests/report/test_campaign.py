@@ -130,6 +130,26 @@ def test_of_many_arms_the_leading_are_shown_and_the_rest_counted(tmp_path: Path)
     assert "... and 50 more nodes." in whole
 
 
+def test_audits_and_an_early_end_are_said(tmp_path: Path) -> None:
+    """Of 60 pulls 6 are kept, shared among the three arms that lead by looking."""
+    campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 200))
+    run(campaign, 60)
+    text = page_of(campaign).text
+    (event,) = (each for each in campaign.events() if each.kind == "audited")
+    assert sum(event.content["pulls"].values()) == 6
+    assert "6 of the budget kept for audits" in text
+    for arm, count in event.content["pulls"].items():
+        assert f"{count} of {arm}" in text.split("Kept for audits of the arms that lead by looking:")[1]
+        assert f"{count} x {arm}" in text
+    sure = begun(tmp_path, Problem("X -> Y", "Y"), name="sure", how="ue", horizon=900, stop_when_sure=True, margin=0.1)
+    run(sure, 900, a0=0.0, a1=0.0, a2=1.0)
+    assert sure.status().phase == "finished"
+    text = page_of(sure).text
+    assert "stops when sure, by a margin of 0.1" in text
+    (event,) = (each for each in sure.events() if each.kind == "stopped")
+    assert f"stopped {event.content['reason']}"[:100] in text
+
+
 def test_a_graph_too_large_to_draw_is_said(tmp_path: Path) -> None:
     problem = Problem("; ".join(f"X{number} -> Y" for number in range(400)), "Y", ["X0"])
     assert "The graph has 401 nodes, too many for a drawing" in page_of(begun(tmp_path, problem)).text

@@ -163,8 +163,20 @@ def _experiments(town: Town, campaign: Campaign) -> Iterator[str]:
                 yield _so_far(campaign, sum(told.values()))
     spent = ", ".join(f"{number} x {arm}" for arm, number in told.items() if number)
     yield (
-        f"\nIt asked for {spent}.\nWhat the survey had ruled out was left alone. Every ask and every answer went into "
-        "a database before\nthe next, so a crash would have lost nothing."
+        f"\nIt asked for {spent}.\n{_checked(campaign)}"
+        "Every ask and every answer went into a database before the next, so a crash would have lost nothing."
+    )
+
+
+def _checked(campaign: Campaign) -> str:
+    """What became of the pulls that were kept to check on the graph."""
+    kept = sum(sum(event.content["pulls"].values()) for event in campaign.events() if event.kind == "audited")
+    if not kept:
+        return ""
+    heard = "they disagree, see below" if campaign.status().alarms else "they agree, so there is no alarm"
+    return (
+        f"The last {kept} were kept for audits: does what comes of the leaders agree with what the graph makes of the\n"
+        f"survey? Here {heard}. All before went where the answer could still turn.\n"
     )
 
 

@@ -91,8 +91,12 @@ def _terms(found: History) -> str:
         for words, seconds in (("lease", terms.lease), ("grace", terms.grace), ("reward window", terms.window))
         if seconds is not None
     ]
+    rules = [
+        *([f"stops when sure, by a margin of {terms.margin:g}"] if terms.stop else []),
+        *([f"{terms.audit:g} of the budget kept for audits"] if terms.audit else []),
+    ]
     policy = f"{policy_text(terms.policy)}, revision {terms.revision}, seed {terms.seed}"
-    said = [f"Policy: {'; '.join([policy, f'begun with whichdo {terms.made_by}', *stretches])}."]
+    said = [f"Policy: {'; '.join([policy, f'begun with whichdo {terms.made_by}', *rules, *stretches])}."]
     said += [
         f"Restarted at {short_time(each['time'])} (event {each['seq']}): {each['reason']}"
         for each in found.state.restarts

@@ -72,6 +72,8 @@ def _rest(kind: str, body: dict[str, Any]) -> str:
         return f"{body['ticket']}{_because(body)}"
     if kind in {"forbidden", "allowed"}:
         return f"{', '.join(body['arms'])}{_because(body)}"
+    if kind == "audited":
+        return ", ".join(f"{count} x {arm}" for arm, count in body["pulls"].items())
     if kind == "alarm":
         return str(body.get("text", ""))
     return str(body.get("reason", ""))

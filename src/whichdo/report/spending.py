@@ -45,6 +45,10 @@ def _tickets(found: History) -> str:
         said.append("What was voided or has expired cost nothing, and its pulls were owed again.")
     if found.status.logs:
         said.append(f"{counted(found.status.looks_in_logs, 'look')} came from logs, free of charge.")
+    audits = found.state.audits or {}
+    if audits:
+        kept = ", ".join(f"{count:,} of {arm}" for arm, count in audits.items())
+        said.append(f"Kept for audits of the arms that lead by looking: {kept}.")
     asides = [f"{count[kind]:,} {words}" for kind, words in ASIDES.items() if count[kind]]
     if asides:
         said.append(f"Of those told: {', '.join(asides)}.")
