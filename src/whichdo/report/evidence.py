@@ -20,6 +20,8 @@ __all__ = ["forest", "over_time"]
 
 MOST = 25
 """Arms in the forest plot."""
+ROOM = 0.3
+"""How far beyond the other intervals those of own pulls are drawn; after few pulls they hold nearly all there is."""
 PICTURES = 6
 """Arms whose development is drawn."""
 
@@ -31,10 +33,13 @@ def forest(found: History) -> str:
     own = {each.arm: each for each in found.certainty.arms}
     drawn = {row.arm: _intervals(row, found.looked[row.arm], own[row.arm]) for row in shown}
     worth = found.state.terms.problem.rewards.values()
-    scale = Scale.around((each for pairs in drawn.values() for _, each in pairs), min(worth), max(worth))
+    narrow = [each for pairs in drawn.values() for kind, each in pairs if kind is not DIRECT]
+    scale = Scale.around(narrow, min(worth), max(worth), ROOM)
     nothing = found.now[found.now.problem.arms[0]]
     reference = nothing.estimate if nothing.is_known else None
-    lines = "".join(_line(found, row, track(scale, drawn[row.arm], reference, _words(row))) for row in shown)
+    lines = "".join(
+        _line(found, row, own[row.arm], track(scale, drawn[row.arm], reference, _words(row))) for row in shown
+    )
     kinds = [
         kind for kind in (ALL, LOOKING, DIRECT) if any(kind is each for pairs in drawn.values() for each, _ in pairs)
     ]
@@ -56,7 +61,7 @@ def _explained(found: History) -> str:
         "<p>An arm is something that can be done, such as <i>do(X=1)</i>: set X to 1 and see what comes; <i>do()</i> "
         "is to do nothing and look. What leans on looking is true only if the graph is. The intervals of arms' own "
         "pulls do not need it, and hold all together and at all times with "
-        f"{found.certainty.confidence:.0%} confidence; so they are wider, and stand apart.</p>\n"
+        f"{found.certainty.confidence:.0%} confidence; so they are wider, and stand apart. An arrow: it goes on.</p>\n"
     )
 
 
@@ -82,16 +87,14 @@ def _words(row: ArmRank) -> str:
     return "nothing is known yet" if row.identified else "nothing is known: looking cannot settle it"
 
 
-def _line(found: History, row: ArmRank, drawn: str) -> str:
+def _line(found: History, row: ArmRank, own: ArmCertainty, drawn: str) -> str:
     leads = " leads" if row.arm == found.advice.arm else ""
-    numbers = "not known"
-    if row.is_known:
-        pulls = counted(found.now.looks, "look") if row.arm.is_look else counted(row.direct, "direct pull")
-        numbers = f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f}); {pulls}"
-    return (
-        f'<div class="arm{leads}"><div class="name">{safe(str(row.arm))}'
-        f'<span class="numbers">{safe(numbers)}</span></div>{drawn}</div>\n'
-    )
+    numbers = [f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f})" if row.is_known else "not known"]
+    if own.pulls:
+        pulls = counted(own.pulls, "look" if row.arm.is_look else "pull")
+        numbers.append(f"{pulls}: {own.mean:.3f} ({own.low:.3f} to {own.high:.3f})")
+    said = "".join(f'<span class="numbers">{safe(each)}</span>' for each in numbers)
+    return f'<div class="arm{leads}"><div class="name">{safe(str(row.arm))}{said}</div>{drawn}</div>\n'
 
 
 # ------------------------------------------------------------------------------------------------------------ over time

@@ -58,10 +58,14 @@ class Scale:
     high: float
 
     @classmethod
-    def around(cls, intervals: Iterable[Interval], least: float, most: float) -> Scale:
-        """A scale that holds the intervals, within what the reward can be; all of that where there are none."""
+    def around(cls, intervals: Iterable[Interval], least: float, most: float, room: float = 0.0) -> Scale:
+        """A scale that holds the intervals, within what the reward can be; all of that where there are none.
+
+        ``room``: how much more on either side, as a share.
+        """
         ends = [end for each in intervals for end in (each.low, each.high) if not isnan(end)]
-        low, high = max(min(ends, default=least), least), min(max(ends, default=most), most)
+        low, high = min(ends, default=least), max(ends, default=most)
+        low, high = max(low - room * (high - low), least), min(high + room * (high - low), most)
         return cls(low, high) if high - low > 1e-9 else cls(least, most)
 
     def place(self, value: float) -> float:
@@ -134,13 +138,17 @@ def _drawn(scale: Scale, kind: Kind, interval: Interval, y: int) -> list[str]:
     ends = f'x1="{low}%" x2="{high}%" y1="{y}" y2="{y}" stroke="{kind.colour}" stroke-width="{width}"'
     shapes = [f'<line {ends} stroke-opacity="{0.55 if kind is ALL else 1:g}"/>']
     if kind is DIRECT:
-        shapes += [
-            f'<line x1="{end}%" x2="{end}%" y1="{y - 4}" y2="{y + 4}" stroke="{kind.colour}" stroke-width="2"/>'
-            for end in (low, high)
-        ]
-    if not isnan(interval.mean):
+        ends_at = ((low, interval.low < scale.low, -1), (high, interval.high > scale.high, 1))
+        shapes += [_end(end, y, kind, way if beyond else 0) for end, beyond, way in ends_at]
+    if scale.low <= interval.mean <= scale.high:
         shapes.append(f'<svg x="{_n(scale.place(interval.mean))}%" y="{y}" overflow="visible">{_mark(kind)}</svg>')
     return shapes
+
+
+def _end(place: str, y: int, kind: Kind, beyond: int) -> str:
+    """The end of an interval: a stroke, or an arrow to the left (-1) or right (1) where it goes on beyond the scale."""
+    shape = f"M{9 * beyond},0L0,-5L0,5Z" if beyond else "M-1,-4H1V4H-1Z"
+    return f'<svg x="{place}%" y="{y}" overflow="visible"><path d="{shape}" fill="{kind.colour}"/></svg>'
 
 
 def _mark(kind: Kind) -> str:
