@@ -49,8 +49,8 @@ Written by `make reproduction`: `whichdo reproduce all` at full size. {together}
   thousand million, and nothing is learned. That it was left on is the likely cause of the figure; here it is off.
   `eta` is how the last third of the budget is spread over the arms.
 - **Experiment 2, a wide range of m.** SRM-ALG spreads its second phase evenly over the rare arms, about 2m of them.
-  From some m on that is worse than successive rejects over all arms, which knows nothing of the graph. With rejects in
-  the second phase (`srm(second_phase=rejects)`) it is not.
+  From some m on that is worse than successive rejects over all arms, which knows nothing of the graph. An option of
+  `srm` has rejects in its second phase: `whichdo reproduce 2 --policies "srm,sr,srm(second_phase=rejects)"`.
 - **Experiment 2, the square root.** The bound of the paper's theorem is a square root of m. The regret itself grows
   faster: it cannot rise above epsilon = 0.3, and it is small where few rare arms leave many pulls for each, so that the
   chance to mistake one falls exponentially.

@@ -30,7 +30,7 @@ BUDGET = claims.LOWER_BOUND_BUDGET
 NODES = 40
 """Of a tree or star: more than any m, so that policies that ignore the graph have more to try."""
 EARNED = 30_000
-ROWS = 20_000
+ROWS = 8_000
 MISLED = 0.03
 BOUND = 0.02
 """Of the probabilities in random graphs: wider tables than the default, so that few pulls can tell arms apart."""
@@ -97,7 +97,7 @@ FAMILIES: tuple[tuple[str, str, Maker], ...] = (
     ("component-3", "c-components of 3", _component(3)),
     ("random", "random graphs, 10 to 30 nodes", _random),
 )
-SHARES = dict(zip((name for name, *_ in FAMILIES), (14, 14, 14, 8), strict=True))
+SHARES = dict(zip((name for name, *_ in FAMILIES), (15, 15, 14, 6), strict=True))
 
 EXPERIMENTS = (
     Experiment(
@@ -106,7 +106,7 @@ EXPERIMENTS = (
         "Hidden causes of arms and reward. Rows mislead: the arm that conditioning prefers is not the best.",
         Axis.BUDGET,
         tuple(
-            Panel(name, title, make, Scale(LENGTHS, 50, 40), Scale((100, 400, 1600), 4, 6))
+            Panel(name, title, make, Scale(LENGTHS, 50, 40), Scale((100, 400, 1600), 3, 6))
             for name, title, make in FAMILIES
         ),
         ("conditioning", "srm", "ue", "sr"),
@@ -125,9 +125,9 @@ EXPERIMENTS = (
                 title,
                 make,
                 Scale(recorded(EARNED), SHARES[name], 40),
-                Scale(recorded(6_000), 2, 2),
+                Scale(recorded(4_000), 2, 2),
                 budget=EARNED,
-                quick_budget=6_000,
+                quick_budget=4_000,
             )
             for name, title, make in FAMILIES
         ),
@@ -143,8 +143,8 @@ EXPERIMENTS = (
         "m/T. parallel and nb refuse these graphs, which have back-door paths, and the tables of cb are too large.",
         Axis.HARDNESS,
         (
-            Panel("tree", "trees (Theorem 4.1)", _tree, Scale(HARDNESSES, 50, 40), Scale((4, 12, 32), 4, 4), BUDGET),
-            Panel("star", "stars (Theorem 4.2)", _star, Scale(HARDNESSES, 50, 40), Scale((4, 12, 32), 4, 4), BUDGET),
+            Panel("tree", "trees (Theorem 4.1)", _tree, Scale(HARDNESSES, 50, 40), Scale((4, 12, 32), 3, 4), BUDGET),
+            Panel("star", "stars (Theorem 4.2)", _star, Scale(HARDNESSES, 50, 40), Scale((4, 12, 32), 3, 4), BUDGET),
         ),
         ("srm", "ue", "sr"),
         ("sh", *OURS),

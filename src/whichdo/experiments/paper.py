@@ -38,7 +38,7 @@ def _second(nodes: int) -> Panel:
     def make(seed: np.random.SeedSequence, points: Sequence[int]) -> Sequence[Instance]:
         return [each for m in points for each in experiment_2(m, 1, seed, nodes=nodes)]
 
-    full, quick = Scale(HARDNESSES, 50, 100), Scale((12, 20, 30, 50), 4, 16)
+    full, quick = Scale(HARDNESSES, 50, 100), Scale((12, 20, 30, 50), 3, 24)
     return Panel(f"N={nodes}", f"N = {nodes}", make, full, quick, budget=1600)
 
 
@@ -64,7 +64,7 @@ EXPERIMENTS = (
         "Simple regret against the budget",
         "A hundred nodes that can be set, of which nine are rare; the best arm is on one of the rare ones. m = 9.",
         Axis.BUDGET,
-        (Panel("", "N = 100, m = 9", _first, Scale(BUDGETS, 50, 100), Scale((500, 1500, 2500), 8, 30)),),
+        (Panel("", "N = 100, m = 9", _first, Scale(BUDGETS, 50, 100), Scale((500, 1500, 2500), 6, 40)),),
         ("srm", "ue", "sr"),
         OURS,
         (claims.srm_below_the_rest, claims.warm_halving_ahead),
@@ -76,7 +76,7 @@ EXPERIMENTS = (
         Axis.HARDNESS,
         (_second(100), _second(200)),
         ("srm", "ue", "sr"),
-        OURS,
+        ("warm-halving",),
         (claims.root_of_m, claims.independent_of_n, claims.better_at_200, claims.warm_halving_ahead),
     ),
     Experiment(
@@ -97,7 +97,7 @@ EXPERIMENTS = (
         "SRM-ALG against propagating inference",
         "Ten nodes, five of them rare and the only parents of the reward, so that CB-ALG can run. m = 5.",
         Axis.BUDGET,
-        (Panel("", "N = 10, m = 5", _fourth, Scale(BUDGETS, 50, 30), Scale((500, 1000), 6, 10)),),
+        (Panel("", "N = 10, m = 5", _fourth, Scale(BUDGETS, 50, 30), Scale((500, 1000), 5, 10)),),
         ("srm", "cb"),
         ("warm-halving",),
         (claims.srm_below_cb,),
