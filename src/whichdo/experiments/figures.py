@@ -83,6 +83,8 @@ def draw(experiment: Experiment, results: Results, paths: list[Path]) -> None:
         grid = figure.subplots(rows, columns, squeeze=False, sharey=experiment.logarithmic or experiment.number == 2)
         for place, axes in enumerate(grid.ravel()):
             _panel(axes, experiment, results, place)
+        for place, axes in enumerate(grid.ravel()):  # when all is drawn: panels may share a scale
+            _scales(axes, experiment, results.lines(experiment.number, place))
             axes.set_ylabel(f"mean {experiment.objective} regret" if place % columns == 0 else "")
         _legend(figure, grid.ravel())
         figure.draw_without_rendering()
@@ -100,7 +102,6 @@ def _panel(axes: Any, experiment: Experiment, results: Results, place: int) -> N
     looks = _looks(results.policies(experiment.number))
     for policy, line in lines.items():
         _line(axes, looks[policy], line, experiment, panel.budget or 1)
-    _scales(axes, experiment, lines)
     axes.set_title(panel.title, loc="left", fontsize=9.5, color=INK)
 
 
