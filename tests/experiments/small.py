@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.reproduce import Plan, Reproduction, chosen_policies, reproduce
 from whichdo.report.reproduction import write_page
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 NUMBERS = (1, 4)
 POLICIES = ["ue", "sr"]
+CELLS = sum(panel.quick.networks for number in NUMBERS for panel in EXPERIMENTS[number].panels)
 
 
 def small_plan(seed: int = 3, policies: list[str] | None = None, numbers: tuple[int, ...] = NUMBERS) -> Plan:

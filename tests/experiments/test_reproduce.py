@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.experiments.small import kept, run, small_plan
+from tests.experiments.small import CELLS, kept, run, small_plan
 from whichdo.errors import StorageError, UsageError
 from whichdo.experiments.executors import Processes
 from whichdo.experiments.reproduce import Plan, chosen_policies
@@ -77,7 +77,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(whole: Path, tmp_path: Path
     with pytest.raises(Stopped):
         run(small_plan(), tmp_path, StopsAfter(1))
     done = run(small_plan(), tmp_path, Processes(1))
-    assert done.computed == 12 - StopsAfter.cells
+    assert done.computed == CELLS - StopsAfter.cells
     assert kept(tmp_path) == kept(whole)
     assert run(small_plan(), tmp_path, Processes(1)).computed == 0
 
@@ -121,7 +121,7 @@ def test_killed_in_the_middle_and_resumed_it_gives_the_files_of_an_uninterrupted
     assert not (folder / "results.csv").exists(), "it was done before it could be killed"
     before = journal.read_bytes().count(b"\n")
     done = run(small_plan(), folder, Processes(1))
-    assert done.computed <= 12 - (before - 1) // 2 + 1
+    assert done.computed <= CELLS - (before - 1) // 2 + 1
     assert kept(folder) == kept(whole)
 
 
@@ -181,7 +181,7 @@ def test_a_disk_that_fills_up_loses_no_cell_that_was_kept(
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     done = run(small_plan(), tmp_path, Processes(1))
-    assert 0 < done.computed < 12
+    assert 0 < done.computed < CELLS
     assert kept(tmp_path) == kept(whole)
 
 
