@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.calling import Call
+from whichdo.cli import main
 from whichdo.comparison.subject import read_subject, shelf
 from whichdo.world.instances import canonical, experiment_1
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
@@ -183,6 +184,18 @@ def test_ctrl_c_ends_it_quickly_and_quietly(folder: Path) -> None:
     while members(command.pid) and time.monotonic() < began + 10:  # the tracker ends when it sees that all others have
         time.sleep(0.05)
     assert members(command.pid) == []
+
+
+def test_an_interrupt_that_finds_compiled_code_at_work_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen: numba's dispatcher gives a SystemError, caused by the interrupt."""
+
+    def interrupted() -> None:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("whichdo.cli._run", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
 
 
 def members(group: int) -> list[str]:

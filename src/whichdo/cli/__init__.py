@@ -19,6 +19,10 @@ def main() -> None:
         _run()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except SystemError as error:  # what an interrupt that finds compiled code at work comes out as
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         _end_output()
         sys.exit(0)
