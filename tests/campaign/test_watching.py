@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pytest
 
@@ -49,7 +50,7 @@ def played(
             at = used.get(arm, 0)
             if at % 1000 == 0:
                 do = {} if arm.node is None or arm.value is None else {arm.node: arm.value}
-                stores[arm] = network.sample(1000, do=do, seed=1000 * seed + at + hash(str(arm)) % 97)
+                stores[arm] = network.sample(1000, do=do, seed=1000 * seed + at + crc32(str(arm).encode()) % 97)
             campaign.tell(ticket, {node: int(column[at % 1000]) for node, column in stores[arm].items()})
             used[arm] = at + 1
     return campaign

@@ -71,3 +71,12 @@ def test_cells_of_another_run_are_not_mixed(tmp_path: Path, seed: int, quick: bo
     fill(tmp_path)
     with pytest.raises(StorageError, match=said), opened(tmp_path, seed, quick=quick):
         pass
+
+
+def test_a_heading_under_which_nothing_was_done_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    with opened(tmp_path, 1, quick=True):
+        pass
+    with opened(tmp_path, 2, quick=False) as journal:
+        journal.add(Cell(1, 0, 7, ("ue",)), [ONE])
+    with opened(tmp_path, 2, quick=False) as journal:
+        assert list(journal.found) == [(1, 0, 7, "ue")]

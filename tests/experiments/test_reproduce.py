@@ -193,6 +193,24 @@ def test_an_experiment_that_does_not_exist_is_refused(tmp_path: Path) -> None:
         run(Plan((9,), {9: ("ue",)}, 0, quick=True), tmp_path, Processes(1))
 
 
+def test_a_seed_that_is_none_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="The seed is -1; it cannot be negative"):
+        run(small_plan(seed=-1), tmp_path / "out", Processes(1))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_policy_has_one_name_however_it_is_spelled() -> None:
+    assert chosen_policies(["srm()", "srm", "srm( second_phase = rejects )"], (1,)) == {
+        1: ("srm", "srm(second_phase=rejects)")
+    }
+
+
+def test_policies_that_refuse_everything_leave_a_page_that_says_so(tmp_path: Path) -> None:
+    done = run(small_plan(policies=["importance"], numbers=(4,)), tmp_path, Processes(1))
+    assert "importance" in done.results.refusals(4)
+    assert "importance leaves out points" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
 def test_policies_go_where_their_regret_is_asked_about() -> None:
     assert chosen_policies(["srm", "ts"], (1, 3)) == {1: ("srm",), 3: ("ts",)}
     assert chosen_policies("paper", (4,)) == {4: ("srm", "cb")}

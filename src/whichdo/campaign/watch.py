@@ -49,7 +49,7 @@ def alarmed(state: State, told: Iterable[str]) -> list[dict[str, Any]]:
 def enough(state: State) -> str | None:
     """Why the campaign may stop, if it was begun to stop when sure and direct pulls make it so."""
     terms = state.terms
-    if not terms.stop or state.stopped is not None or not worth_listening(len(state.tickets)):
+    if not terms.stop or state.stopped is not None or not worth_listening(state.pulled.total()):
         return None
     found = certainty(state.allowed, state.direct(), margin=terms.margin)
     return found.words if found.may_stop else None

@@ -50,7 +50,6 @@ class Journal:
     def __init__(self, file: BinaryIO, heading: Heading) -> None:
         self._file = file
         self.found: dict[Key, Finding] = {}
-        self.dropped = 0
         self._read(heading)
 
     def add(self, cell: Cell, findings: Iterable[Finding]) -> None:
@@ -61,19 +60,21 @@ class Journal:
         self._sync()
 
     def _read(self, heading: Heading) -> None:
-        whole = 0
-        for number, line in enumerate(self._file):
+        lines, whole = [], 0
+        for line in self._file:
             content = _checked(line)
             if content is None:
-                self.dropped = number
                 break
-            if number == 0:
-                _compare(content, heading)
-            else:
-                self._keep(content)
+            lines.append(content)
             whole += len(line)
-        if whole == 0 and self._file.seek(0, os.SEEK_END) > 0:
+        if not lines and self._file.seek(0, os.SEEK_END) > 0:
             raise StorageError(f"{NAME} in the folder is no journal of whichdo. Choose another --out, or remove it.")
+        if len(lines) > 1:
+            _compare(lines[0], heading)
+            for content in lines[1:]:
+                self._keep(content)
+        else:
+            whole = 0  # nothing was done under the heading that is there: it is written anew
         self._file.seek(whole)
         self._file.truncate()
         if whole == 0:

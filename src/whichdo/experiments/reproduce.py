@@ -25,7 +25,9 @@ from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo._version import __version__
+from whichdo.comparison.spelling import policy_text
 from whichdo.errors import StorageError, UsageError, quoted, visible
+from whichdo.evidence import whole_number
 from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
@@ -74,8 +76,9 @@ def chosen_policies(wanted: str | Sequence[str], numbers: Iterable[int]) -> dict
         return {each.number: each.paper for each in experiments}
     if wanted == "all":
         return {each.number: (*each.paper, *each.more) for each in experiments}
-    names = [wanted] if isinstance(wanted, str) else list(dict.fromkeys(wanted))
-    kinds = {name: named_policy(name).objective for name in names}
+    made = [named_policy(name) for name in ([wanted] if isinstance(wanted, str) else wanted)]
+    kinds = {policy_text(each): each.objective for each in made}  # one spelling for one policy
+    names = list(kinds)
     found = {each.number: tuple(name for name in names if kinds[name] is each.objective) for each in experiments}
     idle = [name for name in names if not any(name in policies for policies in found.values())]
     if idle:
@@ -98,6 +101,7 @@ def reproduce(
     ``progress`` is told how much work is done, how much there is, in seconds of one core, and what is being done.
     """
     began = perf_counter()
+    whole_number(plan.seed, "seed")
     _check_drawing()
     for number in plan.numbers:
         if number not in EXPERIMENTS:
