@@ -144,6 +144,18 @@ def test_a_campaign_stops_when_it_is_sure_and_says_so(tmp_path: Path) -> None:
     assert wd.Campaign.open(tmp_path / "a.db", "run 4").recommend().as_json() == advice.as_json()
 
 
+def test_one_large_ask_is_looked_at_as_it_is_told(tmp_path: Path) -> None:
+    problem = wd.Problem("X -> Y", "Y")
+    campaign = wd.Campaign.create(tmp_path / "a.db", "a", problem, wd.policy("ue"), horizon=603, stop_when_sure=True)
+    tickets = campaign.ask(603)
+    for number, ticket in enumerate(sorted(tickets, key=lambda each: each.id.partition("-")[0][::-1])):
+        campaign.tell(ticket, {"X": ticket.arm.value or 0, "Y": int(ticket.arm == wd.do(X=1) or number % 10 == 0)})
+    assert campaign.recommend().certainty is not None
+    kinds = [event.kind for event in campaign.events()]
+    assert "stopped" in kinds
+    assert kinds.index("stopped") < len(kinds) - 1
+
+
 def test_arms_that_differ_by_less_than_the_margin_are_practically_equal(tmp_path: Path) -> None:
     same = wd.CausalNetwork(
         {"X": wd.bernoulli((), 0.5), "Z": wd.bernoulli((), 0.5), "Y": wd.bernoulli((), 0.5, parents=("X",))}
