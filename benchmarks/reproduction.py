@@ -130,7 +130,7 @@ def main() -> None:
         paper = timed("paper", (1, 2, 3, 4, 5), folder)
         whole = paper + timed("all", tuple(EXPERIMENTS), folder)
         chosen = chosen_policies("all", EXPERIMENTS)
-        done = reproduce(Plan(tuple(chosen), chosen, 0, quick=False), folder, Processes(1))  # all of it is at hand
+        done = reproduce(Plan(chosen, 0, quick=False), folder, Processes(1))  # all of it is at hand
         pictures = {number: f"images/reproduction-{number}.svg" for number in EXPERIMENTS}
         for number, each in EXPERIMENTS.items():
             shutil.copy(folder / "figures" / f"{each.name}.svg", PICTURES / f"reproduction-{number}.svg")

@@ -20,7 +20,7 @@ CELLS = sum(panel.quick.networks for number in NUMBERS for panel in EXPERIMENTS[
 
 def small_plan(seed: int = 3, policies: list[str] | None = None, numbers: tuple[int, ...] = NUMBERS) -> Plan:
     chosen = chosen_policies(policies or POLICIES, numbers)
-    return Plan(tuple(chosen), chosen, seed, quick=True)
+    return Plan(chosen, seed, quick=True)
 
 
 def run(plan: Plan, folder: Path, executor: Executor) -> Reproduction:

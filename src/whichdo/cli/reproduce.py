@@ -47,7 +47,7 @@ def reproduce(
     chosen = chosen_policies(policies if policies in ("paper", "all") else _names(policies), numbers)
     executor: Executor = Processes(_hands(workers)) if cluster is None else Cluster(cluster)
     say_if_compiling()
-    plan = Plan(tuple(chosen), chosen, seed, quick)
+    plan = Plan(chosen, seed, quick)
     with _progress() as tell:
         done = run(plan, out, executor, progress=tell)
     path = write_page(done)

@@ -50,9 +50,8 @@ SIMPLE_RUN, ROUND = 3e-4, 1e-6
 class Plan(NamedTuple):
     """What is asked for."""
 
-    numbers: tuple[int, ...]
     policies: Mapping[int, tuple[str, ...]]
-    """For each experiment."""
+    """For each experiment, by its number."""
     seed: int
     quick: bool
 
@@ -103,7 +102,7 @@ def reproduce(
     began = perf_counter()
     whole_number(plan.seed, "seed")
     _check_drawing()
-    for number in plan.numbers:
+    for number in plan.policies:
         if number not in EXPERIMENTS:
             raise UsageError(f"There is no experiment {quoted(number)}; there are 1 to {len(EXPERIMENTS)}.")
     try:
@@ -139,8 +138,7 @@ def _check_drawing() -> None:
 def _all_cells(plan: Plan) -> list[Cell]:
     return [
         Cell(number, place, network, plan.policies[number])
-        for number in plan.numbers
-        if number in plan.policies
+        for number in plan.policies
         for place, panel in enumerate(EXPERIMENTS[number].panels)
         for network in range(panel.scale(plan.quick).networks)
     ]
@@ -173,7 +171,7 @@ def _completed(
     weights = {cell: _weight(cell, plan) for cell in cells}
     left = Counter(cell.experiment for cell in cells)
     total, done = sum(weights.values()), 0.0
-    yield from (number for number in plan.numbers if not left[number])
+    yield from (number for number in plan.policies if not left[number])
     with closing(executor.run(Work(plan.seed, plan.quick), cells)) as found:
         for cell, findings in found:
             journal.add(cell, findings)
@@ -209,7 +207,7 @@ def manifest(done: Reproduction) -> dict[str, Any]:
     """What was run, with what, where and how long."""
     return {
         "command": ["whichdo", *sys.argv[1:]],
-        "experiments": list(done.plan.numbers),
+        "experiments": list(done.plan.policies),
         "policies": {str(number): list(names) for number, names in done.plan.policies.items()},
         "seed": done.plan.seed,
         "quick": done.plan.quick,
