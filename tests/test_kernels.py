@@ -10,7 +10,7 @@ import pytest
 from whichdo import kernels
 from whichdo.kernels import binary
 from whichdo.kernels.chance import beta, generator
-from whichdo.kernels.compiling import trailing_zeros
+from whichdo.kernels.compiling import bound, trailing_zeros
 from whichdo.kernels.random import STREAMS, fill, keyed_streams, next_word
 from whichdo.kernels.rewards import pull_all, pull_one, reward_streams
 from whichdo.world.plans import reward_bounds
@@ -191,3 +191,14 @@ def test_beta_draws_have_their_law(a: float, b: float) -> None:
     assert apart * np.sqrt(10_000) < 2.7
     shifted = np.abs(np.searchsorted(ours * 0.85, theirs, side="right") - np.arange(1, 20_001)).max() / 20_000
     assert shifted * np.sqrt(10_000) > 2.7  # a draw that is fifteen percent too small is seen
+
+
+def test_bound_code_does_what_the_function_does() -> None:
+    states, again = (generator(np.random.default_rng(1)) for _ in range(2))
+    assert bound(beta, 1.0, 5.0, states)(2.0, 3.0, again) == beta(2.0, 3.0, states)
+    assert (again == states).all()
+
+
+def test_a_plain_function_is_bound_to_nothing() -> None:
+    """Policies in plain Python are driven as compiled ones are."""
+    assert bound(len, [1]) is len

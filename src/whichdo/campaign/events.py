@@ -49,6 +49,8 @@ __all__ = [
     "time_text",
 ]
 
+_read = json.JSONDecoder().raw_decode
+
 GENESIS = "0" * 64
 """What stands before the first event."""
 KINDS = (
@@ -71,8 +73,8 @@ class Event(NamedTuple):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The body, read."""
-        found: dict[str, Any] = json.loads(self.body)
+        """The body, read; canonical JSON has no blanks around it."""
+        found: dict[str, Any] = _read(self.body)[0]
         return found
 
     @property

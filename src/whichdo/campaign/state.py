@@ -210,7 +210,7 @@ class State:
 
     def codes_of(self, row: dict[str, Any]) -> tuple[int, ...]:
         """The codes of a row that is on record, of all nodes; -1 where it does not say."""
-        return tuple(book[row[name]] if name in row else -1 for name, book in self._codes.items())
+        return tuple([book[row[name]] if name in row else -1 for name, book in self._codes.items()])
 
     # --------------------------------------------------------------------------------------------------- the clock
 

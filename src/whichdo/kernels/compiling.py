@@ -19,9 +19,10 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-__all__ = ["F64Array", "I64Array", "U8Array", "U64Array", "compiled", "is_cold", "popcount", "trailing_zeros"]
+__all__ = ["F64Array", "I64Array", "U8Array", "U64Array", "bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
 
 U8Array = np.ndarray[Any, np.dtype[np.uint8]]
 F64Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -83,6 +84,19 @@ def compiled(function: Function) -> Function:
         return cast("Function", numba.njit(cache=FOLDER is not None, nogil=True)(function))
     finally:
         numba.config.CACHE_DIR = before
+
+
+def bound(function: Function, *arguments: object) -> Function:
+    """The code of a compiled function for arguments of just these types; any other function as it is.
+
+    A call of a compiled function first finds out the type of every array it is given, which for a large state takes
+    four times as long as a policy's round.  Whoever calls this vouches that the types stay what they are.
+    """
+    if not isinstance(function, Dispatcher):
+        return function
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    function.compile(signature)
+    return cast("Function", function.get_overload(signature))
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from whichdo.evidence import REWARDS, ROWS, pull
+from whichdo.kernels.compiling import bound
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Rounds:
         self, policy: Sequential, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally
     ) -> None:
         self._policy, self._problem = policy, problem
-        self._state = policy.begin(problem, budget, rng, seen)
+        self._set(policy.begin(problem, budget, rng, seen))
         self._prices = prices(problem, problem.arms).tolist()
         self.left = float(budget)
         self.columns = [problem.graph.index(name) for name in policy.columns(problem)]
@@ -104,15 +105,20 @@ class Rounds:
         self._choose()
 
     def take(self, level: int, row: CodeArray) -> None:
-        """What came of the pull: the position of the reward's value, and the values of ``columns``."""
+        """What came of the pull: the position of the reward's value, and the values of ``columns``, as `NO_ROW` is."""
         self.left -= self._prices[self.arm]
-        if self.reads:
-            self._state = self._policy.with_room(self._state, 1)
-        self._policy.learn(self._state, self.arm, level, row)
+        if self.reads and (roomy := self._policy.with_room(self._state, 1)) is not self._state:
+            self._set(roomy)
+        self._learn(self._state, self.arm, level, row)
         self._choose()
 
+    def _set(self, state: Any) -> None:
+        self._state = state
+        self._pick = bound(self._policy.choose, state)
+        self._learn = bound(self._policy.learn, state, 0, 0, NO_ROW)
+
     def _choose(self) -> None:
-        self.arm = int(self._policy.choose(self._state))
+        self.arm = int(self._pick(self._state))
         self.over = self.left < self._prices[self.arm] - 1e-9
         self.reads = bool(self.columns) and (self.arm == 0 or self._policy.reads_every_arm)
 
