@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -47,3 +48,18 @@ def forker() -> Iterator[Forker]:
     made = Forker()
     yield made
     made.close()
+
+
+@pytest.fixture
+def copy_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Makes copies of a database in which nobody works; the address of the copy."""
+
+    def copy(address: str) -> str:
+        if address.startswith("sqlite:///"):
+            target = f"{address}.{next(_numbers)}"
+            shutil.copyfile(address.removeprefix("sqlite:///"), target.removeprefix("sqlite:///"))
+            return target
+        like = address.rpartition("/")[2]
+        return new_database(request.getfixturevalue("server"), f"test{next(_numbers)}", like)
+
+    return copy

@@ -1,8 +1,8 @@
 """A program of asks and tells that is killed at a chosen step, and a process that forks one for every trial.
 
-Run as a program it reads lines of JSON from standard input, forks for each a child that runs `work` and dies at the
-point ``die_at``, and answers with how the child ended.  Points are before and after every statement, before every
-commit and after it.
+Run as a program it reads lines of JSON from standard input, forks for each a child that runs `work` (or `migrated`) and
+dies at the point ``die_at``, and answers with how the child ended.  Points are before and after every statement, before
+every commit and after it, and in migrations around the backup.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM
+from whichdo.campaign import exchange, migration, store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STEPS = 5
 LOG = {"Z": [0, 1, 1, 0], "X": [0, 1, 0, 1], "W": [1, 1, 0, 0], "Y": [0, 1, 0, 1]}
@@ -66,6 +70,34 @@ def work(database: str, name: str, acknowledged: Path) -> None:
     campaign.close()
 
 
+def know_next_form(scripts: Path, put: Callable[[object, str, object], None] = setattr) -> None:
+    """As if this program knew one form of the tables more, which the scripts lead to."""
+    real = migration.migrate
+    put(store, "FORM", 2)
+    put(migration, "migrate", lambda connection, form: real(connection, form, to=2, scripts=scripts))
+
+
+def migrated(database: str, name: str, points: Points) -> None:
+    """Bring a database to the next form by opening it, then ask and tell once."""
+    for module, what in ((exchange, "backup"), (os, "fsync"), (Path, "replace")):
+        setattr(module, what, _between(points, getattr(module, what)))
+    campaign = wd.Campaign.open(database, name)
+    ticket = campaign.ask(client="me", key="after")
+    row = dict.fromkeys(campaign.problem.graph.nodes, 0)
+    campaign.tell(ticket, row if ticket.arm.node is None else row | {ticket.arm.node: ticket.arm.value})
+    campaign.close()
+
+
+def _between(points: Points, function: Callable[..., Any]) -> Callable[..., Any]:
+    def watched(*given: Any, **named: Any) -> Any:
+        points()
+        found = function(*given, **named)
+        points()
+        return found
+
+    return watched
+
+
 def cycle(database: str, client: str, times: int) -> None:
     """Ask and tell so often."""
     campaign = wd.Campaign.open(database, "spring")
@@ -95,8 +127,12 @@ def _forked(task: dict[str, Any], number: int) -> int:
         if "times" in task:
             cycle(task["database"], f"worker {number}", task["times"])
         else:
-            watch(Points(task["die_at"]))
-            work(task["database"], task["name"], Path(task["acknowledged"]))
+            watch(points := Points(task["die_at"]))
+            if "scripts" in task:
+                know_next_form(Path(task["scripts"]))
+                migrated(task["database"], task["name"], points)
+            else:
+                work(task["database"], task["name"], Path(task["acknowledged"]))
         os._exit(0)
     except BaseException as error:  # noqa: BLE001
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
@@ -118,6 +154,11 @@ class Forker:
         """How a child that works ended."""
         task = {"database": database, "name": name, "acknowledged": str(acknowledged), "die_at": die_at}
         (ended,) = self._answer(task)
+        return ended
+
+    def migrate(self, database: str, name: str, scripts: Path, die_at: int = 0) -> int:
+        """How a child ended that knows the next form."""
+        (ended,) = self._answer({"database": database, "name": name, "scripts": str(scripts), "die_at": die_at})
         return ended
 
     def cycles(self, database: str, children: int, times: int) -> list[int]:

@@ -104,10 +104,10 @@ def _wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
     raise RuntimeError(f"PostgreSQL does not answer:\n{log.read_text(errors='replace')}")
 
 
-def new_database(server: str, name: str) -> str:
-    """An empty database; its address."""
+def new_database(server: str, name: str, like: str = "template1") -> str:
+    """A database, empty or ``like`` another; its address."""
     import psycopg
 
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}"')
     return f"{server}/{name}"

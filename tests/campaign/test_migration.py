@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 import whichdo as wd
+from tests.campaign.mortal import know_next_form
 from tests.campaign.trials import create, run
-from whichdo.campaign import migration, schema, store
+from tests.soak import scaled
+from whichdo.campaign import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.campaign.mortal import Forker
 
 NEXT = """
 import sqlalchemy as sa
@@ -50,56 +54,104 @@ def test_the_first_migration_makes_the_tables_of_the_schema(database: str) -> No
 
 
 @pytest.fixture
-def next_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As if this program knew one form more."""
-    scripts = tmp_path / "scripts"
-    scripts.mkdir()
-    (scripts / "form_2.py").write_text(NEXT)
-    real = migration.migrate
-    monkeypatch.setattr(store, "FORM", 2)
-    monkeypatch.setattr(migration, "migrate", lambda connection, form: real(connection, form, to=2, scripts=scripts))
+def scripts(tmp_path: Path) -> Path:
+    """A folder with the script that leads to the next form."""
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    (folder / "form_2.py").write_text(NEXT)
+    return folder
 
 
 @pytest.fixture
 def old(database: str) -> str:
-    """A campaign in tables of the form that is known today."""
+    """The receipt of a campaign in tables of the form that is known today, closed."""
     campaign = create(database)
     run(campaign, np.random.default_rng(1), most=5)
-    return campaign.verify()
+    receipt = campaign.verify()
+    campaign.close()
+    return receipt
+
+
+def kept_form(campaign: wd.Campaign) -> tuple[int, str]:
+    """The form of the copy that was made before a migration, and how the campaign ended there."""
+    if campaign._store.path is not None:
+        copy = sqlite3.connect(f"{campaign._store.path}.form-1")
+        (form,), (head,) = (copy.execute(f"SELECT {what}").fetchone() for what in (FORM_OF, HEAD_OF))
+        copy.close()
+        return form, head
+    with campaign._store.read() as connection:
+        form = connection.execute(text("SELECT form FROM whichdo_store_form_1")).scalar_one()
+        return form, connection.execute(text("SELECT head FROM whichdo_campaign_form_1")).scalar_one()
+
+
+FORM_OF = "form FROM whichdo_store"
+HEAD_OF = "head FROM whichdo_campaign"
 
 
 def test_an_older_database_is_backed_up_and_migrated(
-    database: str, old: str, request: pytest.FixtureRequest, tmp_path: Path
+    database: str, old: str, scripts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request.getfixturevalue("next_form")
+    know_next_form(scripts, monkeypatch.setattr)
     campaign = wd.Campaign.open(database, "spring")
     assert campaign.verify() == old
     with campaign._store.read() as connection:
         assert campaign._store._form(connection) == (2, wd.__version__)
         assert "colour" in [column["name"] for column in inspect(connection).get_columns("whichdo_campaign")]
     run(campaign, np.random.default_rng(1), most=2)
-    if campaign._store.sqlite:
-        copy = sqlite3.connect(tmp_path / "campaigns.db.form-1")
-        assert copy.execute("SELECT form FROM whichdo_store").fetchone() == (1,)
-        assert copy.execute("SELECT head FROM whichdo_campaign").fetchone() == (old.partition(":")[2],)
-        copy.close()
+    assert kept_form(campaign) == (1, old.partition(":")[2])
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("point", range(1, 16, 2))
-def test_a_migration_that_is_killed_has_not_happened(
-    database: str, old: str, request: pytest.FixtureRequest, point: int
+def test_who_comes_second_leaves_the_copy_alone(
+    database: str, old: str, scripts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.campaign.mortal import Points, watch
+    """Two processes find the old form; the slower must not overwrite the copy with what the first has made of it."""
+    know_next_form(scripts, monkeypatch.setattr)
+    campaign = wd.Campaign.open(database, "spring")
+    run(campaign, np.random.default_rng(1), most=2)
+    campaign._store._migrate()
+    assert kept_form(campaign) == (1, old.partition(":")[2])
 
-    request.getfixturevalue("next_form")
-    child = os.fork()
-    if child == 0:
-        try:
-            watch(Points(point))
-            wd.Campaign.open(database, "spring")
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL)
+
+def test_a_program_that_is_at_work_notices_a_migration(
+    database: str, old: str, scripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = wd.Campaign.open(database, "spring")
+    with monkeypatch.context() as later:
+        know_next_form(scripts, later.setattr)
+        wd.Campaign.open(database, "spring").close()
+    with pytest.raises(wd.TooNew, match=r"has form 2 and was written by whichdo .* knows forms up to 1\. Update"):
+        campaign.ask()
+    know_next_form(scripts, monkeypatch.setattr)
     assert wd.Campaign.open(database, "spring").verify() == old
+
+
+@pytest.mark.soak
+def test_a_migration_that_is_killed_has_not_happened(
+    database: str,
+    old: str,
+    scripts: Path,
+    copy_of: Callable[[str], str],
+    forker: Forker,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """Killed at every point in turn, of the backup too; who opens it next finds all, in the new form, and the copy."""
+    know_next_form(scripts, monkeypatch.setattr)
+    wanted, killed, point, rounds = scaled(200), 0, 0, 0
+    while killed < wanted:
+        point += 1 if wanted > 100 else 5
+        copy = copy_of(database)
+        ended = forker.migrate(copy, "spring", scripts, die_at=point)
+        assert ended in (0, -signal.SIGKILL)
+        killed += ended != 0
+        assert forker.migrate(copy, "spring", scripts) == 0
+        campaign = wd.Campaign.open(copy, "spring")
+        campaign.verify(old)
+        assert campaign.status().events == int(old.partition(":")[0]) + 3
+        assert kept_form(campaign) == (1, old.partition(":")[2])
+        campaign.close()
+        if ended == 0:  # beyond the last point: begin again
+            assert point > 20
+            point, rounds = 0, rounds + 1
+    record_property("killed", killed)
+    record_property("times through all points", rounds)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, text, update
+from sqlalchemy import insert, inspect, text, update
 
 from whichdo._version import __version__
 from whichdo.campaign import migrations
@@ -14,7 +15,7 @@ from whichdo.campaign.schema import APPLICATION, FORM, store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["migrate"]
+__all__ = ["keep_tables", "migrate"]
 
 
 def migrate(connection: Connection, form: int, *, to: int = FORM, scripts: Path | None = None) -> None:
@@ -37,3 +38,15 @@ def migrate(connection: Connection, form: int, *, to: int = FORM, scripts: Path 
         connection.execute(update(store).values(form=to, written_by=__version__))
     if connection.dialect.name == "sqlite":
         connection.execute(text(f"PRAGMA application_id = {APPLICATION}"))
+
+
+def keep_tables(connection: Connection, form: int) -> None:
+    """Copy the tables of a PostgreSQL database beside themselves, such as ``whichdo_event_form_1``.
+
+    Writers wait from here on, so the copies belong together; they come to be with the migration, or not at all.
+    """
+    tables = [name for name in inspect(connection).get_table_names() if re.fullmatch(r"whichdo_(?!.*_form_\d).*", name)]
+    connection.execute(text(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE"))
+    for name in tables:
+        connection.execute(text(f"DROP TABLE IF EXISTS {name}_form_{form}"))
+        connection.execute(text(f"CREATE TABLE {name}_form_{form} AS TABLE {name}"))

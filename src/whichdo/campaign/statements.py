@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, insert, select, update
 
-from whichdo.campaign.schema import campaigns, events
+from whichdo.campaign.schema import campaigns, events, store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, CursorResult, Dialect
@@ -25,7 +25,8 @@ class Statements:
     """The statements in the words of one kind of database."""
 
     def __init__(self, dialect: Dialect) -> None:
-        named = select(campaigns.c.id, campaigns.c.name, campaigns.c.length, campaigns.c.head)
+        form = select(store.c.form).scalar_subquery().label("form")  # another process may have migrated since
+        named = select(campaigns.c.id, campaigns.c.name, campaigns.c.length, campaigns.c.head, form)
         named = named.where(campaigns.c.name == bindparam("name"))
         self.find = _Statement(named, dialect)
         self.lock = _Statement(named.with_for_update() if dialect.name != "sqlite" else named, dialect)

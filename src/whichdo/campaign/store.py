@@ -93,6 +93,8 @@ class Store:
         row = (self._say.lock if lock else self._say.find)(connection, name=name).one_or_none()
         if row is None:
             return None
+        if type(row.form) is not int or row.form > FORM:
+            raise self._too_new(*self._form(connection))
         if (type(row.id), type(row.length), type(row.head)) != (int, int, str):
             raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
         return Place(row.id, row.name, row.length, row.head)
@@ -148,14 +150,11 @@ class Store:
         with self.engine.begin() as connection:
             form, written_by = self._form(connection)
         if form > FORM:
-            raise TooNew(
-                f"{self.name} has form {form} and was written by whichdo {written_by}; this is whichdo {__version__}, "
-                f"which knows forms up to {FORM}. Update whichdo; nothing was changed."
-            )
+            raise self._too_new(form, written_by)
         if form == 0 and not create:
             raise NotOurs(f"{self.name} holds no campaigns. Start one in it with: whichdo start --db {self.name}.")
         if form < FORM:
-            self._migrate(form)
+            self._migrate()
 
     def _form(self, connection: Connection) -> tuple[int, str]:
         if not inspect(connection).has_table(store.name):
@@ -165,19 +164,29 @@ class Store:
             raise Damaged(f"{self.name} does not say which form its tables have. Restore a backup.")
         return row.form, row.written_by
 
-    def _migrate(self, form: int) -> None:
-        from whichdo.campaign.migration import migrate
+    def _too_new(self, form: int, written_by: str) -> TooNew:
+        return TooNew(
+            f"{self.name} has form {form} and was written by whichdo {written_by}; this is whichdo {__version__}, "
+            f"which knows forms up to {FORM}. Update whichdo; nothing was changed."
+        )
 
-        if form and self.path is not None:
-            from whichdo.campaign.exchange import backup
+    def _migrate(self) -> None:
+        """One process does it, while the others wait; the copy is of what was there before."""
+        from whichdo.campaign.migration import keep_tables, migrate
 
-            backup(self, self.path.with_name(f"{self.path.name}.form-{form}"), replace=True)
         with self._writing.begin() as connection:
             if not self.sqlite:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
             form, _ = self._form(connection)  # another process may have been first
-            if form < FORM:
-                migrate(connection, form)
+            if form >= FORM:
+                return
+            if form and self.path is not None:
+                from whichdo.campaign.exchange import backup
+
+                backup(self, self.path.with_name(f"{self.path.name}.form-{form}"), replace=True)
+            elif form:
+                keep_tables(connection, form)
+            migrate(connection, form)
 
     def who(self) -> str:
         """Who holds the database now, for a message."""
