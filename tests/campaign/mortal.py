@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM
-from whichdo.campaign import exchange, migration, store
+from whichdo.campaign import exchange, migration, statements, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,7 @@ class Points:
 def watch(points: Points) -> None:
     from sqlalchemy import Engine, Pool, event
 
+    statements._Statement.__call__ = between(points, statements._Statement.__call__)  # type: ignore[method-assign]
     event.listen(Engine, "before_cursor_execute", points)
     event.listen(Engine, "after_cursor_execute", points)
     event.listen(Engine, "commit", points)
@@ -80,7 +81,7 @@ def know_next_form(scripts: Path, put: Callable[[object, str, object], None] = s
 def migrated(database: str, name: str, points: Points) -> None:
     """Bring a database to the next form by opening it, then ask and tell once."""
     for module, what in ((exchange, "backup"), (os, "fsync"), (Path, "replace")):
-        setattr(module, what, _between(points, getattr(module, what)))
+        setattr(module, what, between(points, getattr(module, what)))
     campaign = wd.Campaign.open(database, name)
     ticket = campaign.ask(client="me", key="after")
     row = dict.fromkeys(campaign.problem.graph.nodes, 0)
@@ -88,7 +89,7 @@ def migrated(database: str, name: str, points: Points) -> None:
     campaign.close()
 
 
-def _between(points: Points, function: Callable[..., Any]) -> Callable[..., Any]:
+def between(points: Points, function: Callable[..., Any]) -> Callable[..., Any]:
     def watched(*given: Any, **named: Any) -> Any:
         points()
         found = function(*given, **named)

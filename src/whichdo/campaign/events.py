@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 _read = json.JSONDecoder().raw_decode
+_write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 GENESIS = "0" * 64
 """What stands before the first event."""
@@ -106,7 +107,7 @@ def sealed(
 
 def canonical(content: object) -> str:
     """JSON with sorted keys and no blanks; the same content gives the same letters."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _write(content)
 
 
 def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS) -> None:
@@ -136,7 +137,7 @@ def _whole(event: Event) -> bool:
 
 def time_text(when: datetime) -> str:
     """A moment as events hold it: UTC, to the microsecond."""
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def moment(text: str) -> datetime:

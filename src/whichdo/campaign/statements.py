@@ -1,24 +1,37 @@
 """The statements that every verb makes, written once and compiled once for each kind of database.
 
-SQLAlchemy builds a statement anew each time it is written down; for one short row that takes longer than the row.
+SQLAlchemy builds a statement anew each time it is written down; for one short row that takes longer than the row.  Even
+handing its own text to SQLite through SQLAlchemy does, so there the driver is given it directly, within the transaction
+that SQLAlchemy keeps.  Over a network it does not matter, and SQLAlchemy sees to connections that break.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from sqlalchemy import bindparam, insert, select, update
 
 from whichdo.campaign.schema import campaigns, events, store
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, CursorResult, Dialect
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Dialect
     from sqlalchemy.sql.expression import Executable
 
 __all__ = ["STORED", "Statements"]
 
 STORED = ("seq", "kind", "key", "body", "time", "previous", "hash")
 """The columns of an event, beside its campaign."""
+
+
+class Found(Protocol):
+    """What a statement found, as drivers and SQLAlchemy both have it."""
+
+    @property
+    def rowcount(self) -> int: ...
+    def fetchone(self) -> Sequence[Any] | None: ...
+    def fetchmany(self, size: int, /) -> Sequence[Sequence[Any]]: ...
 
 
 class Statements:
@@ -57,7 +70,11 @@ class _Statement:
         compiled: Any = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
         self._text = str(compiled)
         self._order: list[str] | None = compiled.positiontup
+        self._directly = dialect.name == "sqlite"
 
-    def __call__(self, connection: Connection, **values: object) -> CursorResult[Any]:
-        given = values if self._order is None else tuple(values[name] for name in self._order)
-        return connection.exec_driver_sql(self._text, given)
+    def __call__(self, connection: Connection, **values: object) -> Found:
+        given = values if self._order is None else tuple([values[name] for name in self._order])
+        if self._directly:
+            driver: Any = connection.connection.dbapi_connection
+            return cast("Found", driver.execute(self._text, given))
+        return cast("Found", connection.exec_driver_sql(self._text, given))

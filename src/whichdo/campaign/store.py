@@ -90,14 +90,15 @@ class Store:
 
     def find(self, connection: Connection, name: str, *, lock: bool = False) -> Place | None:
         """The row of a campaign; ``lock`` it until the transaction ends."""
-        row = (self._say.lock if lock else self._say.find)(connection, name=name).one_or_none()
+        row = (self._say.lock if lock else self._say.find)(connection, name=name).fetchone()
         if row is None:
             return None
-        if type(row.form) is not int or row.form > FORM:
+        number, own_name, length, head, form = row
+        if type(form) is not int or form > FORM:
             raise self._too_new(*self._form(connection))
-        if (type(row.id), type(row.length), type(row.head)) != (int, int, str):
+        if (type(number), type(length), type(head)) != (int, int, str):
             raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
-        return Place(row.id, row.name, row.length, row.head)
+        return Place(number, own_name, length, head)
 
     def add(self, connection: Connection, first: Event) -> Place:
         """A new campaign with its event 0."""
@@ -111,7 +112,7 @@ class Store:
         if seq == place.length:
             return
         found = self._say.since(connection, campaign=place.id, first=seq, length=place.length)
-        for rows in found.partitions(10_000):
+        while rows := found.fetchmany(10_000):
             for row in rows:
                 yield Event._make((place.name, *row))
 
