@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whichdo.campaign.certainty import certainty
 from whichdo.campaign.homogeneity import disagreements
 from whichdo.campaign.pool import pooled
+from whichdo.campaign.status import forbidden_lines
 from whichdo.campaign.tickets import Phase
 from whichdo.errors import counted
 from whichdo.estimate.rank import ranking
@@ -224,8 +225,7 @@ def _progress(state: State) -> str:
 def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
     said = [str(alarm.get("text", "")) for alarm in state.alarms]
     said += disagreements(found.problem, state.logs, rows, state.terms.problem.graph.nodes)
-    if state.forbidden:
-        said.append(f"Not considered, forbidden: {listed(map(str, state.forbidden))}.")
+    said += forbidden_lines(state.forbidden)
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
     if waiting:
         said.append(f"Told, but not counted before the reward window closes: {counted(waiting, 'pull')}.")

@@ -10,9 +10,11 @@ from whichdo.comparison.spelling import policy_text
 from whichdo.errors import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whichdo.campaign.state import State
 
-__all__ = ["OpenTicket", "Status", "status_of"]
+__all__ = ["OpenTicket", "Status", "forbidden_lines", "status_of"]
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,13 @@ class Status:
     def warnings(self) -> tuple[str, ...]:
         """What somebody should look at."""
         said = [*([f"Paused: {self.paused}"] if self.paused else []), *([self.trouble] if self.trouble else [])]
-        said += [f"Forbidden: {arm} ({reason})" for arm, reason in self.forbidden.items()]
+        said += forbidden_lines(self.forbidden)
         return (*said, *self.alarms, *self.notes)
+
+
+def forbidden_lines(forbidden: Mapping[Any, str]) -> list[str]:
+    """A line for each arm that is forbidden, with the reason."""
+    return [f"Forbidden: {arm} ({reason})" for arm, reason in forbidden.items()]
 
 
 def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:

@@ -27,14 +27,14 @@ def trail(events: Sequence[Event]) -> str:
         between = f"{counted(len(events) - 2 * ENDS, 'event')} between, not shown; an export has them all"
         rows.append(f'<tr><td colspan="5" class="between">... {between} ...</td></tr>\n')
         rows += [_row(event) for event in events[-ENDS:]]
-    head = "<tr><th>event</th><th>time (UTC)</th><th>kind</th><th>what</th><th>hash</th></tr>\n"
+    head = "<tr><th>event</th><th>kind</th><th>what</th><th>time (UTC)</th><th>hash</th></tr>\n"
     return f'<div class="wide"><table class="trail">{head}{"".join(rows)}</table></div>\n'
 
 
 def _row(event: Event) -> str:
     return (
-        f'<tr><td>{event.seq}</td><td class="time">{safe(short_time(event.time))}</td><td>{safe(event.kind)}</td>'
-        f'<td class="what">{safe(short_text(event))}</td><td><code>{safe(event.hash[:HASH])}</code></td></tr>\n'
+        f'<tr><td>{event.seq}</td><td>{safe(event.kind)}</td><td class="what">{safe(short_text(event))}</td>'
+        f'<td class="time">{safe(short_time(event.time))}</td><td><code>{safe(event.hash[:HASH])}</code></td></tr>\n'
     )
 
 

@@ -64,6 +64,7 @@ ul.legend svg { vertical-align: middle; }
 table { overflow-wrap: break-word; }
 .plain td, .plain th, .trail td, .trail th { text-align: left; }
 .plain td, .trail .what { white-space: normal; max-width: 30rem; } .plain td.time { white-space: nowrap; }
+.plain .what { min-width: 9rem; }
 td.much { min-width: 8rem; } td.much i { display: block; height: .8rem; background: #0072B2; }
 .trail { font-size: .8rem; width: 100%; } .trail .what { min-width: 16rem; } .trail td { vertical-align: top; }
 .trail .between { text-align: center; color: var(--faint); padding: .6rem; }

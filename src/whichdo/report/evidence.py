@@ -139,10 +139,10 @@ def _leaders(found: History) -> str:
         best = moment.leader
         cells = ["nothing known", ""] if best is None else [str(best.arm), f"{best.estimate:.3f}"]
         rows.append(
-            f'<tr><td>{moment.seq}</td><td class="time">{safe(short_time(moment.time))}</td><td>{moment.pulls:,}</td>'
-            f"<td>{safe(cells[0])}</td><td>{cells[1]}</td></tr>\n"
+            f'<tr><td>{moment.pulls:,}</td><td class="what">{safe(cells[0])}</td><td>{cells[1]}</td>'
+            f'<td>{moment.seq}</td><td class="time">{safe(short_time(moment.time))}</td></tr>\n'
         )
-    head = "<tr><th>after event</th><th>time (UTC)</th><th>pulls</th><th>best then</th><th>its mean</th></tr>\n"
+    head = "<tr><th>pulls</th><th>best then</th><th>its mean</th><th>after event</th><th>time (UTC)</th></tr>\n"
     return (
         f'<div class="wide"><table class="plain"><caption>Who led when</caption>{head}{"".join(rows)}</table></div>\n'
     )
