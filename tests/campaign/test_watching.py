@@ -64,7 +64,6 @@ def test_a_missing_confounder_is_named_and_its_arms_fall_back_to_direct_pulls(tm
     assert status.restarts == ("alarm: X <-> Y seems to be missing in the graph",)
     assert said in advice.warnings
     assert advice.arm == wd.do(Z=1)
-    assert advice.ranking is not None
     row = advice.ranking[wd.do(X=1)]
     assert row.effective_n == row.direct
     assert advice.ranking[wd.do(Z=1)].effective_n > advice.ranking[wd.do(Z=1)].direct
@@ -105,7 +104,6 @@ def test_audits_are_kept_for_what_leads_by_looking(tmp_path: Path) -> None:
     assert state.terms.audit == 30
     assert state.audits is not None
     ranking = campaign.recommend().ranking
-    assert ranking is not None
     leaders = [row.arm for row in ranking.ordered if not row.arm.is_look][:3]
     assert set(state.audits) <= set(leaders)
     assert 0 < sum(state.audits.values()) <= 30
@@ -135,7 +133,6 @@ def test_a_campaign_stops_when_it_is_sure_and_says_so(tmp_path: Path) -> None:
     assert status.phase == "finished"
     assert status.spent < 1500
     advice = campaign.recommend()
-    assert advice.certainty is not None
     assert str(advice.certainty.standing) == "sure"
     assert any(line.startswith("It was stopped") and "Sure: do(X=1)" in line for line in advice.sentences)
     assert campaign.ask(3) == []

@@ -61,7 +61,7 @@ def test_every_moment_is_what_would_have_been_recommended_then(tmp_path: Path) -
         then = campaign.recommend(at=moment.seq)
         assert moment.leader is not None
         assert (moment.leader.arm, moment.leader.estimate) == (then.arm, then.estimate)
-    assert found.moments[-1].ranking.to_dict() == found.now.to_dict()
+    assert found.moments[-1].ranking.to_dict() == found.advice.ranking.to_dict()
 
 
 def test_looking_and_own_pulls_are_shown_apart(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_looking_and_own_pulls_are_shown_apart(tmp_path: Path) -> None:
     assert len(kinds) == 5
     assert kinds["do(X=1)"] == [True, False, True]
     assert kinds["do(Z=1)"] == [True, True, True]
-    assert found.certainty.words in Page(whole).text
+    assert found.advice.certainty.words in Page(whole).text
 
 
 def test_a_campaign_of_which_nothing_is_known(tmp_path: Path) -> None:

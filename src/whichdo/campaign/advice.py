@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.certainty import certainty
 from whichdo.campaign.homogeneity import disagreements
-from whichdo.campaign.pool import pooled
 from whichdo.campaign.status import forbidden_lines
 from whichdo.campaign.tickets import Phase
 from whichdo.errors import counted
@@ -49,10 +48,12 @@ class Advice:
     sentences: tuple[str, ...]
     warnings: tuple[str, ...]
     receipt: str
-    confidence: float = 0.95
-    ranking: Ranking | None = field(default=None, repr=False, compare=False)
-    """Every arm with its estimate."""
-    certainty: Certainty | None = field(default=None, repr=False, compare=False)
+    confidence: float
+    ranking: Ranking = field(repr=False, compare=False)
+    """Every arm with its estimate by all evidence."""
+    looked: Ranking = field(repr=False, compare=False)
+    """The same by looks alone, logged or asked for."""
+    certainty: Certainty = field(repr=False, compare=False)
     """What direct pulls alone make sure, at all times; the intervals of looking stand beside."""
 
     def as_json(self) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class Advice:
             "sentences": list(self.sentences),
             "warnings": list(self.warnings),
             "receipt": self.receipt,
-            "certainty": None if self.certainty is None else _certainty_json(self.certainty),
+            "certainty": _certainty_json(self.certainty),
         }
 
 
@@ -109,11 +110,8 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
     """What the log so far recommends."""
     problem = state.allowed
     rows = list(state.rows())
-    nodes = state.terms.problem.graph.nodes
-    found = ranking(pooled(problem, state.logs, rows, nodes=nodes), confidence=confidence)
-    looked = ranking(
-        pooled(problem, state.logs, [row for row in rows if row[0].is_look], nodes=nodes), confidence=confidence
-    )
+    found = ranking(state.evidence(), confidence=confidence)
+    looked = ranking(state.evidence(looks_alone=True), confidence=confidence)
     sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
     known = [row for row in found.ordered if not math.isnan(row.estimate) and row.effective_n > 0]
     best = known[0] if known else None
@@ -139,6 +137,7 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
         receipt=state.receipt,
         confidence=confidence,
         ranking=found,
+        looked=looked,
         certainty=sure,
     )
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from whichdo.campaign.alarm import AUDIT_SHARE, audit_pulls
 from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical
-from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import without_arms
 from whichdo.campaign.tickets import Phase, Ticket, ticket_id
 from whichdo.errors import ConflictError, ReplayDiverged, Unknown, UsageError, Wait, counted, nearest, quoted, spoken
@@ -296,7 +295,7 @@ def restarting(state: State, reason: str) -> list[Draft]:
 def auditing(state: State) -> list[Draft]:
     """The policy is done: pulls of the arms that lead by looking, as far as what was kept pays for them."""
     problem = state.allowed
-    found = ranking(pooled(problem, state.logs, state.rows(), nodes=state.terms.problem.graph.nodes))
+    found = ranking(state.evidence())
     dearest = max(problem.costs.values())
     pulls = audit_pulls(found, state.direct(), int(min(state.left, state.terms.audit) / AUDIT_SHARE / dearest))
     return [("audited", {"pulls": {str(arm): count for arm, count in pulls.items()}, "budget": state.left})]

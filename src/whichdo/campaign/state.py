@@ -191,9 +191,10 @@ class State:
             if pull.counted and pull.codes is not None:
                 yield pull.arm, pull.codes
 
-    def evidence(self) -> Tally:
-        """All that is known: logs, looks and direct pulls, with rows as they were amended."""
-        return pooled(self.believed, self.logs, self.rows(), nodes=self._nodes)
+    def evidence(self, *, looks_alone: bool = False) -> Tally:
+        """All that is known of the arms that are allowed: logs, looks and direct pulls, rows as they were amended."""
+        rows = [row for row in self.rows() if row[0].is_look] if looks_alone else self.rows()
+        return pooled(self.allowed, self.logs, rows, nodes=self._nodes)
 
     def ear(self) -> Ear:
         """What the alarm listens to, with all that counts."""

@@ -178,8 +178,6 @@ def _print_arms(found: Advice, top: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    if found.ranking is None:
-        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
     for title in ("estimate", f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):

@@ -28,14 +28,14 @@ PICTURES = 6
 
 def forest(found: History) -> str:
     """Every arm now, best first; of many the leading ones."""
-    rows = found.now.ordered
+    rows = found.advice.ranking.ordered
     shown = rows[:MOST]
-    own = {each.arm: each for each in found.certainty.arms}
-    drawn = {row.arm: _intervals(row, found.looked[row.arm], own[row.arm]) for row in shown}
+    own = {each.arm: each for each in found.advice.certainty.arms}
+    drawn = {row.arm: _intervals(row, found.advice.looked[row.arm], own[row.arm]) for row in shown}
     worth = found.state.terms.problem.rewards.values()
     narrow = [each for pairs in drawn.values() for kind, each in pairs if kind is not DIRECT]
     scale = Scale.around(narrow, min(worth), max(worth), ROOM)
-    nothing = found.now[found.now.problem.arms[0]]
+    nothing = found.advice.ranking[found.advice.ranking.problem.arms[0]]
     reference = nothing.estimate if nothing.is_known else None
     lines = "".join(
         _line(found, row, own[row.arm], track(scale, drawn[row.arm], reference, _words(row))) for row in shown
@@ -61,7 +61,7 @@ def _explained(found: History) -> str:
         "<p>An arm is something that can be done, such as <i>do(X=1)</i>: set X to 1 and see what comes; <i>do()</i> "
         "is to do nothing and look. What leans on looking is true only if the graph is. The intervals of arms' own "
         "pulls do not need it, and hold all together and at all times with "
-        f"{found.certainty.confidence:.0%} confidence; so they are wider, and stand apart. An arrow: it goes on.</p>\n"
+        f"{found.advice.confidence:.0%} confidence; so they are wider, and stand apart. An arrow: it goes on.</p>\n"
     )
 
 
@@ -104,7 +104,7 @@ def over_time(found: History) -> str:
     """How the leading arms' estimates developed, and who led when."""
     if len(found.moments) < 2:
         return "<h2>How it developed</h2>\n<p>There is too little evidence yet to show a development.</p>\n"
-    leading = [row for row in found.now.ordered if row.is_known][:PICTURES]
+    leading = [row for row in found.advice.ranking.ordered if row.is_known][:PICTURES]
     points = {row.arm: _points(found, row) for row in leading}
     worth = found.state.terms.problem.rewards.values()
     scale = Scale.around((each for line in points.values() for _, each in line), min(worth), max(worth))

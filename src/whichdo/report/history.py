@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.campaign.advice import Advice, advised
-from whichdo.campaign.certainty import Certainty, certainty
-from whichdo.campaign.pool import pooled
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
 from whichdo.estimate.rank import ranking
@@ -54,12 +52,6 @@ class History:
     state: State
     status: Status
     advice: Advice
-    now: Ranking
-    """Every arm by all evidence."""
-    looked: Ranking
-    """Every arm by looks alone, logged or asked for."""
-    certainty: Certainty
-    """Every arm by its own pulls alone, valid at all times."""
     moments: tuple[Moment, ...]
     """Some moments on the way, the last is now; none before there is evidence."""
 
@@ -73,12 +65,7 @@ def recalled(events: Sequence[Event]) -> History:
         state.apply(event)
         if event.seq in wanted:
             moments.append(_moment(state, event))
-    advice = advised(state)
-    now = advice.ranking or _ranked(state)
-    nodes = state.terms.problem.graph.nodes
-    looked = ranking(pooled(state.allowed, state.logs, [row for row in state.rows() if row[0].is_look], nodes=nodes))
-    sure = certainty(state.allowed, state.direct(), margin=state.terms.margin, looked=looked)
-    return History(events, state, status_of(state), advice, now, looked, sure, tuple(moments))
+    return History(events, state, status_of(state), advised(state), tuple(moments))
 
 
 def _chosen(events: Sequence[Event]) -> list[int]:
@@ -95,8 +82,4 @@ def _chosen(events: Sequence[Event]) -> list[int]:
 
 
 def _moment(state: State, event: Event) -> Moment:
-    return Moment(event.seq, event.time, sum(1 for _ in state.rows()), _ranked(state))
-
-
-def _ranked(state: State) -> Ranking:
-    return ranking(pooled(state.allowed, state.logs, state.rows(), nodes=state.terms.problem.graph.nodes))
+    return Moment(event.seq, event.time, sum(1 for _ in state.rows()), ranking(state.evidence()))
