@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +161,7 @@ def test_lines_before_a_mistake_are_stored(call: Call, tmp_path: Path) -> None:
     found = call("tell", "spring", "rows.jsonl")
     assert found.code == 3
     assert found.err.startswith("DataError: Line 2: The reward Y:")
-    assert "The 1 before it are stored; they may be repeated." in found.err
+    assert "The line before it is stored; telling it again changes nothing." in found.err
     assert answer(call("status", "spring", "-f", "json"))["tickets"]["told"] == 1
 
 
@@ -168,3 +170,31 @@ def test_without_a_database_the_way_is_shown(call: Call, monkeypatch: pytest.Mon
     found = call("status")
     assert found.code == 2
     assert found.err.startswith("UsageError: Which database? Name it with --db, or set WHICHDO_DB")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("whichdo rec", ["recommend"]),
+        ("whichdo status s", ["spring"]),
+        ("whichdo recommend spr", ["spring"]),
+        ("whichdo tell spring 1", ["1-"]),
+        ("whichdo void spring 2", []),
+        ("whichdo forbid spring do(X", ["do(X=0)", "do(X=1)"]),
+        ("whichdo tell autumn 1", []),
+        ("whichdo recommend --db none.db s", []),
+        ("whichdo start summer problem.toml --policy caus", ["causal-kl-ucb", "causal-ts"]),
+        ("whichdo simulate --policy warm", ["warm-halving"]),
+    ],
+)
+def test_the_tab_key(call: Call, tmp_path: Path, words: str, offered: list[str]) -> None:
+    """As bash asks; of a ticket the number is compared."""
+    assert call("start", "spring", "problem.toml", "--horizon", "60", "--policy", "ue").code == 0
+    assert call("ask", "spring").code == 0
+    asked = {"_WHICHDO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    as_command = "import sys; sys.argv = ['whichdo']; from whichdo.cli import main; main()"
+    found = subprocess.run(
+        [sys.executable, "-c", as_command], env=os.environ | asked, capture_output=True, text=True, check=True
+    )
+    assert [each[:2] if each.startswith("1-") else each for each in found.stdout.split()] == offered
+    assert found.stderr == ""

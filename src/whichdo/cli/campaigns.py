@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whichdo.cli import completion
 from whichdo.cli.databases import (
     DatabaseOption,
     KeyOption,
@@ -44,7 +45,9 @@ __all__ = [
 ]
 
 FileArgument = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
-ArmsArgument = Annotated[list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False)]
+ArmsArgument = Annotated[
+    list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False, autocompletion=completion.arms)
+]
 
 
 def start(
@@ -52,7 +55,10 @@ def start(
     problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],
     logs: Annotated[list[str] | None, typer.Argument(help="Logs of looks, as for observe.", show_default=False)] = None,
     *,
-    policy: Annotated[str, typer.Option(help='Such as causal-ts or "srm(second_phase=rejects)".')] = "warm-halving",
+    policy: Annotated[
+        str,
+        typer.Option(help='Such as causal-ts or "srm(second_phase=rejects)".', autocompletion=completion.policies),
+    ] = "warm-halving",
     horizon: Annotated[int | None, typer.Option(help="How many pulls there may be.", show_default=False)] = None,
     budget: Annotated[float | None, typer.Option(help="Or what they may cost together.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of the policy's own choices.")] = 0,
@@ -124,7 +130,10 @@ def observe(
 
 def status(
     name: Annotated[
-        str | None, typer.Argument(help="The campaign; without it, all are listed.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="The campaign; without it, all are listed.", show_default=False, autocompletion=completion.campaigns
+        ),
     ] = None,
     *,
     top: Annotated[int, typer.Option(min=1, help="How many open tickets are shown.")] = 20,

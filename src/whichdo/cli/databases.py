@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from whichdo.cli.completion import campaigns
 from whichdo.cli.output import Format, console, print_json
-from whichdo.errors import InputError, UsageError, WhichdoError, quoted, visible
+from whichdo.errors import InputError, UsageError, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,23 +40,13 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONGEST = 2**20
 
 
-def _names(context: typer.Context, incomplete: str) -> list[str]:
-    """For the shell's completion: the campaigns of the database, or nothing."""
-    from whichdo.campaign.campaign import Campaign
-
-    try:
-        return [name for name in Campaign.list(address(context.params.get("db"))) if name.startswith(incomplete)]
-    except WhichdoError:
-        return []
-
-
 DatabaseOption = Annotated[
     str | None,
     typer.Option(
         "--db", envvar="WHICHDO_DB", help="The database: a file, sqlite:///file or postgresql://user@host/name."
     ),
 ]
-NameArgument = Annotated[str, typer.Argument(help="The campaign.", show_default=False, autocompletion=_names)]
+NameArgument = Annotated[str, typer.Argument(help="The campaign.", show_default=False, autocompletion=campaigns)]
 ReasonOption = Annotated[str, typer.Option(help="Why; it goes on record.", show_default=False)]
 KeyOption = Annotated[
     str | None, typer.Option(help="Of your choice: a command repeated under its key counts once.", show_default=False)

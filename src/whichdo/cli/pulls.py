@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from whichdo.cli.completion import tickets
 from whichdo.cli.databases import (
     ClientOption,
     DatabaseOption,
@@ -22,7 +23,7 @@ from whichdo.errors import InputError, UsageError, Wait, WhichdoError, quoted
 
 __all__ = ["amend", "ask", "tell", "void"]
 
-TicketArgument = Annotated[str, typer.Argument(help="The ticket's id.", show_default=False)]
+TicketArgument = Annotated[str, typer.Argument(help="The ticket's id.", show_default=False, autocompletion=tickets)]
 RowArgument = Annotated[
     str,
     typer.Argument(help='JSON such as {"X": 1, "Y": 0}, a file with it, or - for standard input.', show_default=False),
@@ -65,7 +66,9 @@ def tell(
     ticket: Annotated[
         str,
         typer.Argument(
-            help='The ticket\'s id; or a file or - with lines {"ticket": ..., "row": {...}}.', show_default=False
+            help='The ticket\'s id; or a file or - with lines {"ticket": ..., "row": {...}}.',
+            show_default=False,
+            autocompletion=tickets,
         ),
     ],
     row: Annotated[str | None, RowArgument.__metadata__[0]] = None,
@@ -99,7 +102,11 @@ def tell(
 
 
 def _stored(lines: int) -> str:
-    return f"The {lines} before it are stored; they may be repeated." if lines else "No line was stored."
+    if not lines:
+        return "No line was stored."
+    if lines == 1:
+        return "The line before it is stored; telling it again changes nothing."
+    return f"The {lines:,} lines before it are stored; telling them again changes nothing."
 
 
 def void(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from whichdo.cli.completion import policies
 from whichdo.cli.output import (
     TableFormat,
     TableFormatOption,
@@ -38,7 +39,10 @@ def simulate(
     *,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help='May be repeated; "srm(second_phase=rejects)" sets parameters. Default: three policies.'),
+        typer.Option(
+            help='May be repeated; "srm(second_phase=rejects)" sets parameters. Default: three policies.',
+            autocompletion=policies,
+        ),
     ] = None,
     horizon: Annotated[
         list[str] | None, typer.Option(help="Budgets of a run; repeated or separated by commas.")
