@@ -63,6 +63,7 @@ __all__ = [
     "WhichdoError",
     "WorkerLost",
     "counted",
+    "is_interrupt",
     "nearest",
     "option",
     "quoted",
@@ -195,6 +196,13 @@ class Unsuitable(InputError):  # noqa: N818 - it says what a policy is, as the n
 
 class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
     """A limit was passed.  The message holds the number that was found and the way out."""
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it is Ctrl-C; one that finds compiled code at work comes out of it as a SystemError."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
+    )
 
 
 def counted(number: int, thing: str) -> str:

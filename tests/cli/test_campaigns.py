@@ -198,3 +198,38 @@ def test_the_tab_key(call: Call, tmp_path: Path, words: str, offered: list[str])
     )
     assert [each[:2] if each.startswith("1-") else each for each in found.stdout.split()] == offered
     assert found.stderr == ""
+
+
+def test_rows_come_as_people_write_them(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "9").code == 0
+    first, second, third = (each["id"] for each in answer(call("ask", "spring", "-n", "3", "-f", "json"))["tickets"])
+    (tmp_path / "row.json").write_text('{\n  "Y": 1,\n  "note": "two\u2028lines"\n}\n')
+    assert answer(call("tell", "spring", first, "row.json", "-f", "json"))["receipts"][0]["ticket"] == first
+    line = json.dumps({"ticket": second, "row": {"Y": 1, "note": "two\u2028lines"}}, ensure_ascii=False)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(line))
+    assert len(answer(call("tell", "spring", "-", "-f", "json"))["receipts"]) == 1
+    assert f"The row is missing: whichdo tell spring {third}" in call("tell", "spring", third).err
+    monkeypatch.setattr(sys, "stdin", io.StringIO("ticket,Y\n"))
+    assert '{"ticket": "1-ab", "row": {"Y": 1}}' in call("tell", "spring", "-").err
+    monkeypatch.setattr(sys, "stdin", None)
+    found = call("tell", "spring", "-")
+    assert (found.code, "standard input cannot be read: it is closed" in found.err) == (3, True)
+    (tmp_path / "two.json").write_text('{"Y": 1}\n{"Y": 0}\n')
+    assert "two.json holds 2 rows; a ticket is told one." in call("tell", "spring", third, "two.json").err
+
+
+def test_nothing_asked_for_is_not_the_end(call: Call) -> None:
+    assert call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "9").code == 0
+    assert answer(call("ask", "spring", "-n", "0", "-f", "json")) == {"tickets": [], "finished": False}
+    assert call("ask", "spring", "-n", "0").out == ""
+
+
+def test_an_export_can_be_piped_and_never_overwrites_the_database(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "more.csv").write_text("Z,X,Y,day\n0,0,0,1\n")
+    started = answer(call("start", "spring", "problem.toml", "more.csv", "--horizon", "20", "-f", "json"))
+    assert any("day" in note for note in started["notes"])
+    lines = call("export", "spring", "-").out.splitlines()
+    assert [json.loads(line).get("kind") for line in lines] == ["created", "observed", None]
+    found = call("export", "spring", "campaigns.db")
+    assert (found.code, "is there already and is no export" in found.err) == (4, True)
+    assert call("verify", "spring").code == 0

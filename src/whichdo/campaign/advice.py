@@ -43,7 +43,7 @@ class Advice:
     pulls: int
     """Direct pulls of arms other than do()."""
     policy_arm: Arm | None
-    """What the policy itself names, once it is finished."""
+    """What the policy itself names, once it is finished; None if that has been forbidden since."""
     finished: bool
     sentences: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -130,7 +130,7 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
         looks_in_logs=in_logs,
         looks=looks,
         pulls=len(rows) - looks,
-        policy_arm=None if final is None else final.arm,
+        policy_arm=None if final is None or final.arm in state.forbidden else final.arm,
         finished=state.finished,
         sentences=_sentences(state, found, known, (in_logs, looks, len(rows) - looks), sure),
         warnings=_warnings(state, found, rows),
@@ -212,13 +212,20 @@ def _progress(state: State) -> str:
     final = state.recommendation
     if state.stopped is not None:
         return f"It was stopped ({spent}). {state.stopped}"
-    if final is not None and not state.finished:
-        return f"{name} names {final.arm} ({spent}); the arms that lead by looking are being audited."
     if final is not None:
-        return f"{name} is finished ({spent}) and names {final.arm}."
+        named = f"{final.arm}{', which is forbidden by now' if final.arm in state.forbidden else ''}"
+        if not state.finished:
+            return f"{name} names {named} ({spent}); the arms that lead by looking are being audited."
+        rest = "; what is left was kept for audits, of which no more are needed" if _unneeded(state) else ""
+        return f"{name} is finished ({spent}{rest}) and names {named}."
     if state.failure is not None:
         return f"{name} cannot go on ({spent}): {state.failure}"
     return f"{name} is not finished: {spent}."
+
+
+def _unneeded(state: State) -> bool:
+    """Whether money is left that was kept for audits."""
+    return state.audits is not None and state.left > 1e-9
 
 
 def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:

@@ -7,20 +7,20 @@ leaders once the policy is done.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from whichdo.campaign.alarm import AUDIT_SHARE
 from whichdo.errors import Unsuitable
 from whichdo.evidence import Batch
 from whichdo.graph.identify import Route
-from whichdo.policies.base import Objective, Policy
+from whichdo.policies.base import Objective, Policy, Recommendation
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from whichdo.evidence import Tally
-    from whichdo.policies.base import Play, Recommendation
+    from whichdo.policies.base import Play
     from whichdo.problem import Arm, Problem
 
 __all__ = ["Audit", "kept_for_audits"]
@@ -44,16 +44,14 @@ def kept_for_audits(policy: Policy, problem: Problem, budget: float) -> float:
 
 @dataclass(frozen=True)
 class Audit(Policy):
-    """So many pulls of some arms; the recommendation is the one that was made before."""
+    """So many pulls of some arms.  It believes nothing of its own: the recommendation that was made before stands."""
 
     pulls: tuple[tuple[Arm, int], ...]
-    named: Recommendation | None = field(repr=False)
     name = "audit"
     objective = Objective.SIMPLE
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
-        """One batch."""
-        yield Batch(tuple(arm for arm, _ in self.pulls), tuple(count for _, count in self.pulls))
-        if self.named is None:
-            raise Unsuitable("An audit follows a recommendation, and there was none.")
-        return self.named
+        """One batch; none where the arms to audit were forbidden."""
+        if self.pulls:
+            yield Batch(tuple(arm for arm, _ in self.pulls), tuple(count for _, count in self.pulls))
+        return Recommendation(problem.arms[0], np.full(len(problem.arms), np.nan))

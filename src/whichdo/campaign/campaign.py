@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
-from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.events import check_chain, plain_text
-from whichdo.campaign.exchange import backup, export_lines, read_export
+from whichdo.campaign.exchange import backup, export_lines, may_be_replaced, read_export
 from whichdo.campaign.ledger import Ledger, wall_clock
-from whichdo.campaign.logs import counted_log, sources_of
+from whichdo.campaign.observing import logs_for, observing, receipts_for
 from whichdo.campaign.proposals import (
     Receipt,
     amendment,
@@ -23,6 +22,7 @@ from whichdo.campaign.proposals import (
     pausing,
     restarting,
     resuming,
+    row_of,
     telling,
     tickets_of,
     voiding,
@@ -33,7 +33,7 @@ from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.store import PATIENCE, Store, who_am_i
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import verified
-from whichdo.errors import ConflictError, StorageError, UsageError, counted, quoted, visible
+from whichdo.errors import ConflictError, StorageError, UsageError, quoted, visible
 from whichdo.evidence import whole_number
 from whichdo.graph.formats.files import write_file
 from whichdo.problem import Arm
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from whichdo.campaign.events import Event
-    from whichdo.campaign.ledger import Clock
+    from whichdo.campaign.ledger import Clock, Request
+    from whichdo.campaign.logs import Log
     from whichdo.campaign.proposals import Draft
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
@@ -72,6 +73,8 @@ class Campaign:
         self.name = name
         self._store = store
         self._ledger = Ledger(store, name, clock)
+        self.notes: tuple[str, ...] = ()
+        """Remarks on the logs that it was created with."""
         self._reader: RowReader | None = None
 
     # ------------------------------------------------------------------------------------------- create, open and list
@@ -122,11 +125,13 @@ class Campaign:
             margin=margin,
             audit=audit,
         )
+        at_hand = [] if logs is None else logs_for(terms, terms.problem, logs)  # refused before anything is begun
         store = Store(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock)
         campaign._ledger.create(terms.as_body(), None)
-        if logs is not None:
-            campaign.observe(logs)
+        if at_hand:
+            made = campaign._observe(at_hand, restart=False)
+            campaign.notes = tuple(note for receipt in made for note in receipt.notes)
         return campaign
 
     @classmethod
@@ -173,15 +178,18 @@ class Campaign:
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
         who = plain_text(who_am_i() if client is None else client, "client", 200)
-        state, receipt = self._ledger.write(
-            lambda state, _now: asking(state, wanted, who) if wanted else [],
-            key=_key(key),
-            request=("asked", {"client": who}),
-        )
-        names = list(state.held.get(who, ()))[:wanted]
-        if receipt is not None and receipt.repeated:
-            names = [pull.id for pull in state.tickets.values() if pull.asked_at == receipt.seq]
-        found = tickets_of(state, names)
+        own_key = _key(key)
+        with self._ledger.lock:
+            state, receipt = self._ledger.write(
+                lambda state, _now: asking(state, wanted, who, keyed=own_key is not None) if wanted else [],
+                key=own_key,
+                request=("asked", {"client": who, "wanted": wanted}),
+            )
+            names = list(state.held.get(who, ()))[:wanted]
+            if own_key is not None and receipt is not None and receipt.repeated:
+                body = state.keys[own_key].content
+                names = [*body.get("held", ()), *(each["id"] for each in body["tickets"])]
+            found = tickets_of(state, names)
         if n is not None:
             return found
         if not found:
@@ -202,14 +210,22 @@ class Campaign:
             notes.extend(said)
             return drafts
 
-        return self._done(propose, key, ("told", {"ticket": name}), notes)
+        def parts(state: State) -> dict[str, Any]:
+            return {"ticket": name, "row": row_of(state, self._rows(state), name, row, arm)[1]}
+
+        return self._done(propose, key, ("told", parts), notes)
 
     def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:
         """A ticket came to nothing: its budget is returned and its pull owed again."""
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
-        return self._done(
-            lambda state, _now: voiding(state, name, why), key, ("voided", {"ticket": name, "reason": why})
-        )
+        notes: list[str] = []
+
+        def propose(state: State, _now: datetime) -> Drafts | Receipt:
+            drafts, said = voiding(state, name, why)
+            notes.extend(said)
+            return drafts
+
+        return self._done(propose, key, ("voided", {"ticket": name, "reason": why}), notes)
 
     def amend(self, ticket: str | Ticket, row: object, reason: str, *, key: str | None = None) -> Receipt:
         """Correct what was told of a ticket, or tell one that was voided or has expired; with a reason on record.
@@ -225,48 +241,49 @@ class Campaign:
             notes.extend(said)
             return drafts
 
-        return self._done(propose, key, ("amended", {"ticket": name, "reason": why}), notes)
+        def parts(state: State) -> dict[str, Any]:
+            return {"ticket": name, "reason": why, "row": row_of(state, self._rows(state), name, row)[1]}
+
+        return self._done(propose, key, ("amended", parts), notes)
 
     # ---------------------------------------------------------------------------------------------------- the evidence
 
     def observe(
-        self, data: object, *, counts: str | None = None, missing: str = "error", restart: bool = False
+        self,
+        data: object,
+        *,
+        name: str | None = None,
+        counts: str | None = None,
+        missing: str = "error",
+        restart: bool = False,
     ) -> Receipts:
-        """Logs of looks, as for ``whichdo.count``: kept as counts, each file once, known by its content.
+        """Logs of looks, as for ``whichdo.count``: kept as counts, each once; all of them, or none.
 
+        A file is known by its content.  What is not a file is known by its counts and its ``name``: give other looks
+        that may have the same counts a name of their own.
         They count in the recommendation at once.  The policy gets them when it begins: at once where nothing has been
         asked yet, else when the play restarts, which ``restart=True`` does now, with what is left of the budget.
         """
-        state = self._ledger.state()
-        scopes = Session(state.terms.policy, state.allowed, budget=state.terms.budget).batch.scopes or ()
-        made = []
-        for source in sources_of(data):
-            log = counted_log(
-                state.terms.problem,
-                source,
-                (*scopes, *watched_scopes(state.terms.problem)),
-                counts=counts,
-                missing=missing,
-            )
+        with self._ledger.reading() as state:
+            terms, allowed = state.terms, state.allowed
+        return self._observe(logs_for(terms, allowed, data, name=name, counts=counts, missing=missing), restart=restart)
 
-            def propose(state: State, _now: datetime, log: Any = log) -> Drafts | Receipt:
-                if any(each.sha256 == log.sha256 for each in state.logs):
-                    return Receipt.of(state.receipt, repeated=True)
-                return [("observed", log.as_body())]
+    def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
+        drafts: Drafts = []
 
-            _, receipt = self._ledger.write(propose)
-            done = receipt or Receipt.of(state.receipt, repeated=True)
-            said = f"{log.name}: {counted(log.looks, 'look')}"
-            said += " observed before; counted once." if done.repeated else " observed."
-            made.append(Receipt(done.seq, done.hash, done.repeated, (said, *log.notes)))
-        if restart and not all(each.repeated for each in made):
-            self.restart(f"observed {counted(sum(not each.repeated for each in made), 'log')}")
-        return made
+        def propose(state: State, _now: datetime) -> Drafts:
+            drafts[:] = observing(state, logs, restart=restart)
+            return drafts
+
+        with self._ledger.lock:
+            state, _ = self._ledger.write(propose)
+            return receipts_for(state, logs, drafts)
 
     def status(self) -> Status:
         """How it stands: tickets, budget, who holds what."""
         notes = self._settled()
-        return status_of(self._ledger.state(), notes)
+        with self._ledger.reading() as state:
+            return status_of(state, notes)
 
     def recommend(self, *, confidence: float = 0.95, at: int | None = None) -> Advice:
         """What all evidence recommends, in numbers and in words.
@@ -275,7 +292,8 @@ class Campaign:
         """
         if at is None:
             self._settled()
-            return advised(self._ledger.state(), confidence=confidence)
+            with self._ledger.reading() as state:
+                return advised(state, confidence=confidence)
         events = self._ledger.events()
         if not 0 <= whole_number(at, "event") < len(events):
             raise UsageError(f"There is no event {at}; the last is {len(events) - 1}.")
@@ -296,7 +314,8 @@ class Campaign:
     @property
     def finished(self) -> bool:
         """Whether the policy has made its recommendation."""
-        return self._ledger.state().finished
+        with self._ledger.reading() as state:
+            return state.finished
 
     # ------------------------------------------------------------------------------------------- the whole campaign
 
@@ -310,16 +329,21 @@ class Campaign:
         why = plain_text(reason, "reason")
         return self._done(lambda state, _now: resuming(state, why), key, ("resumed", {"reason": why}))
 
-    def forbid(self, arm: Arm | Sequence[Arm], reason: str, *, key: str | None = None) -> Receipt:
-        """Never pull this arm again, nor recommend it; the play restarts with what is left of the budget."""
+    def forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
+        """Never pull this arm again, nor recommend it; the play restarts with what is left of the budget.
+
+        Tickets for it that are out are voided.
+        """
         return self._forbid(arm, reason, key, forbid=True)
 
-    def allow(self, arm: Arm | Sequence[Arm], reason: str, *, key: str | None = None) -> Receipt:
+    def allow(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
         """Take back `forbid`; the play restarts with what is left of the budget."""
         return self._forbid(arm, reason, key, forbid=False)
 
-    def _forbid(self, arm: Arm | Sequence[Arm], reason: str, key: str | None, *, forbid: bool) -> Receipt:
-        arms, why = [arm] if isinstance(arm, Arm) else list(arm), plain_text(reason, "reason")
+    def _forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, key: str | None, *, forbid: bool) -> Receipt:
+        why = plain_text(reason, "reason")
+        given = [arm] if isinstance(arm, (str, Arm)) else [*arm]
+        arms = [self.problem.arm(each) if isinstance(each, str) else each for each in given]
         names = list(map(str, arms))
         return self._done(
             lambda state, _now: forbidding(state, arms, why, forbid=forbid),
@@ -347,11 +371,24 @@ class Campaign:
         return verified(self._store, self.name, None if receipt is None else str(receipt))
 
     def export(self, path: str | os.PathLike[str]) -> int:
-        """Write the log into a file, one JSON event a line, a checksum at the end; the number of events."""
+        """Write the log into a file, one JSON event a line, a checksum at the end; the number of events.
+
+        An export that is there is replaced; any other file, such as the database, is left alone.
+        """
+        target = Path(path)
+        if not may_be_replaced(target):
+            raise ConflictError(
+                f"{visible(target)} is there already and is no export. Name another file; nothing was written."
+            )
+        lines = self.export_lines()
+        write_file(target, "".join(lines))
+        return len(lines) - 1
+
+    def export_lines(self) -> Names:
+        """The lines of an export, the checksum last."""
         events = self._ledger.events()
         check_chain(events)
-        write_file(Path(path), "".join(export_lines(events)))
-        return len(events)
+        return list(export_lines(events))
 
     @classmethod
     def import_(
@@ -363,12 +400,7 @@ class Campaign:
         patience: float = PATIENCE,
     ) -> Self:
         """Take a campaign from an export into a database, replayed and with the same receipts."""
-        source = Path(path)
-        try:
-            with source.open(encoding="utf-8", newline="\n") as lines:
-                events = read_export(lines, visible(source.name))
-        except (OSError, UnicodeDecodeError) as error:
-            raise StorageError(f"{visible(source)} cannot be read: {error}.") from None
+        events = read_export(Path(path))
         check_chain(events)
         store = Store(str(database), create=True, patience=patience)
         campaign = cls(store, events[0].campaign, clock)
@@ -384,9 +416,7 @@ class Campaign:
     def __repr__(self) -> str:
         return f"<Campaign {self.name} in {self._store.name}>"
 
-    def _done(
-        self, propose: Any, key: str | None, request: tuple[str, dict[str, Any]], notes: Iterable[str] = ()
-    ) -> Receipt:
+    def _done(self, propose: Any, key: str | None, request: Request, notes: Iterable[str] = ()) -> Receipt:
         state, receipt = self._ledger.write(propose, key=_key(key), request=request)
         found = receipt or Receipt.of(state.receipt, repeated=True)
         return Receipt(found.seq, found.hash, found.repeated, tuple(dict.fromkeys(notes)))

@@ -6,10 +6,12 @@ is stored, so what comes out of an import is the campaign that went in, receipts
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import secrets
 import sqlite3
+import zlib
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.store import Store
 
-__all__ = ["backup", "export_lines", "read_export"]
+__all__ = ["backup", "events_of", "export_lines", "may_be_replaced", "read_export"]
 
 LONGEST = 64 * 2**20
 """Letters of one line of an export; a log of many distinct rows is one line."""
@@ -40,8 +42,42 @@ def export_lines(events: Iterable[Event]) -> Iterator[str]:
     yield canonical({"checksum": digest.hexdigest(), "events": number}) + "\n"
 
 
-def read_export(lines: Iterable[str], name: str) -> list[Event]:
-    """The events of an export whose checksum holds; ``name`` is the file's, for messages."""
+BEGINNING = b'{"body":{'
+PACKED = b"\x1f\x8b"
+
+
+def may_be_replaced(path: Path) -> bool:
+    """Whether a path is free, or holds an export."""
+    if not path.exists():
+        return True
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == PACKED
+        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+            return file.read(len(BEGINNING)) == BEGINNING
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
+def read_export(path: Path) -> list[Event]:
+    """The events of an export whose checksum holds; it may be packed with gzip."""
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == PACKED
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8", newline="\n") as file:
+            return events_of(_limited(file), visible(path.name))
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise StorageError(f"{visible(path)} cannot be read: {error}.") from None
+
+
+def _limited(file: Any) -> Iterator[str]:
+    """The lines of a file; one that goes on for ever is not read to its end."""
+    while line := file.readline(LONGEST + 1):
+        yield line
+
+
+def events_of(lines: Iterable[str], name: str) -> list[Event]:
+    """The events of an export's lines; ``name`` is the file's, for messages."""
     events: list[Event] = []
     digest = sha256()
     ended = False

@@ -10,13 +10,27 @@ import gc
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import Event, sealed, time_text
+from whichdo.campaign.advice import advised
+from whichdo.campaign.events import Event, canonical, plain_text, sealed, time_text
 from whichdo.campaign.proposals import Draft, Receipt, auditing, overdue, restarting
 from whichdo.campaign.state import State
+from whichdo.campaign.terms import same_terms
+from whichdo.campaign.trouble import mending
 from whichdo.campaign.watch import alarmed, enough
-from whichdo.errors import ConflictError, Damaged, Unknown, Unsuitable, nearest, quoted
+from whichdo.errors import (
+    ConflictError,
+    Damaged,
+    StorageError,
+    Unknown,
+    Unsuitable,
+    UsageError,
+    WhichdoError,
+    is_interrupt,
+    nearest,
+    quoted,
+)
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -27,6 +41,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.store import Place, Store
 
     Clock = Callable[[], datetime]
+    Parts = dict[str, Any]
+    Request = tuple[str, Parts | Callable[[State], Parts]]
 
 __all__ = ["Ledger", "wall_clock"]
 
@@ -57,14 +73,21 @@ class Ledger:
     def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
         self.store, self.name, self._clock = store, name, clock
         self._state: State | None = None
-        self._lock = RLock()
+        self.lock = RLock()
+        """Held while the state is read or changed: one object may serve many threads."""
 
     # -------------------------------------------------------------------------------------------------------- reading
 
     def state(self) -> State:
         """The state by what is on record now."""
-        with self._lock, self._kept(), self.store.read() as connection:
+        with self.lock, self._kept(), self.store.read() as connection:
             return self._caught_up(connection, lock=False)[0]
+
+    @contextmanager
+    def reading(self) -> Iterator[State]:
+        """The state by what is on record now, left alone by other threads while inside."""
+        with self.lock:
+            yield self.state()
 
     def events(self) -> list[Event]:
         """All events as they are on record, not checked."""
@@ -98,47 +121,60 @@ class Ledger:
             at = 0 if state is None else state.events
             raise Damaged(
                 f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
-                f"{at:,}, or not with the hash it should. Restore a backup, or import an export.",
+                f"{at:,}, or not with the hash it should. {self._way()}",
                 at,
             )
         self._state = state
         return state, place
+
+    def _way(self) -> str:
+        return mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
 
     def _went_another_way(self, place: Place, state: State) -> bool:
         return place.length == state.events and place.head != state.head
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
-        """If anything goes wrong inside, the state in memory is not trusted any more."""
+        """If anything goes wrong inside, the state in memory is not trusted any more.
+
+        Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
+        moment, also in the middle of an event.
+        """
         before = None if self._state is None else self._state.events
         try:
             yield
-        except BaseException:
-            if self._state is not None and self._state.events != before:
+        except WhichdoError as error:
+            if isinstance(error, StorageError) or self._state is None or self._state.events != before:
                 self._state = None
+            raise
+        except BaseException:
+            self._state = None
+            self.store.release()
             raise
 
     # -------------------------------------------------------------------------------------------------------- writing
 
     def create(self, body: dict[str, object], key: str | None) -> Receipt:
         """Event 0; the same again is the same answer."""
-        with self._lock, self._kept(), self.store.write() as connection:
+        with self.lock, self._kept(), self.store.write() as connection:
+            self.store.reserve_names(connection)
             if self.store.find(connection, self.name) is not None:
                 state, _ = self._caught_up(connection, lock=True)
-                if state.terms.as_body() == body:
+                if same_terms(state.terms.as_body(), body):
                     return Receipt.of(state.receipt, repeated=True)
                 raise ConflictError(
                     f"There is a campaign {quoted(self.name)} in {self.store.name} already, begun at {state.began} on "
                     f"other terms. Choose another name; nothing was changed."
                 )
-            first = sealed(self.name, 0, "created", dict(body), time_text(self._clock()), "0" * 64, key)
+            first = sealed(self.name, 0, "created", dict(body), time_text(self._now()), "0" * 64, key)
             self._state = State(first)
             self.store.add(connection, first)
             return Receipt.of(first.receipt)
 
     def restore(self, events: Sequence[Event]) -> Receipt:
         """All events of an export, replayed first; what is here already is compared."""
-        with self._lock, self._kept(), self.store.write() as connection:
+        with self.lock, self._kept(), self.store.write() as connection:
+            self.store.reserve_names(connection)
             if self.store.find(connection, self.name) is not None:
                 state, _ = self._caught_up(connection, lock=True)
                 if state.head == events[-1].hash:
@@ -147,9 +183,7 @@ class Ledger:
                     f"There is a campaign {quoted(self.name)} in {self.store.name} already, which ends with event "
                     f"{state.receipt[:24]}..., the import with {events[-1].receipt[:24]}... Nothing was changed."
                 )
-            state = State(events[0])
-            for event in events[1:]:
-                state.apply(event)
+            state = _understood(events)
             place = self.store.add(connection, events[0])
             if len(events) > 1:
                 self.store.append(connection, place, events[1:])
@@ -161,16 +195,16 @@ class Ledger:
         propose: Callable[[State, datetime], list[Draft] | Receipt],
         *,
         key: str | None = None,
-        request: tuple[str, object] | None = None,
+        request: Request | None = None,
     ) -> tuple[State, Receipt | None]:
         """Put on record what is proposed; the state after it and the receipt, None where nothing was to be written.
 
         ``key``: a request under a key that is on record gets the answer it got then; ``request``, its kind and what
-        tells it apart, must be the same.
+        tells it apart (in the body of its event), must be the same.
         """
-        with self._lock, self._kept():
+        with self.lock, self._kept():
             while True:
-                now = self._clock()
+                now = self._now()
                 with self.store.write() as connection:
                     state, place = self._caught_up(connection, lock=True)
                     drafts = overdue(state, now)
@@ -178,7 +212,7 @@ class Ledger:
                         self._append(connection, place, state, drafts, now, None)
                         continue
                     if key is not None and key in state.keys:
-                        return state, _same_request(state.keys[key], request)
+                        return state, _same_request(state, state.keys[key], request)
                     found = propose(state, now)
                     if isinstance(found, Receipt):
                         return state, found
@@ -187,10 +221,16 @@ class Ledger:
                     written = self._append(connection, place, state, found, now, key)
                 return state, Receipt.of(written.receipt)
 
+    def _now(self) -> datetime:
+        now = self._clock()
+        if now.tzinfo is None:
+            raise UsageError(f"The clock says {quoted(now)}; it must give a datetime with its time zone.")
+        return now
+
     def settle(self) -> None:
         """Put on record what the clock says, if it says anything."""
-        with self._lock:
-            if overdue(self.state(), self._clock()):
+        with self.lock:
+            if overdue(self.state(), self._now()):
                 self.write(lambda _state, _now: [])
 
     def _append(
@@ -234,11 +274,36 @@ def _can_go_on(state: State) -> bool:
     return True
 
 
-def _same_request(before: Event, request: tuple[str, object] | None) -> Receipt:
-    body = before.content
-    if request is not None and (before.kind, {name: body.get(name) for name in request[1]}) != request:  # type: ignore[attr-defined]
-        raise ConflictError(
-            f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}, "
-            f"{before.kind}). Nothing was changed; choose a new key for a new request."
-        )
+def _understood(events: Sequence[Event]) -> State:
+    """The state of a log that comes from elsewhere; whatever stands in it, it must make sense."""
+    try:
+        plain_text(events[0].campaign, "name of a campaign", 200)
+        state = State(events[0])
+        for event in events[1:]:
+            state.apply(event)
+        advised(state)
+    except WhichdoError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        raise Damaged(
+            f"Campaign {quoted(events[0].campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
+            f"imported."
+        ) from error
+    return state
+
+
+def _same_request(state: State, before: Event, request: Request | None) -> Receipt:
+    if request is not None:
+        kind, parts = request
+        now = parts(state) if callable(parts) else parts
+        body = before.content
+        then = {name: body.get(name) for name in now}
+        if (before.kind, then) != (kind, now):
+            raise ConflictError(
+                f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}): "
+                f"{before.kind} {canonical(then)}, now {kind} {canonical(now)}. Nothing was changed; choose a new key "
+                f"for a new request."
+            )
     return Receipt.of(before.receipt, repeated=True)

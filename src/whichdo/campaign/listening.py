@@ -40,14 +40,18 @@ def worth_listening(times: int) -> bool:
 
 
 class Ear:
-    """Counts for one problem; ``nodes`` says which node each place of a row's codes is about."""
+    """Counts for one problem; ``nodes`` says which node each place of a row's codes is about.
 
-    def __init__(self, problem: Problem, nodes: Sequence[str], logs: Iterable[Log]) -> None:
+    ``logged``: how many of the looks in logs were at hand before the first direct pull.
+    """
+
+    def __init__(self, problem: Problem, nodes: Sequence[str], logs: Iterable[Log], logged: int) -> None:
         self.problem = problem
         self._places = {name: place for place, name in enumerate(nodes)}
         self._sizes = {name: len(values) for name, values in problem.domains.items()}
         self._scopes = [scope for scope in watched_scopes(problem) if self._fits(scope)]
-        self._base, self._base_rewards, self._logged = self._counted(list(logs))
+        self._base, self._base_rewards = self._counted(list(logs))
+        self._logged = logged
         self._new: dict[Arm, list[Codes]] = {}
         self._tables: dict[Arm, Counts] = {}
         self._rewards: dict[Arm, np.ndarray[Any, np.dtype[np.int64]]] = {}
@@ -81,15 +85,15 @@ class Ear:
             rewards, tables = self._with_logs(rewards, tables)
         return Tally(self.problem, self._counts(rewards, self.problem), tables)
 
-    def _counted(self, logs: list[Log]) -> tuple[Counts, Any, int]:
-        """The tables of all logs together, rewards and looks; a table that some log does not have is left out."""
+    def _counted(self, logs: list[Log]) -> tuple[Counts, Any]:
+        """The tables of all logs together, each of those logs that have its columns, and the rewards."""
         found: Counts = {}
         for scope in (*self._scopes, (self.problem.reward,)):
-            parts = [log.table(scope, self._sizes) for log in logs]
-            if parts and all(part is not None for part in parts):
-                found[scope] = np.sum([np.asarray(part) for part in parts], axis=0)
+            parts = [np.asarray(part) for log in logs if (part := log.table(scope, self._sizes)) is not None]
+            if parts:
+                found[scope] = np.sum(parts, axis=0)
         rewards = found.get((self.problem.reward,), np.zeros(self._sizes[self.problem.reward], np.int64))
-        return found, rewards, sum(log.looks for log in logs)
+        return found, rewards
 
     def _with_logs(
         self, rewards: dict[Arm, Any], tables: dict[Arm, Counts]
@@ -97,9 +101,9 @@ class Ear:
         """Live looks and the logs."""
         look = Arm()
         live = tables[look]
-        if not self._logged:
+        if not self._base:
             return rewards, tables
-        joined = {scope: table + live[scope] if scope in live else table for scope, table in self._base.items()}
+        joined = live | {scope: table + live[scope] if scope in live else table for scope, table in self._base.items()}
         return rewards | {look: rewards.get(look, 0) + self._base_rewards}, {look: joined}
 
     def _add(self, arm: Arm) -> None:

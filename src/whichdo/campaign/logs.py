@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -45,6 +45,9 @@ class Log:
     looks: int
     tables: Mapping[Scope, Sparse] = field(repr=False)
     notes: tuple[str, ...] = ()
+    receipt: str = ""
+    """Of the event that put it on record."""
+    is_file: bool = True
 
     def as_body(self) -> dict[str, Any]:
         """What its event holds."""
@@ -55,8 +58,8 @@ class Log:
         return {"log": self.name, "sha256": self.sha256, "looks": self.looks, "tables": tables}
 
     @classmethod
-    def from_body(cls, body: Mapping[str, Any]) -> Log:
-        """Read back what `as_body` wrote."""
+    def from_body(cls, body: Mapping[str, Any], receipt: str) -> Log:
+        """Read back what `as_body` wrote; a ValueError where it cannot have."""
         tables = {
             tuple(each["columns"]): Sparse(
                 np.array(each["cells"], np.uint8).reshape(len(each["counts"]), len(each["columns"])),
@@ -64,7 +67,13 @@ class Log:
             )
             for each in body["tables"]
         }
-        return cls(body["log"], body["sha256"], body["looks"], tables)
+        looks = body["looks"]
+        if type(looks) is not int or looks < 1:
+            raise ValueError(f"a log of {looks!r} looks")
+        for table in tables.values():
+            if (table.counts < 1).any() or int(table.counts.sum()) > looks:
+                raise ValueError(f"a table of {looks} looks whose counts are none")
+        return cls(body["log"], body["sha256"], looks, tables, receipt=receipt)
 
     def table(self, scope: Scope, sizes: Mapping[str, int]) -> Table | None:
         """The counts of some columns, from the smallest table that holds them; None where none does."""
@@ -103,7 +112,13 @@ def sources_of(data: object) -> list[object]:
 
 
 def counted_log(
-    problem: Problem, data: object, scopes: Iterable[Scope], *, counts: str | None = None, missing: str = "error"
+    problem: Problem,
+    data: object,
+    scopes: Iterable[Scope],
+    *,
+    name: str | None = None,
+    counts: str | None = None,
+    missing: str = "error",
 ) -> Log:
     """Count a log of looks; ``scopes`` are counted besides what the problem's arms need."""
     seen, notes = count_with_notes(problem, data, counts=counts, missing=missing)
@@ -116,14 +131,10 @@ def counted_log(
         extra, _ = count_with_notes(problem, data, counts=counts, missing=missing, scopes=wanted)
         tables = {scope: _sparse(table) for scope, table in extra.tables[problem.arms[0]].items()}
     if isinstance(data, (str, os.PathLike)):
-        name, digest = visible(Path(data).name)[:200], _file_hash(Path(data))
-    else:
-        name, digest = "rows", ""
-    log = Log(name, digest, looks, tables, notes.sentences)
-    if not digest:
-        body = log.as_body()
-        log = Log(name, sha256(canonical(body).encode()).hexdigest(), looks, tables, notes.sentences)
-    return log
+        own = name or visible(Path(data).name)[:200]
+        return Log(own, _file_hash(Path(data)), looks, tables, notes.sentences)
+    log = Log(name or "rows", "", looks, tables, notes.sentences, is_file=False)
+    return replace(log, sha256=sha256(canonical(log.as_body()).encode()).hexdigest())
 
 
 def _joint(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.counting.told import Told
+from whichdo.errors import is_interrupt
 from whichdo.evidence import Tally
 from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
 from whichdo.session import Session
@@ -53,6 +54,8 @@ class Play:
         self.number, self.problem, self.budget = number, problem, budget
         self.asked = 0
         """How many slots have ever been handed out."""
+        self.logs = 0
+        """How many logs the policy had when it began."""
         self.needed: tuple[str, ...]
         """The nodes whose values the rows of this batch must say."""
         self.failure: str | None = None
@@ -68,6 +71,7 @@ class Play:
         self._ends = [self._first, *(self._first + end for end in accumulate(counts))]
         self._fresh = self._first
         self._returned: list[int] = []
+        self._back: set[int] = set()
         self._filled: dict[int, Codes] = {}
 
     # ------------------------------------------------------------------------------------------------ handing out
@@ -85,7 +89,7 @@ class Play:
     @property
     def owed(self) -> int:
         """How many slots could be handed out now."""
-        return 0 if self.failure else len(self._returned) + self._ends[-1] - self._fresh
+        return 0 if self.failure else len(self._back) + self._ends[-1] - self._fresh
 
     @property
     def unfilled(self) -> int:
@@ -96,13 +100,15 @@ class Play:
         """The slots that are handed out next, at most ``count``; nothing is changed."""
         if self.failure:
             return []
-        again = nsmallest(count, self._returned)
+        again = nsmallest(count, self._back)
         fresh = min(count - len(again), self._ends[-1] - self._fresh)
         return [*again, *range(self._fresh, self._fresh + fresh)]
 
     @property
     def next_slot(self) -> int | None:
         """The slot that is handed out next."""
+        while self._returned and self._returned[0] not in self._back:
+            heappop(self._returned)  # answered after all, since it was given back
         if self._returned:
             return self._returned[0]
         return self._fresh if self._fresh < self._ends[-1] else None
@@ -113,8 +119,8 @@ class Play:
 
     def hand_out(self, slot: int) -> None:
         """A slot has been asked for; it must be the next."""
-        if self._returned and slot == self._returned[0]:
-            heappop(self._returned)
+        if slot in self._back:
+            self._back.remove(slot)
         else:
             self._fresh += 1
         self.asked += 1
@@ -122,13 +128,13 @@ class Play:
     def give_back(self, slot: int) -> None:
         """A slot that came to nothing is owed again."""
         heappush(self._returned, slot)
+        self._back.add(slot)
 
     def reclaim(self, slot: int) -> bool:
         """A slot that was given back is answered after all; False where it has gone out again, or its batch is done."""
-        if slot not in self._returned:
+        if slot not in self._back:
             return False
-        self._returned.remove(slot)
-        self._returned.sort()  # a sorted list is a heap
+        self._back.remove(slot)
         return True
 
     # ---------------------------------------------------------------------------------------------------- answers
@@ -155,7 +161,9 @@ class Play:
                 start, end = self._ends[position], self._ends[position + 1]
                 if end > start:
                     self._driver.tell(arm, [filled[slot] for slot in range(start, end)])
-        except Exception as error:  # noqa: BLE001 - whatever a policy raises, what was told must not be lost with it
+        except Exception as error:  # whatever a policy raises, what was told must not be lost with it
+            if is_interrupt(error):
+                raise KeyboardInterrupt from error
             self.failure = f"{type(error).__name__}: {error}"
             self._first = first
             return

@@ -39,6 +39,7 @@ __all__ = [
     "pausing",
     "restarting",
     "resuming",
+    "row_of",
     "telling",
     "tickets_of",
     "voiding",
@@ -81,14 +82,17 @@ def overdue(state: State, now: datetime) -> list[Draft]:
 # ------------------------------------------------------------------------------------------------------------------ ask
 
 
-def asking(state: State, wanted: int, client: str) -> list[Draft]:
-    """Tickets for a client beyond those it still holds; an error where there are none to hand out."""
+def asking(state: State, wanted: int, client: str, *, keyed: bool = False) -> list[Draft]:
+    """Tickets for a client beyond those it still holds; an error where there are none to hand out.
+
+    Under a key what was wanted and held is noted, so that the same answer can be given again.
+    """
     _check_open(state)
-    held = len(state.held.get(client, {}))
+    held = list(state.held.get(client, {}))
     play = state.play
-    if held >= wanted or play is None or state.stopped is not None:
+    if len(held) >= wanted or play is None or state.stopped is not None:
         return []
-    slots = play.next_slots(wanted - held)
+    slots = play.next_slots(wanted - len(held))
     if not slots:
         if not held and not state.finished:
             raise _wait(state)
@@ -98,7 +102,8 @@ def asking(state: State, wanted: int, client: str) -> list[Draft]:
         number += 1
         arm = play.arm_of(slot)
         tickets.append({"id": ticket_id(state.terms.name, number, arm), "arm": str(arm), "slot": slot})
-    return [("asked", {"client": client, "play": play.number, "needed": list(play.needed), "tickets": tickets})]
+    body = {"client": client, "play": play.number, "needed": list(play.needed), "tickets": tickets}
+    return [("asked", body | ({"wanted": wanted, "held": held} if keyed else {}))]
 
 
 def tickets_of(state: State, names: Sequence[str]) -> list[Ticket]:
@@ -158,10 +163,10 @@ def found_pull(state: State, ticket: str) -> Pull:
     )
 
 
-def telling(
-    state: State, reader: RowReader, now: datetime, ticket: str, row: object, arm: Arm | None
-) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
-    """The row of a ticket; the same again is the same answer, another is a conflict."""
+def row_of(
+    state: State, reader: RowReader, ticket: str, row: object, arm: Arm | None = None
+) -> tuple[Pull, dict[str, Any], tuple[str, ...]]:
+    """A ticket, its row as it goes on record, and what was ignored; ``arm`` must be the ticket's, if it is said."""
     pull = found_pull(state, ticket)
     if arm is not None and arm != pull.arm:
         raise ConflictError(
@@ -169,7 +174,14 @@ def telling(
             f"was done, void the ticket and say so: {_way(state, 'void', pull.id)}."
         )
     kept, extra = reader.read(pull.arm, row, pull.needed)
-    notes = (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
+    return pull, kept, (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
+
+
+def telling(
+    state: State, reader: RowReader, now: datetime, ticket: str, row: object, arm: Arm | None
+) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
+    """The row of a ticket; the same again is the same answer, another is a conflict."""
+    pull, kept, notes = row_of(state, reader, ticket, row, arm)
     if pull.phase is Phase.TOLD:
         if pull.row == kept:
             return Receipt.of(pull.receipt, repeated=True, notes=notes), notes
@@ -200,11 +212,11 @@ def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -
     )
 
 
-def voiding(state: State, ticket: str, reason: str) -> list[Draft] | Receipt:
+def voiding(state: State, ticket: str, reason: str) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
     """A ticket that came to nothing."""
     pull = found_pull(state, ticket)
     if pull.phase is Phase.VOIDED and pull.reason == reason:
-        return Receipt.of(pull.receipt, repeated=True)
+        return Receipt.of(pull.receipt, repeated=True), ()
     if pull.phase is Phase.TOLD:
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}, so it cannot be voided. "
@@ -215,7 +227,12 @@ def voiding(state: State, ticket: str, reason: str) -> list[Draft] | Receipt:
             f"Ticket {pull.id}, {pull.arm}, was voided at {pull.since} for another reason: {pull.reason}. Nothing was "
             f"changed."
         )
-    return [("voided", {"ticket": pull.id, "reason": reason})]
+    notes: tuple[str, ...] = ()
+    play = state.play
+    if pull.phase is Phase.ASKED and play is not None and play.number != pull.play:
+        way = spoken("campaign.restart(reason=...)", f"whichdo restart {state.terms.name} --reason ...")
+        notes = (f"The play that wanted this pull is over: what it would have cost is left. To use it: {way}.",)
+    return [("voided", {"ticket": pull.id, "reason": reason})], notes
 
 
 def amendment(
@@ -228,8 +245,7 @@ def amendment(
             f"Ticket {pull.id}, {pull.arm}, is open since {pull.asked}: there is nothing to amend yet. Tell it: "
             f"{_way(state, 'tell', pull.id)}."
         )
-    kept, extra = reader.read(pull.arm, row, pull.needed)
-    notes = (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
+    _, kept, notes = row_of(state, reader, ticket, row)
     if pull.phase is Phase.TOLD and pull.row == kept:
         return Receipt.of(pull.receipt, repeated=True, notes=notes), notes
     return [("amended", {"ticket": pull.id, "row": kept, "before": pull.row, "reason": reason})], notes
@@ -278,18 +294,25 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
     kind = "forbidden" if forbid else "allowed"
     names = list(map(str, arms))
     drafts: list[Draft] = [(kind, {"arms": names, "reason": reason})]
+    out = [pull for pull in state.tickets.values() if pull.phase is Phase.ASKED and pull.arm in arms] if forbid else []
+    drafts += [("voided", {"ticket": pull.id, "reason": f"{pull.arm} is forbidden: {reason}"}) for pull in out]
+    returned = sum(pull.cost for pull in out)
     play = state.play
     if play is None or (play.asked and not play.finished):
-        drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})")
+        if state.auditing:
+            rest = {str(arm): count for arm, count in state.audits_owed().items() if not forbid or arm not in arms}
+            drafts.append(("audited", {"pulls": rest, "budget": state.left + returned}))
+        else:
+            drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})", returned)
     return drafts
 
 
-def restarting(state: State, reason: str) -> list[Draft]:
-    """The policy begins anew with what is left, but for what is kept for audits."""
-    kept = 0.0
+def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:
+    """The policy begins anew with what is left, but for what is kept for audits; ``returned`` comes to it just now."""
+    kept, left = 0.0, state.left + returned
     if state.terms.audit and state.audits is None:
-        kept = min(state.terms.audit, kept_for_audits(state.terms.policy, state.allowed, state.left))
-    return [("restarted", {"reason": reason, "budget": state.left, "kept": kept})]
+        kept = min(state.terms.audit, kept_for_audits(state.terms.policy, state.allowed, left))
+    return [("restarted", {"reason": reason, "budget": left, "kept": kept})]
 
 
 def auditing(state: State) -> list[Draft]:

@@ -27,7 +27,7 @@ from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import without_arms
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
-from whichdo.errors import Damaged
+from whichdo.errors import Damaged, is_interrupt
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class State:
             raise Damaged(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
         check_chain([first])
         self.terms = Terms.from_body(first.content)
+        if self.terms.name != first.campaign:
+            raise Damaged(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
         self.events = 1
         self.head, self.began, self.last = first.hash, first.time, first.time
         self.keys: dict[str, Event] = {} if first.key is None else {first.key: first}
@@ -74,6 +76,7 @@ class State:
         self._auditing = False
         self._named: Recommendation | None = None
         self._ear: tuple[object, Ear] | None = None
+        self._logged = 0  # looks that were at hand before the first direct pull
         self._play: Play | None = None
         self._plan = (0, self.terms.budget - self.terms.audit)
         self._failure: str | None = None
@@ -124,7 +127,9 @@ class State:
         if self._play is None and self._failure is None:
             try:
                 self._play = self._begin()
-            except Exception as error:  # noqa: BLE001 - whatever a policy raises, the log must stay readable
+            except Exception as error:  # whatever a policy raises, the log must stay readable
+                if is_interrupt(error):
+                    raise KeyboardInterrupt from error
                 self._failure = f"{type(error).__name__}: {error}"
         return self._play
 
@@ -147,9 +152,23 @@ class State:
         return play is not None and play.finished and self.audits is None and self.terms.audit > 0 and self.left > 0
 
     @property
+    def auditing(self) -> bool:
+        """Whether the play that is on is an audit."""
+        return self._auditing
+
+    def audits_owed(self) -> dict[Arm, int]:
+        """The pulls of the audit that is on which are neither told nor out."""
+        made = Counter(
+            pull.arm
+            for pull in self.tickets.values()
+            if pull.play == self._plan[0] and not pull.extra and pull.phase in (Phase.ASKED, Phase.TOLD)
+        )
+        return {arm: count - made[arm] for arm, count in (self.audits or {}).items() if count > made[arm]}
+
+    @property
     def recommendation(self) -> Recommendation | None:
         """What the policy names, once it is done."""
-        play = self.play
+        play = None if self._auditing else self.play
         return play.recommendation if play is not None and play.finished else self._named
 
     @property
@@ -164,10 +183,13 @@ class State:
         if number:
             seed = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
         if self._auditing:
-            audit = Audit(tuple((self.audits or {}).items()), self._named)
+            wanted = (self.audits or {}).items()
+            audit = Audit(tuple((arm, count) for arm, count in wanted if arm not in self.forbidden))
             return Play(number, audit, problem, budget=budget, seed=seed, seen=None, nodes=self._nodes)
         seen = self._at_hand(problem, budget)
-        return Play(number, policy, problem, budget=budget, seed=seed, seen=seen, nodes=self._nodes)
+        play = Play(number, policy, problem, budget=budget, seed=seed, seen=seen, nodes=self._nodes)
+        play.logs = len(self.logs)
+        return play
 
     @property
     def _nodes(self) -> tuple[str, ...]:
@@ -200,9 +222,10 @@ class State:
         """What the alarm listens to, with all that counts."""
         key = (len(self.alarms), len(self.logs))
         if self._ear is None or self._ear[0] != key:
-            self._ear = key, Ear(self.believed, self._nodes, self.logs)
+            ear = Ear(self.believed, self._nodes, self.logs, self._logged)
             for arm, codes in self.rows():
-                self._ear[1].hear(arm, codes)
+                ear.hear(arm, codes)
+            self._ear = key, ear
         return self._ear[1]
 
     def direct(self) -> Tally:
@@ -230,7 +253,7 @@ class State:
         body = event.content
         try:
             getattr(self, f"_on_{event.kind}")(event, body)
-        except (KeyError, AttributeError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise Damaged(
                 f"Event {event.seq} ({event.kind!r}) of campaign {self.terms.name!r} cannot be understood: "
                 f"{type(error).__name__} {error}. Was it written by a later version?",
@@ -242,7 +265,9 @@ class State:
         self.head, self.last = event.hash, event.time
 
     def _on_observed(self, event: Event, body: dict[str, Any]) -> None:
-        self.logs.append(Log.from_body(body))
+        self.logs.append(Log.from_body(body, event.receipt))
+        if not any(not arm.is_look for arm in self.pulled):
+            self._logged += self.logs[-1].looks
         if self._play is not None and not self._play.asked:
             self._play = None  # nothing has been asked yet: begin with the log at hand
         if self._play is None:
@@ -290,6 +315,8 @@ class State:
 
     def _on_told(self, event: Event, body: dict[str, Any]) -> None:
         pull = self.tickets[body["ticket"]]
+        if pull.phase is Phase.TOLD:
+            raise ValueError(f"ticket {pull.id} is told twice")
         self._take(event, pull, body["row"], late=bool(body.get("late", False)))
 
     def _take(self, event: Event, pull: Pull, row: dict[str, Any], *, late: bool) -> None:
@@ -303,10 +330,13 @@ class State:
         pull.phase, pull.since, pull.receipt, pull.late = Phase.TOLD, event.time, event.receipt, late
         pull.row, pull.codes = row, self.codes_of(row)
         self.spent += pull.cost
-        if pull.window_end is not None and moment(event.time) < pull.window_end:
-            heappush(self._windows, (pull.window_end, pull.id))
-        else:
-            self._count(pull)
+        if pull.window_end is not None and self.terms.window is not None:  # asked by a clock that was ahead: from now
+            told = moment(event.time)
+            pull.window_end = min(pull.window_end, told + timedelta(seconds=self.terms.window))
+            if told < pull.window_end:
+                heappush(self._windows, (pull.window_end, pull.id))
+                return
+        self._count(pull)
 
     def _count(self, pull: Pull) -> None:
         """From here on the pull counts; the policy hears of it with the rest of its batch."""
@@ -392,7 +422,7 @@ class State:
     def _on_audited(self, event: Event, body: dict[str, Any]) -> None:
         self._named = self.recommendation
         self.audits = {self._arms[text]: count for text, count in body["pulls"].items()}
-        if self.audits:
+        if self.audits or self._auditing:
             self._plan, self._auditing = (self._plan[0] + 1, body["budget"]), True
             self._play, self._failure = None, None
 

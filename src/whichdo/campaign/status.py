@@ -69,6 +69,8 @@ class Status:
         count = self.tickets
         money = f"{self.spent:g} of {self.budget:g} spent, {self.promised:g} out, {self.left:g} left"
         parts = ", ".join(f"{count[name]:,} {name}" for name in ("told", "open", "voided", "expired"))
+        if self.left < 0:
+            money += " (late tells count, and were more than the budget)"
         said = [f"{self.name}: {self.phase}; {self.policy}, {money}.", f"{counted(count['asked'], 'ticket')}: {parts}."]
         if self.looks_in_logs:
             said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
@@ -82,6 +84,11 @@ class Status:
         said = [*([f"Paused: {self.paused}"] if self.paused else []), *([self.trouble] if self.trouble else [])]
         said += forbidden_lines(self.forbidden)
         return (*said, *self.alarms, *self.notes)
+
+
+def _money(amount: float) -> float:
+    """Without what adding and taking away leaves of a floating-point number; never -0."""
+    return round(amount, 9) + 0.0
 
 
 def forbidden_lines(forbidden: Mapping[Any, str]) -> list[str]:
@@ -112,9 +119,9 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         policy=policy_text(state.terms.policy),
         phase=_phase(state),
         budget=state.terms.budget,
-        spent=state.spent,
-        promised=state.promised,
-        left=state.left,
+        spent=_money(state.spent),
+        promised=_money(state.promised),
+        left=_money(state.left),
         tickets=tickets,
         open=tuple(
             OpenTicket(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import getpass
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ __all__ = ["Place", "Store", "who_am_i"]
 PATIENCE = 30.0
 """Seconds to wait for a lock."""
 MIGRATING = 0x77646F21  # the number of PostgreSQL's lock for making or changing the tables
+ADDING = 0x77646F22  # and for adding a campaign
 
 
 class Place:
@@ -59,6 +60,8 @@ class Store:
             raise StorageError(
                 f"There is no database {self.name}. Start a campaign in it: whichdo start --db {self.name}."
             )
+        if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
+            raise self._empty()  # before SQLite writes into it
         self.engine = self._engine()
         self._say = Statements(self.engine.dialect)
         with speaking(self.name, self.who):
@@ -67,6 +70,12 @@ class Store:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+    def release(self) -> None:
+        """Undo whatever is open: an interrupt may come before a transaction is in the hands of what would end it."""
+        for connection in list(self._drivers):
+            with suppress(Exception):
+                connection.rollback()
 
     # ------------------------------------------------------------------------------------------------ transactions
 
@@ -99,6 +108,11 @@ class Store:
         if (type(number), type(length), type(head)) != (int, int, str):
             raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
         return Place(number, own_name, length, head)
+
+    def reserve_names(self, connection: Connection) -> None:
+        """Nobody else adds a campaign before this transaction ends; a writer of SQLite is alone anyway."""
+        if not self.sqlite:
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({ADDING})"))
 
     def add(self, connection: Connection, first: Event) -> Place:
         """A new campaign with its event 0."""
@@ -141,6 +155,9 @@ class Store:
         self._writing = engine.execution_options(whichdo_writes=True)
         settings = _sqlite_settings if self.sqlite else _postgres_settings
         event.listen(engine, "connect", partial(settings, self.name, self.patience))
+        self._drivers = drivers = _Drivers()
+        event.listen(engine, "connect", drivers.add)
+        event.listen(engine, "close", drivers.drop)
         if self.sqlite:
             event.listen(engine, "begin", _begin)
         finalize(self, engine.dispose)  # nothing of the engine holds on to the store
@@ -153,7 +170,7 @@ class Store:
         if form > FORM:
             raise self._too_new(form, written_by)
         if form == 0 and not create:
-            raise NotOurs(f"{self.name} holds no campaigns. Start one in it with: whichdo start --db {self.name}.")
+            raise self._empty()
         if form < FORM:
             self._migrate()
 
@@ -164,6 +181,9 @@ class Store:
         if row is None or type(row.form) is not int:
             raise Damaged(f"{self.name} does not say which form its tables have. Restore a backup.")
         return row.form, row.written_by
+
+    def _empty(self) -> NotOurs:
+        return NotOurs(f"{self.name} holds no campaigns. Start one in it with: whichdo start --db {self.name}.")
 
     def _too_new(self, form: int, written_by: str) -> TooNew:
         return TooNew(
@@ -201,6 +221,16 @@ class Store:
         return (
             f" by {', '.join(f'process {row.pid} ({visible(row.application_name)})' for row in found)}" if found else ""
         )
+
+
+class _Drivers(list[Any]):
+    """The connections that are open, as the driver has them."""
+
+    def add(self, connection: Any, record: object) -> None:  # noqa: ARG002 - as SQLAlchemy calls it
+        self.append(connection)
+
+    def drop(self, connection: Any, record: object) -> None:  # noqa: ARG002
+        self[:] = [each for each in self if each is not connection]
 
 
 _HOLDERS = """

@@ -24,7 +24,7 @@ from whichdo.session import Session
 if TYPE_CHECKING:
     from whichdo.policies.base import Policy
 
-__all__ = ["FORMAT", "Terms", "agreed"]
+__all__ = ["FORMAT", "Terms", "agreed", "same_terms"]
 
 FORMAT = 1
 """The form of events; counted up when an older program could not read them."""
@@ -85,6 +85,9 @@ class Terms:
                     f"format {body['format']}; this is whichdo {__version__}, which reads formats up to {FORMAT}. "
                     f"Update whichdo."
                 )
+            for name, kinds in _KINDS.items():
+                if name in body and not isinstance(body[name], kinds):
+                    raise TypeError(f"{name} is {body[name]!r}")
             chosen = body["policy"]
             return cls(
                 name=body["name"],
@@ -102,10 +105,34 @@ class Terms:
                 revision=chosen["revision"],
                 made_by=body["made_by"]["whichdo"],
             )
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise Damaged(
                 f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
             ) from None
+
+
+_KINDS: dict[str, Any] = {
+    "name": str,
+    "budget": (int, float),
+    "seed": int,
+    "lease": (int, float, type(None)),
+    "grace": (int, float, type(None)),
+    "window": (int, float, type(None)),
+    "margin": (int, float),
+    "audit": (int, float),
+}
+"""What the terms of event 0 are; an import may come from anywhere."""
+
+
+def same_terms(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two events 0 agree, whichever version of whichdo or of the policy wrote them."""
+
+    def kept(body: dict[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in body.items() if name != "made_by"} | {
+            "policy": {name: each for name, each in body["policy"].items() if name != "revision"}
+        }
+
+    return kept(one) == kept(other)
 
 
 def parameters(policy: Policy) -> dict[str, Any]:
@@ -145,12 +172,9 @@ def agreed(
         raise UsageError(f"A campaign needs a Problem; found {quoted(problem)}.")
     session = Session(policy, problem, horizon=horizon, budget=budget, seed=seed)
     parameters(policy)
-    if not 0 <= margin < 1:
-        raise UsageError(
-            f"The margin is {quoted(margin)}; it must be a difference of mean rewards that does not matter, such as "
-            f"0.01: at least 0, below 1."
-        )
     lease, grace, window = stretches
+    if lease is None and grace is not None:
+        raise UsageError("The grace begins when a lease ends, and there is no lease. Name both.")
     terms = Terms(
         name=plain_text(name, "name of a campaign", 200),
         problem=problem,
@@ -162,7 +186,7 @@ def agreed(
         grace=seconds_of(grace, "grace") or seconds_of(lease, "lease"),
         window=seconds_of(window, "reward window"),
         stop=bool(stop),
-        margin=float(margin),
+        margin=_margin(margin),
         audit=kept_for_audits(policy, problem, float(session.left)) if audit else 0.0,
         revision=policy.revision,
     )
@@ -172,3 +196,12 @@ def agreed(
             f"comes late would be given up, and what is left would look better than it is. Make the lease longer."
         )
     return terms
+
+
+def _margin(value: object) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1:
+        return float(value)
+    raise UsageError(
+        f"The margin is {quoted(value)}; it must be a difference of mean rewards that does not matter, such as 0.01: "
+        f"at least 0, below 1."
+    )

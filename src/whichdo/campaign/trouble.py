@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
     from whichdo.errors import WhichdoError
 
-__all__ = ["speaking", "who_locks"]
+__all__ = ["mending", "speaking", "who_locks"]
 
 AGAIN = "Nothing was half written; repeat the command once it is mended."
+
+
+def mending(name: str) -> str:
+    """What to do about a SQLite file that is damaged; what SQLite keeps beside it would spoil the backup too."""
+    return (
+        f"Restore a backup in its place (and remove {name}-wal and {name}-shm, which belong to the damaged file), or "
+        f"import an export."
+    )
 
 
 @contextmanager
@@ -32,9 +40,7 @@ def speaking(name: str, who: Callable[[], str]) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _of_sqlite(getattr(error, "sqlite_errorname", "") or "", name, str(error), who) from error
     except UnicodeDecodeError as error:  # a text of the file, or of SQLite's complaint about it
-        raise Damaged(
-            f"{name} is damaged: it holds texts that are none. Restore a backup, or import an export."
-        ) from error
+        raise Damaged(f"{name} is damaged: it holds texts that are none. {mending(name)}") from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database {name} cannot be used: {_first_line(error)}. {AGAIN}") from error
 
@@ -53,7 +59,7 @@ def _of_sqlite(code: str, name: str, words: str, who: Callable[[], str]) -> Whic
     if code == "SQLITE_NOTADB":
         return NotOurs(f"{name} is no database of whichdo: {words}. Name another file.")
     if code.startswith("SQLITE_CORRUPT"):
-        return Damaged(f"{name} is damaged: {words}. Restore a backup, or import an export.")
+        return Damaged(f"{name} is damaged: {words}. {mending(name)}")
     for start, what in _SQLITE.items():
         if code.startswith(start):
             return StorageError(f"{what.format(name)}: {words}. {AGAIN}")
@@ -63,7 +69,7 @@ def _of_sqlite(code: str, name: str, words: str, who: Callable[[], str]) -> Whic
 _SQLITE = {
     "SQLITE_FULL": "There is no room left to write {}",
     "SQLITE_READONLY": "{} can be read only",
-    "SQLITE_CANTOPEN": "{} cannot be opened; is the folder there, and may you write to it",
+    "SQLITE_CANTOPEN": "{} cannot be opened; is the folder there, and may you write to it, as SQLite must even to read",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichdo.campaign.ledger import Ledger
+from whichdo.campaign.trouble import mending
 from whichdo.errors import Damaged, ReplayDiverged, UsageError, quoted, visible
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def verified(store: Store, name: str, receipt: str | None = None) -> str:
         with store.read() as connection:
             (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").one()
         if said != "ok":
-            raise Damaged(f"{store.name} is damaged: {visible(str(said))}. Restore a backup, or import an export.")
+            raise Damaged(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
     ledger = Ledger(store, name)
     state = ledger.state()
     if receipt is not None:

@@ -17,10 +17,10 @@ def main() -> None:
     """Run ``whichdo``; a mistake, a full disk or a reader that has gone ends in an exit code, never in a traceback."""
     try:
         _run()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except SystemError as error:  # what an interrupt that finds compiled code at work comes out as
-        if not isinstance(error.__cause__, KeyboardInterrupt):
+    except (KeyboardInterrupt, SystemError) as error:
+        from whichdo.errors import is_interrupt
+
+        if not is_interrupt(error):
             raise
         sys.exit(INTERRUPTED)
     except BrokenPipeError:

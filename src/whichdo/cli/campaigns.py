@@ -4,6 +4,7 @@ export, import and backup.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,14 +103,13 @@ def start(
         stop_when_sure=stop_when_sure,
         margin=margin,
         audit=audit,
+        logs=list(logs) if logs else None,
     )
-    receipts = campaign.observe(list(logs)) if logs else []
-    found = campaign.status()
+    found, notes = campaign.status(), (*campaign.notes, *asked.warnings)
     if format is Format.JSON:
-        print_json(found.as_json())
-        return
-    notes = tuple(note for receipt in receipts for note in receipt.notes)
-    print_lines((*found.sentences, f"Next: whichdo ask {visible(name)}"), (*notes, *asked.warnings))
+        print_json(found.as_json() | {"notes": [*found.notes, *notes]})
+    else:
+        print_lines((*found.sentences, f"Next: whichdo ask {visible(name)}"), notes)
 
 
 def observe(
@@ -292,7 +292,10 @@ def export(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Write the log into a file: one JSON event a line, a checksum at the end."""
+    """Write the log into a file, or to standard output (-): one JSON event a line, a checksum at the end."""
+    if str(file) == "-":
+        sys.stdout.writelines(opened(db, name).export_lines())
+        return
     events = opened(db, name).export(file)
     if format is Format.JSON:
         print_json({"campaign": name, "file": str(file), "events": events})

@@ -87,37 +87,48 @@ def stretch(text: str | None, what: str) -> float | None:
     return float(found[1]) * UNITS[found[2]]
 
 
-def lines_of(source: str) -> Iterator[tuple[int, dict[str, Any]]]:
+ROW = '{"X": 1, "Y": 0}'
+
+
+def lines_of(source: str, example: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file, or of standard input (``-``), one a line, with their numbers."""
-    name = "standard input" if source == "-" else visible(source)
-    try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read: {error}.") from None
-    for number, line in enumerate(text.splitlines(), start=1):
+    name, text = _text_of(source)
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, _object(line, f"{name}, line {number}")
+            yield number, _object(line, f"{name}, line {number}", example)
 
 
 def one_row(source: str) -> dict[str, Any]:
-    """One row: JSON itself, or the one line of a file or of standard input (``-``)."""
+    """One row: JSON itself, or what a file or standard input (``-``) holds."""
     if source.lstrip().startswith(("{", "[")):
         return _object(source, "The row")
-    rows = [row for _, row in lines_of(source)]
-    if len(rows) != 1:
-        raise InputError(f"{visible(source)} holds {len(rows):,} rows; a ticket is told one.")
-    return rows[0]
+    name, text = _text_of(source)
+    rows = len([line for line in text.split("\n") if line.lstrip().startswith("{")])
+    if rows > 1 and not text.lstrip().startswith("{\n"):
+        raise InputError(f"{name} holds {rows:,} rows; a ticket is told one.")
+    return _object(text, name)
 
 
-def _object(text: str, where: str) -> dict[str, Any]:
+def _text_of(source: str) -> tuple[str, str]:
+    """The name and the text of a file or of standard input."""
+    name = "standard input" if source == "-" else visible(source)
+    if source == "-" and sys.stdin is None:
+        raise InputError("standard input cannot be read: it is closed.")
+    try:
+        return name, sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} cannot be read: {error}.") from None
+
+
+def _object(text: str, where: str, example: str = ROW) -> dict[str, Any]:
     if len(text) > LONGEST:
         raise InputError(f"{where} has {len(text):,} letters; no row is that long.")
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise InputError(f'{where} is no JSON: {error}. Write it like {{"X": 1, "Y": 0}}.') from None
+        raise InputError(f"{where} is no JSON: {error}. Write it like {example}.") from None
     if not isinstance(found, dict):
-        raise InputError(f'{where} is {quoted(text)}; a row is an object such as {{"X": 1, "Y": 0}}.')
+        raise InputError(f"{where} is {quoted(text)}; a row is an object such as {example}.")
     return found
 
 

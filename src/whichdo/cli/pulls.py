@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,7 +21,7 @@ from whichdo.cli.databases import (
     print_receipts,
 )
 from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.errors import InputError, UsageError, Wait, WhichdoError, quoted
+from whichdo.errors import InputError, UsageError, Wait, WhichdoError, quoted, visible
 
 __all__ = ["amend", "ask", "tell", "void"]
 
@@ -30,10 +32,14 @@ RowArgument = Annotated[
 ]
 
 
+TOLD = '{"ticket": "1-ab", "row": {"Y": 1}}'
+"""What a line of many tells looks like."""
+
+
 def ask(
     name: NameArgument,
     *,
-    n: Annotated[int, typer.Option("-n", help="How many tickets, those that are still held included.")] = 1,
+    n: Annotated[int, typer.Option("-n", min=0, help="How many tickets, those that are still held included.")] = 1,
     client: ClientOption = None,
     key: KeyOption = None,
     db: DatabaseOption = None,
@@ -52,12 +58,12 @@ def ask(
         print_json({"tickets": [], "finished": False, "wait": list(wait.tickets)})
         raise typer.Exit(wait.exit_code) from None
     if format is Format.JSON:
-        print_json({"tickets": [ticket.as_json() for ticket in tickets], "finished": not tickets})
+        print_json({"tickets": [ticket.as_json() for ticket in tickets], "finished": campaign.finished})
         return
     out = console()
     for ticket in tickets:
         out.print(f"{ticket.id}  {ticket.arm}  (tell {', '.join(ticket.needed)})", soft_wrap=True)
-    if not tickets:
+    if not tickets and campaign.finished:
         out.print("Finished: nothing is left to ask. See: whichdo recommend.")
 
 
@@ -87,11 +93,15 @@ def tell(
         return
     if key is not None or arm is not None:
         raise UsageError("--key and --arm go with one ticket and its row.")
+    if re.fullmatch(r"[0-9]+-[a-z]{2}", ticket) and not Path(ticket).exists():
+        raise UsageError(
+            f"The row is missing: whichdo tell {visible(name)} {ticket} '{{\"Y\": 1}}'. Nothing was stored."
+        )
     receipts = []
-    for number, line in lines_of(ticket):
+    for number, line in lines_of(ticket, TOLD):
         try:
             if not isinstance(line.get("ticket"), str) or set(line) - {"ticket", "row"} or "row" not in line:
-                raise InputError(f'found {quoted(line)}, where {{"ticket": "1-ab", "row": {{"Y": 1}}}} is expected.')
+                raise InputError(f"found {quoted(line)}, where {TOLD} is expected.")
             receipts.append(
                 ({"ticket": line["ticket"]}, f"Told {line['ticket']}", campaign.tell(line["ticket"], line["row"]))
             )

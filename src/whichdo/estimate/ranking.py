@@ -81,6 +81,10 @@ class Ranking(Mapping[Arm, ArmRank]):
             self.problem.index(arm)  # says which arms there are
         return self._rows[arm]
 
+    def get(self, arm: Arm, default: Any = None) -> Any:
+        """The row of an arm, or ``default`` where the problem has no such arm."""
+        return self._rows.get(arm, default)
+
     def __iter__(self) -> Iterator[Arm]:
         return iter(self._rows)
 

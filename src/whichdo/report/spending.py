@@ -28,11 +28,8 @@ def _bar(found: History) -> str:
     status = found.status
     parts = [("spent", status.spent), ("out", status.promised), ("left", status.left)]
     words = {"spent": "spent", "out": "out with open tickets", "left": "left"}
-    bar = "".join(
-        f'<i class="{kind}" style="width:{max(0.0, amount) / status.budget:.2%}"></i>'
-        for kind, amount in parts
-        if amount > 0
-    )
+    whole = max(status.budget, status.spent + status.promised)  # late tells may take it beyond the budget
+    bar = "".join(f'<i class="{kind}" style="width:{amount / whole:.2%}"></i>' for kind, amount in parts if amount > 0)
     keys = " &ensp; ".join(f'<span><i class="key {kind}"></i>{amount:g} {words[kind]}</span>' for kind, amount in parts)
     return f'<div class="bar">{bar}</div>\n<p class="faint">{keys} &ensp; of a budget of {status.budget:g}</p>\n'
 

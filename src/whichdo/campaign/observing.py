@@ -1,0 +1,69 @@
+"""``observe``: logs of looks on their way into a campaign, all of them or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whichdo.campaign.diagnosis import watched_scopes
+from whichdo.campaign.events import plain_text
+from whichdo.campaign.logs import Log, counted_log, sources_of
+from whichdo.campaign.proposals import Draft, Receipt, restarting
+from whichdo.errors import counted
+from whichdo.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.campaign.state import State
+    from whichdo.campaign.terms import Terms
+    from whichdo.problem import Problem
+
+__all__ = ["logs_for", "observing", "receipts_for"]
+
+
+def logs_for(
+    terms: Terms,
+    allowed: Problem,
+    data: object,
+    *,
+    name: str | None = None,
+    counts: str | None = None,
+    missing: str = "error",
+) -> list[Log]:
+    """Count logs for all that the campaign may want to know of them."""
+    scopes = Session(terms.policy, allowed, budget=terms.budget).batch.scopes or ()
+    wanted = (*scopes, *watched_scopes(terms.problem))
+    own = None if name is None else plain_text(name, "name of a log", 200)
+    return [
+        counted_log(terms.problem, source, wanted, name=own, counts=counts, missing=missing)
+        for source in sources_of(data)
+    ]
+
+
+def observing(state: State, logs: Sequence[Log], *, restart: bool) -> list[Draft]:
+    """The logs that are not on record yet; with ``restart`` the policy begins anew unless it knows all of them."""
+    at = {log.sha256: place for place, log in enumerate(state.logs)}
+    fresh = {log.sha256: log for log in logs if log.sha256 not in at}
+    drafts: list[Draft] = [("observed", log.as_body()) for log in fresh.values()]
+    play = state.play
+    if not restart or play is None or not play.asked:
+        return drafts
+    unknown = len(fresh) + sum(at.get(log.sha256, -1) >= play.logs for log in logs)
+    if unknown:
+        Session(state.terms.policy, state.allowed, budget=state.left)  # refused here, if what is left is too little
+        drafts += restarting(state, f"observed {counted(unknown, 'log')}")
+    return drafts
+
+
+def receipts_for(state: State, logs: Sequence[Log], drafts: Sequence[Draft]) -> list[Receipt]:
+    """An answer for each log, once what was drafted is on record; one that was there already gets its receipt."""
+    new = {body["sha256"] for kind, body in drafts if kind == "observed"}
+    receipts = {log.sha256: log.receipt for log in state.logs}
+    made = []
+    for log in logs:
+        repeated = log.sha256 not in new
+        said = f"{log.name}: {counted(log.looks, 'look')} observed{' before; counted once' if repeated else ''}."
+        if repeated and not log.is_file:
+            said += " If these are others with the same counts, give them a name."
+        made.append(Receipt.of(receipts[log.sha256], repeated=repeated, notes=(said, *log.notes)))
+    return made

@@ -1,0 +1,450 @@
+"""What went wrong once: interrupts, keys used again, forbidden arms, logs that lack columns, clocks, forged exports."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import shutil
+import signal
+import threading
+import time
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import whichdo as wd
+from tests.campaign.trials import PROBLEM, Clock, create, row_of, run
+from tests.soak import scaled
+from whichdo.campaign.events import canonical, sealed
+from whichdo.campaign.exchange import export_lines
+from whichdo.report.campaign import campaign_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# ----------------------------------------------------------------------------------------------------- interrupts
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("policy", ["causal-ts", "sr", "warm-halving"])
+def test_an_interrupted_tell_is_there_or_not_and_is_never_believed_to_be(
+    tmp_path: Path, policy: str, record_property: Callable[[str, object], None]
+) -> None:
+    """Ctrl-C at any moment of a tell, then the same tell again: its receipt is on record."""
+    wanted = scaled(600)
+    campaign = create(str(tmp_path / "a.db"), policy=policy, horizon=100_000)
+    armed, interrupted, chance, outcomes = False, 0, random.Random(7), rng(7)
+
+    def strike(*_: object) -> None:
+        if armed:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, strike)
+    try:
+        while interrupted < wanted:
+            ticket = campaign.ask()
+            row = row_of(ticket, outcomes)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-4, 2e-3))
+                armed = True
+                receipt = campaign.tell(ticket, row)
+                armed = False
+            except BaseException:  # noqa: BLE001 - KeyboardInterrupt, and what others make of it
+                armed = False
+                interrupted += 1
+                receipt = campaign.tell(ticket, row)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            with campaign._store.read() as connection:
+                found = connection.exec_driver_sql(f"SELECT hash FROM whichdo_event WHERE seq = {receipt.seq}").one()
+            assert found[0] == receipt.hash
+    finally:
+        armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    again = wd.Campaign.open(tmp_path / "a.db", "spring")
+    assert again.status() == campaign.status()
+    assert again.verify()
+    record_property("interrupted", interrupted)
+
+
+def test_threads_may_look_while_others_work(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=4_000)
+    campaign.ask(2_000, client="holder")
+    over, errors = time.monotonic() + 1.5, []
+
+    def repeat(work: Callable[[], object]) -> None:
+        try:
+            while time.monotonic() < over:
+                work()
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            errors.append(error)
+
+    def told() -> None:
+        ticket = campaign.ask(client=threading.current_thread().name)
+        campaign.tell(ticket, {"Y": 1})
+
+    threads = [threading.Thread(target=repeat, args=(work,)) for work in (told, told, campaign.status)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+# ------------------------------------------------------------------------------------------------------------ keys
+
+
+def test_a_key_used_again_for_another_row_is_a_conflict_that_shows_both(database: str) -> None:
+    campaign = create(database, policy="ue")
+    ticket = campaign.ask()
+    first = campaign.tell(ticket, {"Y": 1}, key="k")
+    assert campaign.tell(ticket, {"Y": 1}, key="k").hash == first.hash
+    with pytest.raises(wd.ConflictError, match=r'The key "k" was used at .*"row":\{"Y":1\}.* now told .*\{"Y":0\}'):
+        campaign.tell(ticket, {"Y": 0}, key="k")
+    other = next(arm for arm in PROBLEM.arms if arm != ticket.arm)
+    with pytest.raises(wd.ConflictError, match="is for"):
+        campaign.tell(ticket, {"Y": 1}, arm=other, key="k")
+    with pytest.raises(wd.UsageError, match="A row is a mapping"):
+        campaign.tell(ticket, None, key="k")
+    campaign.amend(ticket, {"Y": 0}, "typo", key="a")
+    assert campaign.amend(ticket, {"Y": 0}, "typo", key="a").repeated
+    assert campaign.tell(ticket, {"Y": 1}, key="k").repeated  # as it was answered then
+    with pytest.raises(wd.ConflictError, match=r'The key "a" was used'):
+        campaign.amend(ticket, {"Y": 1}, "typo", key="a")
+
+
+def test_an_ask_under_a_key_gives_the_same_tickets_again(database: str) -> None:
+    campaign = create(database, policy="ue")
+    campaign.ask(2, client="me")
+    asked = campaign.ask(5, client="me", key="k")
+    assert len(asked) == 5
+    campaign.tell(asked[0], {"Y": 1})
+    assert campaign.ask(5, client="me", key="k") == asked
+    with pytest.raises(wd.ConflictError, match='"wanted":9'):
+        campaign.ask(9, client="me", key="k")
+
+
+# ------------------------------------------------------------------------------------------------- forbidden arms
+
+
+def test_tickets_of_a_forbidden_arm_are_voided(database: str) -> None:
+    campaign = create(database, policy="ue", horizon=60)
+    tickets = campaign.ask(40)
+    arm = next(ticket.arm for ticket in tickets if not ticket.arm.is_look)
+    campaign.forbid(str(arm), "dangerous")
+    out = [ticket for ticket in tickets if ticket.arm == arm]
+    status = campaign.status()
+    assert status.tickets["voided"] == len(out)
+    assert status.left == 60 - 40 + len(out)
+    assert all(ticket.arm != arm for ticket in campaign.ask(60))
+    with pytest.raises(wd.ConflictError, match=r"was voided at .* is forbidden: dangerous"):
+        campaign.tell(out[0], {"Y": 1})
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+def test_the_leader_may_be_forbidden_while_it_is_audited(tmp_path: Path, asked: int) -> None:
+    campaign = create(str(tmp_path / "a.db"), horizon=400, audit=True)
+    outcomes = rng(1)
+    while campaign._ledger.state().audits is None:
+        ticket = campaign.ask()
+        campaign.tell(ticket, row_of(ticket, outcomes))
+    named = campaign.recommend().policy_arm
+    assert named is not None
+    if asked:
+        campaign.ask()
+    campaign.forbid(named, "dangerous")
+    advice = campaign.recommend()
+    assert advice.policy_arm is None
+    assert advice.arm != named
+    assert f"names {named}, which is forbidden by now" in advice.sentences[-1]
+    pulled = []
+    while not campaign.finished:
+        ticket = campaign.ask()
+        pulled.append(ticket.arm)
+        campaign.tell(ticket, row_of(ticket, outcomes))
+    assert named not in pulled
+    assert campaign.verify()
+
+
+def test_an_arm_forbidden_for_a_while_does_not_spoil_the_report(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=60)
+    outcomes = rng(2)
+    run(campaign, outcomes, most=5)
+    campaign.forbid(wd.do(X=1), "not now")
+    run(campaign, outcomes, most=5)
+    campaign.allow(wd.do(X=1), "now")
+    run(campaign, outcomes)
+    assert "How it developed" in campaign_page(campaign.events())
+
+
+# ------------------------------------------------------------------------------------------------------------- logs
+
+
+def test_a_log_that_lacks_a_column_does_not_deafen_the_alarm(tmp_path: Path) -> None:
+    """do(X) moves W, on which X does not act in the graph."""
+    problem = wd.Problem("X -> Y; W -> Y", "Y", ["X"])
+    outcomes = rng(3)
+
+    def rows(count: int, *, moved: bool = False) -> dict[str, Any]:
+        x = np.ones(count, int) if moved else outcomes.integers(0, 2, count)
+        w = (outcomes.random(count) < (0.9 if moved else 0.2)).astype(int)
+        return {"X": x, "W": w, "Y": outcomes.integers(0, 2, count)}
+
+    campaign = wd.Campaign.create(
+        tmp_path / "a.db", "a", problem, wd.policy("ue"), horizon=300, logs=rows(5_000), audit=False
+    )
+    short = rows(10)
+    del short["W"]
+    campaign.observe(short, name="short")
+    tickets = [ticket for ticket in campaign.ask(300) if ticket.arm == wd.do(X=1)]
+    pulls = rows(len(tickets), moved=True)
+    for place, ticket in enumerate(tickets[:60]):
+        campaign.tell(ticket, {name: int(column[place]) for name, column in pulls.items()})
+    assert len(campaign.status().alarms) == 1
+
+
+def test_observe_with_restart_is_one_request(database: str) -> None:
+    campaign = create(database, policy="ue", horizon=30)
+    log = {"Z": [0, 1], "X": [0, 1], "W": [1, 1], "Y": [0, 1]}
+    outcomes = rng(4)
+    run(campaign, outcomes, most=3)
+    campaign.observe(log)
+    assert campaign.status().restarts == ()
+    (again,) = campaign.observe(log, restart=True)  # as after a kill between the two
+    assert again.repeated
+    assert campaign.status().restarts == ("observed 1 log",)
+    run(campaign, outcomes, most=1)
+    campaign.observe(log, restart=True)
+    assert len(campaign.status().restarts) == 1
+    run(campaign, outcomes)
+    before = campaign.status().events
+    with pytest.raises(wd.Unsuitable, match="needs a budget"):
+        campaign.restart("more")
+    assert campaign.status().events == before
+
+
+def test_looks_with_the_same_counts_need_a_name(database: str) -> None:
+    campaign = create(database, policy="ue")
+    log = {"Z": [0, 1], "X": [0, 1], "W": [1, 1], "Y": [0, 1]}
+    campaign.observe(log, name="monday")
+    (again,) = campaign.observe(log, name="monday")
+    assert again.notes[0].endswith("If these are others with the same counts, give them a name.")
+    campaign.observe(log, name="tuesday")
+    assert campaign.status().looks_in_logs == 4
+
+
+def test_a_campaign_is_not_begun_with_a_log_that_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("Z,X,W,Y\n0,0,0,7\n")
+    with pytest.raises(wd.DataError):
+        create(str(tmp_path / "a.db"), logs=str(tmp_path / "bad.csv"))
+    assert not (tmp_path / "a.db").exists()
+
+
+# ------------------------------------------------------------------------------------------------- clocks and budgets
+
+
+def test_a_clock_that_was_ahead_does_not_hold_a_pull_for_ever(database: str) -> None:
+    clock = Clock()
+    campaign = create(database, policy="ue", horizon=20, window=3_600, clock=clock)
+    clock.now = clock.now.replace(year=2099)
+    ticket = campaign.ask()
+    clock.now = clock.now.replace(year=2026)
+    campaign.tell(ticket, {"Y": 1})
+    assert campaign.status().tickets["counted"] == 0
+    clock.move(hours=1)
+    assert campaign.status().tickets["counted"] == 1
+
+
+def test_a_clock_without_a_time_zone_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(wd.UsageError, match="with its time zone"):
+        create(str(tmp_path / "a.db"), clock=lambda: datetime(2026, 3, 1))  # noqa: DTZ001 - what is refused
+
+
+def test_late_tells_beyond_the_budget_are_said(tmp_path: Path) -> None:
+    clock = Clock()
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=10, lease=100, clock=clock)
+    first = campaign.ask(10)
+    clock.move(seconds=101)
+    for ticket in campaign.ask(10):
+        campaign.tell(ticket, {"Y": 1})
+    for ticket in reversed(first):
+        campaign.tell(ticket, {"Y": 0})
+    status = campaign.status()
+    assert (status.spent, status.left) == (20, -10)
+    assert "(late tells count, and were more than the budget)" in status.sentences[0]
+    assert 'class="spent" style="width:100.00%"' in campaign_page(campaign.events())
+
+
+def test_late_tells_take_the_slots_that_were_given_back(tmp_path: Path) -> None:
+    """In any order, and what has gone out again is not taken back."""
+    clock = Clock()
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=30, lease=100, clock=clock)
+    first = campaign.ask(30)
+    clock.move(seconds=101)
+    again = campaign.ask(10, client="other")
+    for ticket in reversed(first[10:]):
+        assert campaign.tell(ticket, {"Y": 0}).seq
+    assert campaign.status().tickets["extra"] == 0
+    campaign.tell(first[3], {"Y": 0})
+    assert campaign.status().tickets["extra"] == 1
+    for ticket in again:
+        campaign.tell(ticket, {"Y": 1})
+    assert campaign.finished
+    assert wd.Campaign.open(tmp_path / "a.db", "spring").status() == campaign.status()
+
+
+def test_money_has_no_dust(tmp_path: Path) -> None:
+    problem = wd.Problem("X -> Y", "Y", costs={"do()": 0.1, "do(X=0)": 0.3, "do(X=1)": 0.7})
+    campaign = wd.Campaign.create(tmp_path / "a.db", "a", problem, wd.policy("ue"), budget=20.3)
+    for ticket in campaign.ask(40):
+        campaign.tell(ticket, {"X": ticket.arm.value or 0, "Y": 1})
+    status = campaign.status()
+    assert status.promised == 0
+    assert "e-" not in status.sentences[0]
+
+
+def test_a_voided_ticket_of_a_play_that_is_over_says_so(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=40)
+    (ticket, *_) = campaign.ask(20)
+    campaign.restart("anew")
+    assert campaign.void(ticket, "lost").notes[0].startswith("The play that wanted this pull is over")
+    assert not campaign.void(campaign.ask(client="new"), "lost").notes
+
+
+def test_the_same_terms_after_an_update_are_the_same(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(database).ask()
+    monkeypatch.setattr("whichdo.campaign.terms.np.__version__", "99.0")
+    assert create(database).status().tickets["asked"] == 1
+    with pytest.raises(wd.ConflictError, match="on other terms"):
+        create(database, horizon=41)
+
+
+def test_many_begin_the_same_campaign_at_once(database: str) -> None:
+    create(database, name="first").close()  # the tables are there
+    found: list[object] = []
+
+    def begin() -> None:
+        try:
+            found.append(create(database, policy="ue").status().events)
+        except Exception as error:  # noqa: BLE001 - shown by the assertion
+            found.append(error)
+
+    threads = [threading.Thread(target=begin) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1] * 6
+
+
+# ------------------------------------------------------------------------------------------------- files and exports
+
+
+def test_an_export_replaces_an_export_and_nothing_else(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"))
+    campaign.ask()
+    for target in (tmp_path / "a.db", tmp_path / "notes.txt"):
+        if target.suffix == ".txt":
+            target.write_text("mine")
+        with pytest.raises(wd.ConflictError, match="is there already and is no export"):
+            campaign.export(target)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert campaign.verify()
+    for name in ("a.jsonl", "a.jsonl.gz"):
+        before = campaign.export(tmp_path / name)
+        ticket = campaign.ask()
+        campaign.tell(ticket, row_of(ticket, rng(6)))
+        assert campaign.export(tmp_path / name) > before
+        there = wd.Campaign.import_(tmp_path / f"{name}.db", tmp_path / name)
+        assert there.verify() == campaign.verify()
+    (tmp_path / "half.gz").write_bytes(gzip.compress(b"{}")[:-3])
+    with pytest.raises(wd.StorageError, match="cannot be read"):
+        wd.Campaign.import_(tmp_path / "b.db", tmp_path / "half.gz")
+
+
+@pytest.mark.parametrize(
+    ("number", "changes"),
+    [
+        (0, {"budget": "much"}),
+        (0, {"audit": None}),
+        (0, {"margin": "x"}),
+        (0, {"lease": 1e300}),
+        (0, {"name": "another"}),
+        (1, {"looks": "x"}),
+        (1, {"looks": -3}),
+        (1, {"tables": [{"columns": ["Y"], "cells": [[0]], "counts": [-1]}]}),
+        (1, {"tables": [{"columns": ["Y"], "cells": [[0]], "counts": [10**30]}]}),
+        (1, {"tables": [{"columns": ["Y"], "cells": [[300]], "counts": [1]}]}),
+        (1, {"tables": [{"columns": ["Y"], "cells": [[5]], "counts": [1]}]}),
+        (2, {"tickets": None}),
+        (3, {"ticket": "1-zz"}),
+    ],
+)
+def test_a_forged_export_is_refused(tmp_path: Path, number: int, changes: dict[str, Any]) -> None:
+    """Its chain and its checksum hold: whoever forges it can work them out."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue", lease=100, logs={name: [0, 1] for name in "ZXWY"})
+    ticket = campaign.ask()
+    campaign.tell(ticket, {"Y": 1})
+    campaign.tell(campaign.ask(), {"Y": 1})
+    forged: list[Any] = []
+    for event in campaign.events():
+        body = event.content | (changes if event.seq == number else {})
+        before = forged[-1].hash if forged else event.previous
+        forged.append(sealed(event.campaign, event.seq, event.kind, body, event.time, before, event.key))
+    assert all(canonical(one.content) == one.body for one, _ in pairwise(forged))
+    (tmp_path / "forged.jsonl").write_text("".join(export_lines(forged)))
+    with pytest.raises(wd.WhichdoError):
+        wd.Campaign.import_(tmp_path / "b.db", tmp_path / "forged.jsonl")
+    assert wd.Campaign.list(tmp_path / "b.db") == []
+
+
+def test_a_row_told_twice_is_no_log(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    campaign.tell(campaign.ask(), {"Y": 1})
+    events = campaign.events()
+    last = events[-1]
+    events.append(sealed(last.campaign, last.seq + 1, "told", last.content, last.time, last.hash))
+    (tmp_path / "forged.jsonl").write_text("".join(export_lines(events)))
+    with pytest.raises(wd.Damaged, match="is told twice"):
+        wd.Campaign.import_(tmp_path / "b.db", tmp_path / "forged.jsonl")
+
+
+def test_an_empty_file_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(wd.NotOurs, match="holds no campaigns"):
+        wd.Campaign.open(tmp_path / "empty.db", "a")
+    assert (tmp_path / "empty.db").stat().st_size == 0
+
+
+def test_a_backup_under_the_companions_of_a_damaged_file_says_to_remove_them(tmp_path: Path) -> None:
+    """As after kill -9: the log that SQLite keeps beside the file is still there."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=2_000)
+    campaign.backup(tmp_path / "copy.db")
+    run(campaign, rng(5), most=200)
+    for end in ("-wal", "-shm"):
+        shutil.copyfile(tmp_path / f"a.db{end}", tmp_path / f"b.db{end}")
+    shutil.copyfile(tmp_path / "copy.db", tmp_path / "b.db")
+    with pytest.raises(wd.Damaged, match=r"remove .*b\.db-wal and .*b\.db-shm"):
+        wd.Campaign.open(tmp_path / "b.db", "spring").verify()
+    for end in ("-wal", "-shm"):
+        (tmp_path / f"b.db{end}").unlink(missing_ok=True)
+    shutil.copyfile(tmp_path / "copy.db", tmp_path / "b.db")
+    assert wd.Campaign.open(tmp_path / "b.db", "spring").status().events == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [({"margin": "a"}, "The margin is"), ({"grace": 5.0}, "there is no lease"), ({"margin": True}, "The margin is")],
+)
+def test_terms_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(wd.UsageError, match=text):
+        create(str(tmp_path / "a.db"), **options)
