@@ -30,6 +30,7 @@ with the code above; it never shows a traceback unless ``--debug`` asks for one.
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -62,8 +63,10 @@ __all__ = [
     "Wait",
     "WhichdoError",
     "WorkerLost",
+    "command",
     "counted",
     "is_interrupt",
+    "naming_database",
     "nearest",
     "option",
     "quoted",
@@ -227,16 +230,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 _commands: ContextVar[bool] = ContextVar("commands", default=False)
+_database: ContextVar[str] = ContextVar("database", default="")
 
 
 @contextmanager
 def speaking_of_commands() -> Iterator[None]:
     """Inside, messages name options as they are typed in a shell; the command line runs in it."""
-    token = _commands.set(True)
+    token, database = _commands.set(True), _database.set("")
     try:
         yield
     finally:
         _commands.reset(token)
+        _database.reset(database)
 
 
 def option(name: str, value: str | None = None) -> str:
@@ -257,6 +262,20 @@ def spoken(python: str, shell: str) -> str:
     'campaign.resume(reason=...)'
     """
     return shell if _commands.get() else python
+
+
+def command(verb: str, *words: str, more: str = "") -> str:
+    """A command that can be pasted into a shell; ``more`` is put as it stands.
+
+    >>> print(command("void", "spring sale", "1-ab", more="--reason lost"))
+    whichdo void 'spring sale' 1-ab --reason lost
+    """
+    return " ".join(each for each in (shlex.join(["whichdo", verb, *words]), more, _database.get()) if each)
+
+
+def naming_database(address: str) -> None:
+    """From here on commands in messages name this database, where the shell does not know of it."""
+    _database.set(shlex.join(["--db", address]))
 
 
 def quoted(name: object) -> str:

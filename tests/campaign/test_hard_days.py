@@ -16,14 +16,18 @@ import numpy as np
 import pytest
 
 import whichdo as wd
+from tests.campaign.servers import new_database
 from tests.campaign.trials import PROBLEM, Clock, create, row_of, run
 from tests.soak import scaled
-from whichdo.campaign.events import canonical, sealed
+from whichdo.campaign.events import Event, canonical, sealed
 from whichdo.campaign.exchange import export_lines
+from whichdo.campaign.state import State
+from whichdo.campaign.store import Store
+from whichdo.policies.base import Recommendation
 from whichdo.report.campaign import campaign_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
 
@@ -448,3 +452,216 @@ def test_a_backup_under_the_companions_of_a_damaged_file_says_to_remove_them(tmp
 def test_terms_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any], text: str) -> None:
     with pytest.raises(wd.UsageError, match=text):
         create(str(tmp_path / "a.db"), **options)
+
+
+# ------------------------------------------------------------------------------------- memory and what is on record
+
+
+def test_a_look_does_not_change_the_replay(tmp_path: Path) -> None:
+    """A play begins with what is known when it is first asked, whoever looked at it before."""
+    campaign = create(str(tmp_path / "a.db"), policy="causal-ts", horizon=60)
+    outcomes = rng(4)
+    ticket = campaign.ask()
+    campaign.restart("a new week")
+    campaign.status()
+    campaign.tell(ticket, row_of(ticket, outcomes))
+    campaign.recommend()
+    campaign.amend(ticket, row_of(ticket, outcomes), "a slip")
+    run(campaign, outcomes, most=8, client="other")
+    assert campaign.verify()
+
+
+def test_an_interrupted_recommendation_loses_no_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=60)
+    run(campaign, rng(5))
+    expected = campaign.recommend()
+    campaign = wd.Campaign.open(tmp_path / "a.db", "spring")
+
+    def strike(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("whichdo.campaign.listening.np.bincount", strike)
+        with pytest.raises(KeyboardInterrupt):
+            campaign.recommend()
+    assert campaign.recommend() == expected
+    assert campaign.recommend().certainty == expected.certainty
+
+
+def test_an_interrupt_does_not_disturb_other_threads(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=60)
+    run(campaign, rng(6), most=20)
+    length = len(campaign.events())
+    clock = campaign._ledger._clock
+    over, errors = time.monotonic() + 1.0, []
+
+    def read() -> None:
+        try:
+            while time.monotonic() < over:
+                assert len(campaign.events()) == length
+        except BaseException as error:  # noqa: BLE001 - whatever it is
+            errors.append(error)
+
+    def strike() -> datetime:
+        raise KeyboardInterrupt
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    campaign._ledger._clock = strike
+    while time.monotonic() < over:
+        with pytest.raises(KeyboardInterrupt):
+            campaign.pause("now")
+    campaign._ledger._clock = clock
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_a_log_whose_end_is_missing_is_not_exported(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    run(campaign, rng(7), most=3)
+    with campaign._store.write() as connection:
+        connection.exec_driver_sql("DELETE FROM whichdo_event WHERE seq = 6")
+    with pytest.raises(wd.Damaged, match="its log should have 7 events and ends after 6"):
+        campaign.export(tmp_path / "a.jsonl")
+    with pytest.raises(wd.Damaged):
+        campaign.recommend(at=2)
+
+
+def test_a_refusal_does_not_read_the_log_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="srm", horizon=60)
+    other = wd.Campaign.open(tmp_path / "a.db", "spring")
+    tickets = campaign.ask(60, client="holder")
+    begun = []
+
+    def fold(event: Event) -> State:
+        begun.append(event)
+        return State(event)
+
+    monkeypatch.setattr("whichdo.campaign.ledger.State", fold)
+    for ticket in tickets[:5]:
+        other.tell(ticket, row_of(ticket, rng(8)))
+        with pytest.raises(wd.Wait):
+            campaign.ask(client="poller")
+    assert begun == []
+
+
+def test_an_ask_under_a_key_that_is_answered_with_what_is_held_holds(database: str) -> None:
+    campaign = create(database, policy="ue")
+    held = campaign.ask(client="c")
+    assert campaign.ask(1, client="c", key="k") == [held]
+    campaign.tell(held, {"Y": 1})
+    assert campaign.ask(1, client="c", key="k") == [held]
+    assert campaign.ask(1, client="c") != [held]
+
+
+def test_logs_are_taken_where_the_policy_cannot_go_on(tmp_path: Path) -> None:
+    laws = np.full((len(PROBLEM.arms), 8), 1 / 8)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "a", PROBLEM, wd.policy("c-ucb", laws=laws.tolist()), horizon=60)
+    campaign.tell(ticket := campaign.ask(), row_of(ticket, rng(8)))
+    campaign.forbid("do(W=1)", "dear")
+    assert campaign.status().phase == "stuck"
+    campaign.observe({"Z": [0, 1], "X": [0, 1], "W": [1, 0], "Y": [0, 1]})
+    assert campaign.recommend().looks_in_logs == 2
+
+
+def test_an_arm_that_is_allowed_again_is_audited_after_all(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), horizon=400, audit=True)
+    outcomes = rng(1)
+    while campaign._ledger.state().audits is None:
+        ticket = campaign.ask()
+        campaign.tell(ticket, row_of(ticket, outcomes))
+    wanted = dict(campaign._ledger.state().audits or {})
+    campaign.tell(ticket := campaign.ask(), row_of(ticket, outcomes))
+    arm = ticket.arm
+    out = campaign.ask(2)
+    assert [each.arm for each in out] == [arm, arm]
+    campaign.forbid(arm, "not now")
+    pulled = [arm]
+    for _ in range(3):
+        pulled.append((ticket := campaign.ask()).arm)
+        campaign.tell(ticket, row_of(ticket, outcomes))
+    assert arm not in pulled[1:]
+    campaign.allow(str(arm), "now")
+    while not campaign.finished:
+        pulled.append((ticket := campaign.ask()).arm)
+        campaign.tell(ticket, row_of(ticket, outcomes))
+    assert {each: pulled.count(each) for each in wanted} == wanted
+    assert campaign.verify()
+
+
+def test_a_log_that_diverged_at_once_goes_on_when_an_arm_is_forbidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="sr")
+    ticket = campaign.ask(client="a")
+    monkeypatch.setattr("whichdo.campaign.play.Play.arm_of", lambda *_: wd.do(W=0))
+    again = wd.Campaign.open(tmp_path / "a.db", "spring")
+    assert again.status().phase == "stuck"
+    again.tell(ticket, row_of(ticket, rng(9)))
+    assert again.status().phase == "stuck"
+    monkeypatch.undo()
+    again.forbid("do(X=0)", "dear")
+    assert again.status().phase == "running"
+    assert again.ask(client="b").arm != wd.do(X=0)
+
+
+def test_a_policy_that_knows_enough_from_logs_is_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(_self: object, problem: wd.Problem, *_: object) -> Generator[object, object, Recommendation]:
+        yield from ()
+        return Recommendation(problem.arms[1], np.full(len(problem.arms), 0.5))
+
+    monkeypatch.setattr("whichdo.policies.warm_halving.WarmHalving.play", play)
+    outcomes = rng(10)
+    columns = {name: outcomes.integers(0, 2, 200).tolist() for name in "ZXWY"}
+    campaign = create(str(tmp_path / "a.db"), horizon=100, audit=True, logs=columns)
+    assert not campaign.ask().arm.is_look
+    run(campaign, outcomes)
+    assert campaign.finished
+    assert campaign.verify()
+
+
+def test_a_status_of_a_locked_database_is_given_as_it_stood(tmp_path: Path) -> None:
+    clock = Clock()
+    campaign = create(str(tmp_path / "a.db"), policy="ue", lease=100, clock=clock, patience=0.1)
+    campaign.ask(3)
+    clock.move(seconds=101)
+    other = wd.Campaign.open(tmp_path / "a.db", "spring")
+    with other._store.write():
+        assert "could not be put on record" in campaign.status().notes[0]
+        assert campaign.recommend().pulls == 0
+    assert campaign.status().tickets["expired"] == 3
+
+
+def test_a_database_that_is_stricter_by_default_serves_as_well(server: str) -> None:
+    address = new_database(server, "strict")
+    store = Store(address, create=True)
+    with store.write() as connection:
+        connection.exec_driver_sql("ALTER DATABASE strict SET default_transaction_isolation = 'serializable'")
+    store.close()
+    campaign = create(address, policy="ue", horizon=200)
+    errors = []
+
+    def work() -> None:
+        own = wd.Campaign.open(address, "spring")
+        try:
+            for _ in range(10):
+                own.tell(own.ask(client=threading.current_thread().name), {"Y": 1})
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            errors.append(error)
+        own.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert campaign.status().tickets["told"] == 40
+
+
+def test_a_report_while_no_window_has_closed(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue", window=3_600)
+    run(campaign, rng(11), most=4)
+    assert "There is too little evidence yet" in campaign_page(campaign.events())

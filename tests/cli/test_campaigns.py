@@ -5,16 +5,25 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from tests.cli.calling import Answer, Call
+from whichdo.cli import completion
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import typer
+
+ROOT = Path(__file__).parents[2]
 
 PROBLEM = """
 graph = "Z -> X; X -> Y; Z -> Y"
@@ -109,12 +118,26 @@ def test_for_people(call: Call) -> None:
         (["tell", "spring", "TICKET", '{"Y": 1, "Y": 0}'], 3, "a name stands twice in one object"),
         (["tell", "spring", "TICKET", '{"Y": NaN}'], 3, "NaN is no number"),
         (["tell", "spring", "TICKET", "[1]"], 3, "a row is an object such as"),
-        (["tell", "spring", "TICKET", "none.json"], 3, "none.json cannot be read"),
+        (
+            ["tell", "spring", "TICKET", "none.json"],
+            3,
+            '"none.json" is neither JSON, such as {"X": 1, "Y": 0}, nor a file.',
+        ),
+        (["tell", "spring", "TICKET", ""], 3, '"" is neither JSON'),
+        (
+            ["start", "other", "problem.toml", "--horizon", "9", "--lease", "7"],
+            2,
+            '--lease is "7"; write one number above 0 and its unit: 7d',
+        ),
         (["tell", "spring", "TICKET", '{"Y": 1}', "--arm", "do(Q=1)"], 3, "is no arm of this problem"),
         (["amend", "spring", "TICKET", '{"Y": 1}', "--reason", "x"], 4, "nothing to amend yet"),
         (["resume", "spring", "--reason", "x"], 4, "is not paused"),
-        (["start", "spring", "problem.toml", "--horizon", "9"], 4, "on other terms"),
-        (["start", "b", "problem.toml", "--horizon", "9", "--lease", "soon"], 2, '--lease is "soon"; write 7d, 12h'),
+        (["start", "spring", "problem.toml", "--horizon", "9"], 4, "horizon 6 on record, 9 now."),
+        (
+            ["start", "b", "problem.toml", "--horizon", "9", "--lease", "soon"],
+            2,
+            '--lease is "soon"; write one number above 0 and its unit: 7d, 12h',
+        ),
         (["start", "b", "problem.toml"], 2, "Give `horizon`"),
         (["void", "spring", "TICKET"], 2, "Missing option '--reason'"),
         (["ask", "spring", "--db", "nowhere.db"], 5, "There is no database nowhere.db"),
@@ -161,7 +184,15 @@ def test_lines_before_a_mistake_are_stored(call: Call, tmp_path: Path) -> None:
     found = call("tell", "spring", "rows.jsonl")
     assert found.code == 3
     assert found.err.startswith("DataError: Line 2: The reward Y:")
-    assert "The line before it is stored; telling it again changes nothing." in found.err
+    assert found.err.endswith(
+        "declared 0 and 1. It was not stored; the line before it was, and telling that again changes nothing.\n"
+    )
+    (tmp_path / "rows.jsonl").write_text(json.dumps(lines[0]) + "\nhello\n")
+    found = call("tell", "spring", "rows.jsonl")
+    assert "rows.jsonl, line 2 is no JSON (Expecting value at column 1)." in found.err
+    assert "the line before it was, and telling that again changes nothing." in found.err
+    (tmp_path / "rows.jsonl").write_text("\n")
+    assert call("tell", "spring", "rows.jsonl").out == "No row was found, and nothing told.\n"
     assert answer(call("status", "spring", "-f", "json"))["tickets"]["told"] == 1
 
 
@@ -233,3 +264,67 @@ def test_an_export_can_be_piped_and_never_overwrites_the_database(call: Call, tm
     found = call("export", "spring", "campaigns.db")
     assert (found.code, "is there already and is no export" in found.err) == (4, True)
     assert call("verify", "spring").code == 0
+
+
+def test_commands_in_messages_can_be_pasted(call: Call) -> None:
+    started = call("start", "spring sale", "problem.toml", "--policy", "srm", "--horizon", "20", "--db", "my own.db")
+    assert "Next: whichdo ask 'spring sale' --db 'my own.db'\n" in started.out
+    ticket = answer(call("ask", "spring sale", "-n", "20", "--db", "my own.db", "-f", "json"))["tickets"][0]["id"]
+    row = '{"Z": 0, "X": 0, "Y": 0}'
+    assert call("tell", "spring sale", ticket, row, "--db", "my own.db").code == 0
+    found = call("tell", "spring sale", ticket, row.replace("0}", "1}"), "--db", "my own.db")
+    command = found.err.partition("To correct it: ")[2].strip().removesuffix(".")
+    assert shlex.split(command)[1:5] == ["amend", "spring sale", ticket, '{"X":0,"Y":1,"Z":0}']
+    assert shlex.split(command)[-2:] == ["--db", "my own.db"]
+    found = call("ask", "spring sale", "--client", "other", "--db", "my own.db")
+    assert (found.code, found.err.startswith("Wait: srm decides on when it has heard of ")) == (6, True)
+
+
+def test_what_a_campaign_was_begun_on_is_shown(call: Call) -> None:
+    call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "9", "--lease", "7d", "--window", "36h")
+    found = call("status", "spring")
+    assert "Terms: lease 1w, grace 1w, window 36h." in found.out
+    ticket = answer(call("ask", "spring", "-f", "json"))["tickets"][0]["id"]
+    call("tell", "spring", ticket, '{"Y": 1}')
+    status = answer(call("status", "spring", "-f", "json"))
+    assert status["terms"]["window"] == 36 * 3600
+    assert f"Told, but not counted yet: 1 pull; the next reward window closes at {status['next_window']}." in " ".join(
+        call("status", "spring").out.split()
+    )
+    assert f"receipt {status['receipt']}" in call("status", "spring").out
+
+
+def test_a_policy_that_takes_fewer_says_so(call: Call) -> None:
+    call("start", "spring", "problem.toml", "--policy", "ts", "--horizon", "9")
+    assert "1 of 5: the policy decides on when these are told." in call("ask", "spring", "-n", "5").out
+
+
+def test_an_import_of_what_is_there_says_so(call: Call) -> None:
+    call("start", "spring", "problem.toml", "--horizon", "20")
+    call("export", "spring", "log.jsonl")
+    assert "It was there already" in call("import", "log.jsonl").out
+    assert "It was there already" not in call("import", "log.jsonl", "--db", "other.db").out
+
+
+def test_tab_does_not_write(call: Call, tmp_path: Path) -> None:
+    """A lease is over, but pressing a key puts nothing on record."""
+    call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "9", "--lease", "0.01s")
+    call("ask", "spring")
+    time.sleep(0.02)
+    context = SimpleNamespace(params={"db": str(tmp_path / "campaigns.db"), "name": "spring"})
+    assert len(completion.tickets(cast("typer.Context", context), "1")) == 1
+    assert answer(call("status", "spring", "-f", "json"))["tickets"]["expired"] == 1
+
+
+def test_the_loop_of_the_docs_runs_a_campaign_to_its_end(call: Call, tmp_path: Path) -> None:
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("this system has no bash")
+    call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "3")
+    (loop,) = re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "campaigns.md").read_text(), re.DOTALL)
+    (tmp_path / "experiment").write_text("""#!/bin/sh\necho '{"Y": 1}'\n""")
+    (tmp_path / "experiment").chmod(0o755)
+    command = f'whichdo() {{ {shlex.quote(sys.executable)} -m whichdo "$@"; }}\n'
+    found = subprocess.run([bash, "-c", command + loop], capture_output=True, text=True, timeout=120, check=True)
+    assert found.stderr == ""
+    assert found.stdout.count("Told ") == 3
+    assert "ue is finished" in found.stdout

@@ -44,7 +44,7 @@ def test_the_decision_comes_first_and_is_what_the_campaign_recommends(tmp_path: 
     run(campaign, 60, a5=0.1)
     advice = campaign.recommend()
     text = page_of(campaign).text
-    place = [text.index(" ".join(sentence.split())) for sentence in advice.sentences]
+    place = [text.index(" ".join(sentence.split())) for sentence in advice.reasons]
     assert place == sorted(place)
     assert text.index(f"Best: {advice.arm}") < place[-1] < text.index("Every arm now")
     assert f"{advice.low:.3f} to {advice.high:.3f}" in text

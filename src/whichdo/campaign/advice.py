@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.problem import Arm
 
-__all__ = ["Advice", "advised"]
+__all__ = ["Advice", "advised", "as_shown"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,10 @@ class Advice:
     policy_arm: Arm | None
     """What the policy itself names, once it is finished; None if that has been forbidden since."""
     finished: bool
-    sentences: tuple[str, ...]
+    answer: tuple[str, ...]
+    """What is best, by how much, how sure, in sentences."""
+    reasons: tuple[str, ...]
+    """What that rests on, what would change it, and how far the campaign is."""
     warnings: tuple[str, ...]
     receipt: str
     confidence: float
@@ -55,6 +58,11 @@ class Advice:
     """The same by looks alone, logged or asked for."""
     certainty: Certainty = field(repr=False, compare=False)
     """What direct pulls alone make sure, at all times; the intervals of looking stand beside."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The answer and its reasons."""
+        return (*self.answer, *self.reasons)
 
     def as_json(self) -> dict[str, Any]:
         """For programs; what is not known is null."""
@@ -113,7 +121,7 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
     found = ranking(state.evidence(), confidence=confidence)
     looked = ranking(state.evidence(looks_alone=True), confidence=confidence)
     sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
-    known = [row for row in found.ordered if not math.isnan(row.estimate) and row.effective_n > 0]
+    known = [row for row in found.ordered if row.is_ranked]
     best = known[0] if known else None
     second = known[1] if len(known) > 1 else None
     in_logs = sum(log.looks for log in state.logs)
@@ -126,13 +134,14 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
         high=best.high if best else math.nan,
         runner_up=second.arm if second else None,
         margin=abs(best.estimate - second.estimate) if best and second else math.nan,
-        probability=found.probability_best if best and best is found.best else math.nan,
+        probability=found.probability_best if best and second else math.nan,
         looks_in_logs=in_logs,
         looks=looks,
         pulls=len(rows) - looks,
         policy_arm=None if final is None or final.arm in state.forbidden else final.arm,
         finished=state.finished,
-        sentences=_sentences(state, found, known, (in_logs, looks, len(rows) - looks), sure),
+        answer=_answer(found, known, sure.confidence),
+        reasons=_reasons(state, found, known, (in_logs, looks, len(rows) - looks), sure),
         warnings=_warnings(state, found, rows),
         receipt=state.receipt,
         confidence=confidence,
@@ -142,32 +151,40 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
     )
 
 
-def _sentences(
-    state: State, found: Ranking, known: list[ArmRank], numbers: tuple[int, int, int], sure: Certainty
-) -> tuple[str, ...]:
-    problem, confidence = found.problem, sure.confidence
+def _answer(found: Ranking, known: list[ArmRank], confidence: float) -> tuple[str, ...]:
+    if not known and any(row.is_known for row in found.values()):
+        return ("Too little is known yet: no arm was seen often enough to be judged.",)
     if not known:
-        return ("Nothing is known yet: no log has been observed and no pull counts.", _progress(state))
-    best = known[0]
+        return ("Nothing is known yet: no log has been observed and no pull counts.",)
+    problem, best = found.problem, known[0]
     better = "less is better" if problem.goal is Goal.MINIMIZE else "more is better"
     interval = f"{confidence:.0%} interval {best.low:.3f} to {best.high:.3f}"
-    said = [f"Best: {best.arm}, mean {problem.reward} {best.estimate:.3f} ({interval}; {better})."]
-    if len(known) > 1:
-        second = known[1]
-        apart = best.low > second.high or best.high < second.low
-        said.append(
-            f"By {abs(best.estimate - second.estimate):.3f} over {second.arm} ({second.estimate:.3f}, {second.low:.3f} "
-            f"to {second.high:.3f}); their intervals {'do not overlap' if apart else 'overlap'}."
-        )
-        if best is found.best and not math.isnan(found.probability_best):
-            said.append(
-                f"It is the best of the known arms with probability {found.probability_best:.0%}, approximately."
-            )
-    said.append(f"By direct pulls alone: {sure.words}")
-    said.append(_rests_on(best, numbers))
-    said.append(_would_change(found, known))
-    said.append(_progress(state))
-    return tuple(said)
+    mean = f"{best.arm}, mean {problem.reward} {best.estimate:.3f} ({interval}; {better})"
+    if len(known) == 1:
+        return (f"So far only {mean}. Of all other arms too little was seen to compare them with it.",)
+    second = known[1]
+    apart = best.low > second.high or best.high < second.low
+    interval = f"{second.estimate:.3f}, {second.low:.3f} to {second.high:.3f}"
+    overlap = f"their intervals {'do not overlap' if apart else 'overlap'}"
+    return (
+        f"Best: {mean}.",
+        f"By {as_shown(best, second):.3f} over {second.arm} ({interval}); {overlap}.",
+        f"It is the best of the known arms with probability {found.probability_best:.0%}, approximately.",
+    )
+
+
+def as_shown(one: ArmRank, other: ArmRank) -> float:
+    """How far two estimates are apart as a reader of three digits works it out."""
+    return abs(round(one.estimate, 3) - round(other.estimate, 3))
+
+
+def _reasons(
+    state: State, found: Ranking, known: list[ArmRank], numbers: tuple[int, int, int], sure: Certainty
+) -> tuple[str, ...]:
+    if not known:
+        return (_progress(state, None),)
+    rests_on, would_change = _rests_on(known[0], numbers), _would_change(found, known)
+    return f"By direct pulls alone: {sure.words}", rests_on, *would_change, _progress(state, known[0])
 
 
 def _rests_on(best: ArmRank, numbers: tuple[int, int, int]) -> str:
@@ -182,31 +199,28 @@ def _rests_on(best: ArmRank, numbers: tuple[int, int, int]) -> str:
     worth = best.effective_n - best.direct
     own = [
         *([counted(best.direct, "direct pull")] if best.direct else []),
-        *([f"looks worth {worth:,.0f} pulls"] if worth >= 0.5 else []),
+        *([f"looks worth {counted(round(worth), 'pull')}"] if worth >= 0.5 else []),
     ]
     return f"It rests on {_and(whole)}; {best.arm} itself on {_and(own) or 'hardly anything'}."
 
 
-def _would_change(found: Ranking, known: list[ArmRank]) -> str:
+def _would_change(found: Ranking, known: list[ArmRank]) -> tuple[str, ...]:
     best = known[0]
-    if best.direct and best.effective_n - best.direct < 0.5:
-        what = ["more pulls that tell otherwise"]
-    elif best.direct or best.arm.is_look:
-        what = ["more evidence that tells otherwise"]
-    else:
-        what = [
+    what = []
+    if not best.direct and not best.arm.is_look:
+        what.append(
             f"direct pulls of {best.arm} that disagree with what looking says (a hidden cause that the graph lacks)"
-        ]
+        )
     rivals = [row for row in known[1:] if max(row.low, best.low) <= min(row.high, best.high)]
     if rivals:
         what.append(f"evidence on {listed(str(row.arm) for row in rivals)}, which could still be better")
     untried = [str(row.arm) for row in found.values() if row not in known]
     if untried:
-        what.append(f"pulls of {listed(untried)}, of which nothing is known")
-    return f"What would change it: {_and(what)}."
+        what.append(f"pulls of {listed(untried)}, of which too little is known")
+    return (f"What would change it: {_and(what)}.",) if what else ()
 
 
-def _progress(state: State) -> str:
+def _progress(state: State, best: ArmRank | None) -> str:
     name, budget = state.terms.policy.name, state.terms.budget
     spent = f"{state.spent:g} of the budget of {budget:g} is spent"
     final = state.recommendation
@@ -214,7 +228,9 @@ def _progress(state: State) -> str:
         return f"It was stopped ({spent}). {state.stopped}"
     if final is not None:
         named = f"{final.arm}{', which is forbidden by now' if final.arm in state.forbidden else ''}"
-        if not state.finished:
+        if best is not None and best.arm != final.arm and final.arm not in state.forbidden:
+            named += f" by the pulls that it takes into account; all evidence together says {best.arm}"
+        if state.auditing and not state.finished:
             return f"{name} names {named} ({spent}); the arms that lead by looking are being audited."
         rest = "; what is left was kept for audits, of which no more are needed" if _unneeded(state) else ""
         return f"{name} is finished ({spent}{rest}) and names {named}."

@@ -18,9 +18,9 @@ from whichdo.campaign.proposals import (
     Receipt,
     amendment,
     asking,
+    begun_anew,
     forbidding,
     pausing,
-    restarting,
     resuming,
     row_of,
     telling,
@@ -33,15 +33,14 @@ from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.store import PATIENCE, Store, who_am_i
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import verified
-from whichdo.errors import ConflictError, StorageError, UsageError, quoted, visible
+from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted, visible
 from whichdo.evidence import whole_number
 from whichdo.graph.formats.files import write_file
 from whichdo.problem import Arm
-from whichdo.session import Session
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime, timedelta
 
     from whichdo.campaign.events import Event
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     Receipts = list[Receipt]
     Drafts = list[Draft]
     Events = list[Event]
+    Proposal = Callable[[State, datetime], Drafts | Receipt]
 
 __all__ = ["Campaign"]
 
@@ -74,7 +74,7 @@ class Campaign:
         self._store = store
         self._ledger = Ledger(store, name, clock)
         self.notes: tuple[str, ...] = ()
-        """Remarks on the logs that it was created with."""
+        """Remarks on the logs that it was created with, or on its import."""
         self._reader: RowReader | None = None
 
     # ------------------------------------------------------------------------------------------- create, open and list
@@ -128,7 +128,7 @@ class Campaign:
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs)  # refused before anything is begun
         store = Store(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock)
-        campaign._ledger.create(terms.as_body(), None)
+        campaign._ledger.create(terms.as_body())
         if at_hand:
             made = campaign._observe(at_hand, restart=False)
             campaign.notes = tuple(note for receipt in made for note in receipt.notes)
@@ -149,9 +149,9 @@ class Campaign:
         return campaign
 
     @classmethod
-    def list(cls, database: str | os.PathLike[str]) -> Names:
+    def list(cls, database: str | os.PathLike[str], *, patience: float = PATIENCE) -> Names:
         """The names of the campaigns in a database."""
-        store = Store(str(database))
+        store = Store(str(database), patience=patience)
         with store.read() as connection:
             found = store.names(connection)
         store.close()
@@ -160,6 +160,13 @@ class Campaign:
     def close(self) -> None:
         """Close the connections to the database; a verb opens them again."""
         self._store.close()
+
+    def __enter__(self) -> Self:
+        """``with Campaign.open(...) as campaign``: closed when it is left."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # ------------------------------------------------------------------------------------------------------ the pulls
 
@@ -196,7 +203,9 @@ class Campaign:
             raise ConflictError(f"Campaign {quoted(self.name)} is finished: nothing is left to ask. See `recommend`.")
         return found[0]
 
-    def tell(self, ticket: str | Ticket, row: object, *, arm: Arm | None = None, key: str | None = None) -> Receipt:
+    def tell(
+        self, ticket: str | Ticket, row: object, *, arm: str | Arm | None = None, key: str | None = None
+    ) -> Receipt:
         """What came of a ticket: a row such as ``{"X": 1, "M": 0, "Y": 1}``.
 
         The same row again is the same answer; another is a `whichdo.ConflictError` that shows both.  ``arm``: what was
@@ -279,9 +288,9 @@ class Campaign:
             state, _ = self._ledger.write(propose)
             return receipts_for(state, logs, drafts)
 
-    def status(self) -> Status:
-        """How it stands: tickets, budget, who holds what."""
-        notes = self._settled()
+    def status(self, *, settle: bool = True) -> Status:
+        """How it stands: tickets, budget, who holds what; ``settle`` what the clock says first, or only look."""
+        notes = self._settled() if settle else ()
         with self._ledger.reading() as state:
             return status_of(state, notes)
 
@@ -313,7 +322,7 @@ class Campaign:
 
     @property
     def finished(self) -> bool:
-        """Whether the policy has made its recommendation."""
+        """Whether nothing is left to ask: the policy is done and what it names was audited, or it is sure."""
         with self._ledger.reading() as state:
             return state.finished
 
@@ -342,8 +351,10 @@ class Campaign:
 
     def _forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, key: str | None, *, forbid: bool) -> Receipt:
         why = plain_text(reason, "reason")
-        given = [arm] if isinstance(arm, (str, Arm)) else [*arm]
-        arms = [self.problem.arm(each) if isinstance(each, str) else each for each in given]
+        given = [arm] if isinstance(arm, (str, Arm)) or arm is None else [*arm]
+        problem = self.problem
+        found = {each if isinstance(each, Arm) else problem.arm(each) for each in given}
+        arms = sorted(found, key=problem.index)
         names = list(map(str, arms))
         return self._done(
             lambda state, _now: forbidding(state, arms, why, forbid=forbid),
@@ -354,12 +365,7 @@ class Campaign:
     def restart(self, reason: str, *, key: str | None = None) -> Receipt:
         """Let the policy begin anew with what is left of the budget and all that is known."""
         why = plain_text(reason, "reason")
-
-        def propose(state: State, _now: datetime) -> Drafts:
-            Session(state.terms.policy, state.allowed, budget=state.left)  # refused here, if what is left is too little
-            return restarting(state, why)
-
-        return self._done(propose, key, ("restarted", {"reason": why}))
+        return self._done(lambda state, _now: begun_anew(state, why), key, ("restarted", {"reason": why}))
 
     # -------------------------------------------------------------------------------------------- checking and copying
 
@@ -376,7 +382,7 @@ class Campaign:
         An export that is there is replaced; any other file, such as the database, is left alone.
         """
         target = Path(path)
-        if not may_be_replaced(target):
+        if self._store.holds(target) or not may_be_replaced(target):
             raise ConflictError(
                 f"{visible(target)} is there already and is no export. Name another file; nothing was written."
             )
@@ -404,7 +410,8 @@ class Campaign:
         check_chain(events)
         store = Store(str(database), create=True, patience=patience)
         campaign = cls(store, events[0].campaign, clock)
-        campaign._ledger.restore(events)
+        if campaign._ledger.restore(events).repeated:
+            campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
         return campaign
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
@@ -416,7 +423,7 @@ class Campaign:
     def __repr__(self) -> str:
         return f"<Campaign {self.name} in {self._store.name}>"
 
-    def _done(self, propose: Any, key: str | None, request: Request, notes: Iterable[str] = ()) -> Receipt:
+    def _done(self, propose: Proposal, key: str | None, request: Request, notes: Iterable[str] = ()) -> Receipt:
         state, receipt = self._ledger.write(propose, key=_key(key), request=request)
         found = receipt or Receipt.of(state.receipt, repeated=True)
         return Receipt(found.seq, found.hash, found.repeated, tuple(dict.fromkeys(notes)))
@@ -430,7 +437,7 @@ class Campaign:
         """Put on record what the clock says; where the database can only be read, say that it was not."""
         try:
             self._ledger.settle()
-        except StorageError as error:
+        except (StorageError, Busy) as error:
             return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
         return ()
 

@@ -103,8 +103,8 @@ class Certainty:
         if self.standing is Standing.EQUAL:
             others = [str(arm) for arm in self.race if arm != self.leader]
             return (
-                f"Practically equal: {listed([str(self.leader), *others])} are still in the race, and none can be "
-                f"better than {self.leader} by {self.margin:g} or more, {held}."
+                f"Practically equal, at worst: {listed(others)} could still be better than {self.leader}, but by less "
+                f"than {self.margin:g}, {held}."
             )
         if self.more_pulls is None:
             return f"Not sure yet; how many more pulls it takes is unknown: {self.why_unknown}."
@@ -193,10 +193,10 @@ class _Race:
         gaps = self.means[self.leader] - self.means[rivals] + self.margin
         alike = [str(arms[j]) for j, gap in zip(rivals, gaps, strict=True) if gap <= 0]
         if alike:
-            return None, f"{listed([str(arms[self.leader]), *alike])} have the same mean so far; a margin would end it"
+            return None, f"{listed([str(arms[self.leader]), *alike])} have one and the same mean so far"
         needed = self._needed(np.array([self.leader, *rivals]), np.array([gaps.min(), *gaps]) / 2)
         if np.isinf(needed).any():
-            return None, f"a gap of {gaps.min():.2g} is too small to tell; a larger margin would end it"
+            return None, f"a gap of {gaps.min():.2g} is too small to tell"
         missing = needed - self.pulls[[self.leader, *rivals]]
         return max(1, int(np.ceil(np.maximum(missing, 0.0).sum()))), ""
 

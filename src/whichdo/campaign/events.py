@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GENESIS",
-    "KINDS",
     "Event",
     "canonical",
     "check_chain",
+    "in_units",
     "moment",
     "plain_text",
     "sealed",
@@ -54,10 +54,6 @@ _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=Fa
 
 GENESIS = "0" * 64
 """What stands before the first event."""
-KINDS = (
-    "created", "observed", "asked", "told", "voided", "expired", "closed", "amended", "paused", "resumed", "forbidden",
-    "allowed", "alarm", "restarted", "audited", "stopped",
-)  # fmt: skip
 
 
 class Event(NamedTuple):
@@ -168,3 +164,11 @@ def seconds_of(value: object, what: str) -> float | None:
     if not number or not 0 < seconds < 1e10:  # type: ignore[operator]
         raise UsageError(f"The {what} is {quoted(value)}; it must be a timedelta or a number of seconds above 0.")
     return float(seconds)  # type: ignore[arg-type]
+
+
+def in_units(seconds: float) -> str:
+    """A stretch of time as it is written: 7d, 12h, 90s."""
+    for unit, size in (("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size and not seconds % size:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"

@@ -47,8 +47,8 @@ PACKED = b"\x1f\x8b"
 
 
 def may_be_replaced(path: Path) -> bool:
-    """Whether a path is free, or holds an export."""
-    if not path.exists():
+    """Whether a path is free, or holds nothing or an export."""
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
         return True
     try:
         with path.open("rb") as file:
@@ -149,7 +149,7 @@ def backup(store: Store, target: Path, *, replace: bool = False) -> Path:
         raise ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
     draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with closing(sqlite3.connect(store.path)) as source, closing(sqlite3.connect(draft)) as copy:
+        with store.lock, closing(sqlite3.connect(store.path)) as source, closing(sqlite3.connect(draft)) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
             (whole,) = copy.execute("PRAGMA integrity_check").fetchone()

@@ -9,14 +9,13 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.advice import advised
-from whichdo.campaign.events import Event, canonical, plain_text, sealed, time_text
-from whichdo.campaign.proposals import Draft, Receipt, auditing, overdue, restarting
+from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
+from whichdo.campaign.proposals import Draft, Receipt, due_audit, overdue, restarting
 from whichdo.campaign.state import State
-from whichdo.campaign.terms import same_terms
+from whichdo.campaign.terms import differences
 from whichdo.campaign.trouble import mending
 from whichdo.campaign.watch import alarmed, enough
 from whichdo.errors import (
@@ -73,7 +72,8 @@ class Ledger:
     def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
         self.store, self.name, self._clock = store, name, clock
         self._state: State | None = None
-        self.lock = RLock()
+        self._sound: int | None = None  # how many events the state had when it agreed with the log
+        self.lock = store.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
     # -------------------------------------------------------------------------------------------------------- reading
@@ -86,13 +86,17 @@ class Ledger:
     @contextmanager
     def reading(self) -> Iterator[State]:
         """The state by what is on record now, left alone by other threads while inside."""
-        with self.lock:
+        with self.lock, self._kept():
             yield self.state()
 
     def events(self) -> list[Event]:
-        """All events as they are on record, not checked."""
+        """All events as they are on record; not checked, but for the end."""
         with self.store.read() as connection:
-            return list(self.store.since(connection, self._place(connection, lock=False), 0))
+            place = self._place(connection, lock=False)
+            found = list(self.store.since(connection, place, 0))
+        if len(found) != place.length or found[-1].hash != place.head:
+            raise self._cut(place, len(found))
+        return found
 
     def _place(self, connection: Connection, *, lock: bool) -> Place:
         place = self.store.find(connection, self.name, lock=lock)
@@ -118,17 +122,17 @@ class Ledger:
                 else:
                     state.apply(event)
         if state is None or state.events != place.length or state.head != place.head:
-            at = 0 if state is None else state.events
-            raise Damaged(
-                f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
-                f"{at:,}, or not with the hash it should. {self._way()}",
-                at,
-            )
-        self._state = state
+            raise self._cut(place, 0 if state is None else state.events)
+        self._state, self._sound = state, state.events
         return state, place
 
-    def _way(self) -> str:
-        return mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
+    def _cut(self, place: Place, at: int) -> Damaged:
+        way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
+        return Damaged(
+            f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
+            f"{at:,}, or not with the hash it should. {way}",
+            at,
+        )
 
     def _went_another_way(self, place: Place, state: State) -> bool:
         return place.length == state.events and place.head != state.head
@@ -140,11 +144,11 @@ class Ledger:
         Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
         moment, also in the middle of an event.
         """
-        before = None if self._state is None else self._state.events
+        self._sound = None if self._state is None else self._state.events
         try:
             yield
         except WhichdoError as error:
-            if isinstance(error, StorageError) or self._state is None or self._state.events != before:
+            if isinstance(error, StorageError) or self._state is None or self._state.events != self._sound:
                 self._state = None
             raise
         except BaseException:
@@ -154,22 +158,22 @@ class Ledger:
 
     # -------------------------------------------------------------------------------------------------------- writing
 
-    def create(self, body: dict[str, object], key: str | None) -> Receipt:
-        """Event 0; the same again is the same answer."""
+    def create(self, body: dict[str, object]) -> None:
+        """Event 0; the same again changes nothing."""
         with self.lock, self._kept(), self.store.write() as connection:
             self.store.reserve_names(connection)
             if self.store.find(connection, self.name) is not None:
                 state, _ = self._caught_up(connection, lock=True)
-                if same_terms(state.terms.as_body(), body):
-                    return Receipt.of(state.receipt, repeated=True)
+                different = differences(state.terms.as_body(), body)
+                if not different:
+                    return
                 raise ConflictError(
                     f"There is a campaign {quoted(self.name)} in {self.store.name} already, begun at {state.began} on "
-                    f"other terms. Choose another name; nothing was changed."
+                    f"other terms: {'; '.join(different)}. Choose another name; nothing was changed."
                 )
-            first = sealed(self.name, 0, "created", dict(body), time_text(self._now()), "0" * 64, key)
+            first = sealed(self.name, 0, "created", dict(body), time_text(self._now()), GENESIS, None)
             self._state = State(first)
             self.store.add(connection, first)
-            return Receipt.of(first.receipt)
 
     def restore(self, events: Sequence[Event]) -> Receipt:
         """All events of an export, replayed first; what is here already is compared."""
@@ -207,8 +211,8 @@ class Ledger:
                 now = self._now()
                 with self.store.write() as connection:
                     state, place = self._caught_up(connection, lock=True)
-                    drafts = overdue(state, now)
-                    if drafts:  # what the clock says stands by itself, whatever becomes of the request
+                    drafts = overdue(state, now) or due_audit(state)
+                    if drafts:  # what is due stands by itself, whatever becomes of the request
                         self._append(connection, place, state, drafts, now, None)
                         continue
                     if key is not None and key in state.keys:
@@ -256,8 +260,8 @@ class Ledger:
             reason = enough(state)
             if reason is not None:
                 add("stopped", {"reason": reason})
-        if state.audit_due and state.stopped is None:
-            add(*auditing(state)[0])
+        for kind, body in due_audit(state):
+            add(kind, body)
         self.store.append(connection, place, new)
         return new[0]
 
@@ -301,9 +305,10 @@ def _same_request(state: State, before: Event, request: Request | None) -> Recei
         body = before.content
         then = {name: body.get(name) for name in now}
         if (before.kind, then) != (kind, now):
+            was = canonical(then if before.kind == kind else body)
             raise ConflictError(
                 f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}): "
-                f"{before.kind} {canonical(then)}, now {kind} {canonical(now)}. Nothing was changed; choose a new key "
+                f"{before.kind} {was[:300]}, now {kind} {canonical(now)}. Nothing was changed; choose a new key "
                 f"for a new request."
             )
     return Receipt.of(before.receipt, repeated=True)

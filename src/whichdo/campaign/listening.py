@@ -108,7 +108,7 @@ class Ear:
 
     def _add(self, arm: Arm) -> None:
         """Count what is new of an arm; a row that does not say all columns of a scope is left out of its table."""
-        rows = self._new.pop(arm, None)
+        rows = self._new.get(arm)
         if not rows:
             return
         codes = np.array(rows, np.int16)
@@ -121,6 +121,7 @@ class Ear:
             whole = own[(own >= 0).all(axis=1)].astype(np.uint8)
             table: Table = folded(whole, np.ones(len(whole), np.int64), [self._sizes[name] for name in scope])
             tables[scope] = table + tables[scope] if scope in tables else table
+        del self._new[arm]
 
     def _counts(self, rewards: dict[Arm, Any], problem: Problem) -> np.ndarray[Any, np.dtype[np.int64]]:
         counts = np.zeros((len(problem.arms), self._sizes[problem.reward]), np.int64)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.events import plain_text
 from whichdo.campaign.logs import Log, counted_log, sources_of
-from whichdo.campaign.proposals import Draft, Receipt, restarting
-from whichdo.errors import counted
+from whichdo.campaign.proposals import Draft, Receipt, begun_anew
+from whichdo.errors import Unsuitable, counted
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.state import State
     from whichdo.campaign.terms import Terms
+    from whichdo.counting.scopes import Scope
     from whichdo.problem import Problem
 
 __all__ = ["logs_for", "observing", "receipts_for"]
@@ -31,13 +32,20 @@ def logs_for(
     missing: str = "error",
 ) -> list[Log]:
     """Count logs for all that the campaign may want to know of them."""
-    scopes = Session(terms.policy, allowed, budget=terms.budget).batch.scopes or ()
-    wanted = (*scopes, *watched_scopes(terms.problem))
+    wanted = (*_scopes(terms, terms.problem), *_scopes(terms, allowed), *watched_scopes(terms.problem))
     own = None if name is None else plain_text(name, "name of a log", 200)
     return [
         counted_log(terms.problem, source, wanted, name=own, counts=counts, missing=missing)
         for source in sources_of(data)
     ]
+
+
+def _scopes(terms: Terms, problem: Problem) -> Sequence[Scope]:
+    """What the policy begins by asking of logs; nothing where it cannot begin, as after an alarm it may not."""
+    try:
+        return Session(terms.policy, problem, budget=terms.budget).batch.scopes or ()
+    except Unsuitable:
+        return ()
 
 
 def observing(state: State, logs: Sequence[Log], *, restart: bool) -> list[Draft]:
@@ -48,16 +56,16 @@ def observing(state: State, logs: Sequence[Log], *, restart: bool) -> list[Draft
     play = state.play
     if not restart or play is None or not play.asked:
         return drafts
-    unknown = len(fresh) + sum(at.get(log.sha256, -1) >= play.logs for log in logs)
+    unknown = len(fresh) + sum(at.get(log.sha256, -1) >= state.logs_known for log in logs)
     if unknown:
-        Session(state.terms.policy, state.allowed, budget=state.left)  # refused here, if what is left is too little
-        drafts += restarting(state, f"observed {counted(unknown, 'log')}")
+        drafts += begun_anew(state, f"observed {counted(unknown, 'log')}")
     return drafts
 
 
 def receipts_for(state: State, logs: Sequence[Log], drafts: Sequence[Draft]) -> list[Receipt]:
     """An answer for each log, once what was drafted is on record; one that was there already gets its receipt."""
     new = {body["sha256"] for kind, body in drafts if kind == "observed"}
+    begun = any(kind == "restarted" for kind, _ in drafts)
     receipts = {log.sha256: log.receipt for log in state.logs}
     made = []
     for log in logs:
@@ -65,5 +73,7 @@ def receipts_for(state: State, logs: Sequence[Log], drafts: Sequence[Draft]) -> 
         said = f"{log.name}: {counted(log.looks, 'look')} observed{' before; counted once' if repeated else ''}."
         if repeated and not log.is_file:
             said += " If these are others with the same counts, give them a name."
+        if begun:
+            said += " The play begins anew with all that is known."
         made.append(Receipt.of(receipts[log.sha256], repeated=repeated, notes=(said, *log.notes)))
     return made

@@ -54,8 +54,6 @@ class Play:
         self.number, self.problem, self.budget = number, problem, budget
         self.asked = 0
         """How many slots have ever been handed out."""
-        self.logs = 0
-        """How many logs the policy had when it began."""
         self.needed: tuple[str, ...]
         """The nodes whose values the rows of this batch must say."""
         self.failure: str | None = None

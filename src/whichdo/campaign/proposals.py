@@ -11,12 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.alarm import AUDIT_SHARE, audit_pulls
 from whichdo.campaign.audit import kept_for_audits
-from whichdo.campaign.events import canonical
+from whichdo.campaign.events import canonical, in_units, time_text
 from whichdo.campaign.revised import without_arms
 from whichdo.campaign.tickets import Phase, Ticket, ticket_id
-from whichdo.errors import ConflictError, ReplayDiverged, Unknown, UsageError, Wait, counted, nearest, quoted, spoken
+from whichdo.errors import (
+    ConflictError,
+    ReplayDiverged,
+    Unknown,
+    UsageError,
+    Wait,
+    command,
+    counted,
+    nearest,
+    quoted,
+    spoken,
+)
 from whichdo.estimate.rank import ranking
 from whichdo.graph.identify import listed
+from whichdo.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +44,8 @@ __all__ = [
     "Receipt",
     "amendment",
     "asking",
-    "auditing",
+    "begun_anew",
+    "due_audit",
     "forbidding",
     "found_pull",
     "overdue",
@@ -47,6 +60,8 @@ __all__ = [
 
 Draft = tuple[str, dict[str, Any]]
 
+REASON = '--reason "..."'
+
 
 @dataclass(frozen=True)
 class Receipt:
@@ -55,7 +70,7 @@ class Receipt:
     seq: int
     hash: str
     repeated: bool = False
-    """Whether the same was on record already, so that nothing was written."""
+    """Whether the same was on record already."""
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -88,14 +103,13 @@ def asking(state: State, wanted: int, client: str, *, keyed: bool = False) -> li
     Under a key what was wanted and held is noted, so that the same answer can be given again.
     """
     _check_open(state)
-    held = list(state.held.get(client, {}))
+    held = list(state.held.get(client, {}))[:wanted]
     play = state.play
-    if len(held) >= wanted or play is None or state.stopped is not None:
-        return []
-    slots = play.next_slots(wanted - len(held))
-    if not slots:
-        if not held and not state.finished:
-            raise _wait(state)
+    on = play is not None and state.stopped is None
+    slots = play.next_slots(wanted - len(held)) if play is not None and on else []
+    if on and not slots and not held and not state.finished:
+        raise _wait(state)
+    if play is None or (not slots and not (keyed and held)):
         return []
     tickets, number = [], len(state.tickets)
     for slot in slots:
@@ -111,7 +125,7 @@ def tickets_of(state: State, names: Sequence[str]) -> list[Ticket]:
     found = []
     for name in names:
         pull = state.tickets[name]
-        ends = None if pull.lease_end is None else pull.lease_end.isoformat()
+        ends = None if pull.lease_end is None else time_text(pull.lease_end)
         found.append(Ticket(pull.id, pull.arm, pull.needed, ends))
     return found
 
@@ -119,12 +133,12 @@ def tickets_of(state: State, names: Sequence[str]) -> list[Ticket]:
 def _check_open(state: State) -> None:
     name = state.terms.name
     if state.paused is not None:
-        way = spoken("campaign.resume(reason=...)", f"whichdo resume {name} --reason ...")
+        way = spoken("campaign.resume(reason=...)", command("resume", name, more=REASON))
         raise ConflictError(f"Campaign {quoted(name)} is paused: {state.paused}. To go on: {way}.")
     if state.diverged is not None:
         raise ReplayDiverged(state.diverged)
     if state.failure is not None:
-        way = spoken("campaign.recommend()", f"whichdo recommend {name}")
+        way = spoken("campaign.recommend()", command("recommend", name))
         raise ConflictError(
             f"The policy {state.terms.policy.name} cannot go on ({state.failure.rstrip('.')}). All that was told is "
             f"kept and counts: {way}."
@@ -134,10 +148,11 @@ def _check_open(state: State) -> None:
 def _wait(state: State) -> Wait:
     out = tuple(pull.id for pull in state.tickets.values() if pull.phase is Phase.ASKED)
     waiting = [pull.id for pull in state.tickets.values() if pull.phase is Phase.TOLD and not pull.counted]
-    said = f"{counted(len(out), 'open ticket')}: {listed(out, most=12)}" if out else "nothing that is open"
+    said = [f"it has heard of {counted(len(out), 'open ticket')}: {listed(out, most=12)}"] if out else []
     if waiting:
-        said += f"; the reward windows of {listed(waiting, most=12)} have not closed yet"
-    return Wait(f"Wait: {state.terms.policy.name} decides on when it has heard of {said}.", (*out, *waiting))
+        ends = min(end for each in waiting if (end := state.tickets[each].window_end) is not None)
+        said.append(f"the reward windows of {listed(waiting, most=12)} have closed, the next at {time_text(ends)}")
+    return Wait(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
 
 
 # ------------------------------------------------------------------------------------------------- tell, void and amend
@@ -145,8 +160,6 @@ def _wait(state: State) -> Wait:
 
 def found_pull(state: State, ticket: str) -> Pull:
     """The ticket of this id."""
-    if not isinstance(ticket, str):
-        ticket = getattr(ticket, "id", ticket)
     pull = state.tickets.get(ticket)
     if pull is not None:
         return pull
@@ -164,21 +177,24 @@ def found_pull(state: State, ticket: str) -> Pull:
 
 
 def row_of(
-    state: State, reader: RowReader, ticket: str, row: object, arm: Arm | None = None
+    state: State, reader: RowReader, ticket: str, row: object, arm: str | Arm | None = None
 ) -> tuple[Pull, dict[str, Any], tuple[str, ...]]:
     """A ticket, its row as it goes on record, and what was ignored; ``arm`` must be the ticket's, if it is said."""
     pull = found_pull(state, ticket)
+    if isinstance(arm, str):
+        arm = state.terms.problem.arm(arm)
     if arm is not None and arm != pull.arm:
+        way = f" If {arm} was done, void the ticket and say so: {_way(state, 'void', pull.id)}."
         raise ConflictError(
-            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed. If {arm} "
-            f"was done, void the ticket and say so: {_way(state, 'void', pull.id)}."
+            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed."
+            f"{'' if pull.phase is Phase.TOLD else way}"
         )
     kept, extra = reader.read(pull.arm, row, pull.needed)
     return pull, kept, (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
 
 
 def telling(
-    state: State, reader: RowReader, now: datetime, ticket: str, row: object, arm: Arm | None
+    state: State, reader: RowReader, now: datetime, ticket: str, row: object, arm: str | Arm | None
 ) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
     """The row of a ticket; the same again is the same answer, another is a conflict."""
     pull, kept, notes = row_of(state, reader, ticket, row, arm)
@@ -206,8 +222,8 @@ def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -
     if pull.lease_end is None or now <= pull.lease_end + timedelta(seconds=grace):
         return
     raise ConflictError(
-        f"Ticket {pull.id}, {pull.arm}, asked at {pull.asked}, expired at {pull.lease_end.isoformat()}, and the grace "
-        f"of {timedelta(seconds=grace)} after it is over; told now is {canonical(row)}. Nothing was changed. If it "
+        f"Ticket {pull.id}, {pull.arm}, asked at {pull.asked}, expired at {time_text(pull.lease_end)}, and the grace "
+        f"of {in_units(grace)} after it is over; told now is {canonical(row)}. Nothing was changed. If it "
         f"should count all the same: {_way(state, 'amend', pull.id, row)}."
     )
 
@@ -230,7 +246,7 @@ def voiding(state: State, ticket: str, reason: str) -> tuple[list[Draft] | Recei
     notes: tuple[str, ...] = ()
     play = state.play
     if pull.phase is Phase.ASKED and play is not None and play.number != pull.play:
-        way = spoken("campaign.restart(reason=...)", f"whichdo restart {state.terms.name} --reason ...")
+        way = spoken("campaign.restart(reason=...)", command("restart", state.terms.name, more=REASON))
         notes = (f"The play that wanted this pull is over: what it would have cost is left. To use it: {way}.",)
     return [("voided", {"ticket": pull.id, "reason": reason})], notes
 
@@ -253,9 +269,8 @@ def amendment(
 
 def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None) -> str:
     """How to do it, in the words of the reader."""
-    shown = "ROW" if row is None else f"'{canonical(row)}'"
-    why = "" if verb == "tell" else ' --reason "..."'
-    shell = f"whichdo {verb} {state.terms.name} {ticket} {'' if verb == 'void' else shown}".rstrip() + why
+    words = [] if verb == "void" else ["ROW" if row is None else canonical(row)]
+    shell = command(verb, state.terms.name, ticket, *words, more="" if verb == "tell" else REASON)
     what = "" if verb == "void" else ", row"
     python = f'campaign.{verb}("{ticket}"{what}{"" if verb == "tell" else ", reason=..."})'
     return spoken(python, shell)
@@ -298,13 +313,21 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
     drafts += [("voided", {"ticket": pull.id, "reason": f"{pull.arm} is forbidden: {reason}"}) for pull in out]
     returned = sum(pull.cost for pull in out)
     play = state.play
-    if play is None or (play.asked and not play.finished):
-        if state.auditing:
-            rest = {str(arm): count for arm, count in state.audits_owed().items() if not forbid or arm not in arms}
-            drafts.append(("audited", {"pulls": rest, "budget": state.left + returned}))
-        else:
-            drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})", returned)
+    on = play is None or play.failure is not None or (play.asked > 0 and not play.finished)
+    if state.auditing:
+        owed = state.audits_owed(out)
+        if on or (play is not None and play.asked and not owed.keys().isdisjoint(arms)):
+            pulls = {str(arm): count for arm, count in owed.items()}
+            drafts.append(("audited", {"pulls": pulls, "budget": state.left + returned}))
+    elif on:
+        drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})", returned)
     return drafts
+
+
+def begun_anew(state: State, reason: str) -> list[Draft]:
+    """A restart that somebody asks for; refused if what is left is too little."""
+    Session(state.terms.policy, state.allowed, budget=state.left)
+    return restarting(state, reason)
 
 
 def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:
@@ -315,8 +338,10 @@ def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:
     return [("restarted", {"reason": reason, "budget": left, "kept": kept})]
 
 
-def auditing(state: State) -> list[Draft]:
-    """The policy is done: pulls of the arms that lead by looking, as far as what was kept pays for them."""
+def due_audit(state: State) -> list[Draft]:
+    """Once the policy is done: pulls of the arms that lead by looking, as far as what was kept pays for them."""
+    if not state.audit_due:
+        return []
     problem = state.allowed
     found = ranking(state.evidence())
     dearest = max(problem.costs.values())

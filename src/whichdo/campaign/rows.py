@@ -38,6 +38,11 @@ class RowReader:
         if not isinstance(row, Mapping):
             raise UsageError(f'A row is a mapping such as {{"X": 1, "Y": 0}}; found {quoted(row)}. {STORED}')
         self._check_reward(row)
+        named = {plain_name(name) for name in row}
+        absent = [name for name in needed if name not in named and name != arm.node]
+        if absent:
+            has = f"it has only {listed(sorted(named), most=12)}" if named else "it is empty"
+            raise DataError(f"The row of {arm} lacks {listed(absent, most=12)}; {has}. {STORED}")
         try:
             self._reader.read(arm, row, needed)
         except (InputError, UsageError) as error:

@@ -31,7 +31,7 @@ from whichdo.errors import Damaged, is_interrupt
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from whichdo.campaign.events import Event
@@ -59,6 +59,8 @@ class State:
         self.held: dict[str, dict[str, None]] = {}
         """For each client the tickets that it still holds."""
         self.logs: list[Log] = []
+        self.logs_known = 0
+        """How many of them the policy had when it began."""
         self.paused: str | None = None
         self.forbidden: dict[Arm, str] = {}
         self.alarms: list[dict[str, Any]] = []
@@ -142,27 +144,27 @@ class State:
     @property
     def finished(self) -> bool:
         """Whether nothing is left to ask: the policy has made its recommendation and it was audited, or it is sure."""
-        play = self.play
-        return self.stopped is not None or (play is not None and play.finished and not self.audit_due)
+        return self.stopped is not None or (self.play is not None and self.play.finished and not self.audit_due)
 
     @property
     def audit_due(self) -> bool:
         """Whether the policy is done and its leaders have not been audited."""
-        play = self._play
-        return play is not None and play.finished and self.audits is None and self.terms.audit > 0 and self.left > 0
+        if self.audits is not None or not self.terms.audit or self.stopped is not None or self.left <= 0:
+            return False
+        return self.play is not None and self.play.finished
 
     @property
     def auditing(self) -> bool:
         """Whether the play that is on is an audit."""
         return self._auditing
 
-    def audits_owed(self) -> dict[Arm, int]:
-        """The pulls of the audit that is on which are neither told nor out."""
+    def audits_owed(self, given_up: Sequence[Pull]) -> dict[Arm, int]:
+        """The pulls of the audit that is on which are neither told nor out; nor are those that are ``given_up`` now."""
         made = Counter(
             pull.arm
             for pull in self.tickets.values()
             if pull.play == self._plan[0] and not pull.extra and pull.phase in (Phase.ASKED, Phase.TOLD)
-        )
+        ) - Counter(pull.arm for pull in given_up if pull.play == self._plan[0])
         return {arm: count - made[arm] for arm, count in (self.audits or {}).items() if count > made[arm]}
 
     @property
@@ -187,9 +189,8 @@ class State:
             audit = Audit(tuple((arm, count) for arm, count in wanted if arm not in self.forbidden))
             return Play(number, audit, problem, budget=budget, seed=seed, seen=None, nodes=self._nodes)
         seen = self._at_hand(problem, budget)
-        play = Play(number, policy, problem, budget=budget, seed=seed, seen=seen, nodes=self._nodes)
-        play.logs = len(self.logs)
-        return play
+        self.logs_known = len(self.logs)
+        return Play(number, policy, problem, budget=budget, seed=seed, seen=seen, nodes=self._nodes)
 
     @property
     def _nodes(self) -> tuple[str, ...]:
@@ -268,10 +269,7 @@ class State:
         self.logs.append(Log.from_body(body, event.receipt))
         if not any(not arm.is_look for arm in self.pulled):
             self._logged += self.logs[-1].looks
-        if self._play is not None and not self._play.asked:
-            self._play = None  # nothing has been asked yet: begin with the log at hand
-        if self._play is None:
-            self._failure = None
+        self._forget_unasked()
 
     def _on_asked(self, event: Event, body: dict[str, Any]) -> None:
         terms, play = self.terms, self.play
@@ -324,7 +322,7 @@ class State:
         if pull.phase is Phase.ASKED:
             self._release(pull)
         else:
-            play = self.play
+            play = self._play
             mine = play is not None and play.number == pull.play and play.reclaim(pull.slot)
             pull.extra = not mine
         pull.phase, pull.since, pull.receipt, pull.late = Phase.TOLD, event.time, event.receipt, late
@@ -344,7 +342,8 @@ class State:
         self.pulled[pull.arm] += 1
         if self._ear is not None and pull.codes is not None:
             self._ear[1].hear(pull.arm, pull.codes)
-        play = self.play
+        self._forget_unasked()
+        play = self._play
         if play is None or play.number != pull.play:
             pull.extra = True
         elif not pull.extra and pull.codes is not None:
@@ -357,8 +356,11 @@ class State:
 
     def _on_closed(self, event: Event, body: dict[str, Any]) -> None:
         for name in body["tickets"]:
-            if not self.tickets[name].counted:
-                self._count(self.tickets[name])
+            pull = self.tickets[name]
+            if pull.phase is not Phase.TOLD:
+                raise ValueError(f"the reward window of ticket {name} closes before it was told")
+            if not pull.counted:
+                self._count(pull)
 
     def _on_voided(self, event: Event, body: dict[str, Any]) -> None:
         self._give_up(event, self.tickets[body["ticket"]], Phase.VOIDED, body["reason"])
@@ -368,9 +370,11 @@ class State:
             self._give_up(event, self.tickets[name], Phase.EXPIRED, "its lease ended")
 
     def _give_up(self, event: Event, pull: Pull, phase: Phase, reason: str) -> None:
+        if pull.phase is Phase.TOLD:
+            raise ValueError(f"ticket {pull.id} was told, and is {phase.value} after it")
         if pull.phase is Phase.ASKED:
             self._release(pull)
-            play = self.play
+            play = self._play
             if play is not None and play.number == pull.play:
                 play.give_back(pull.slot)
         pull.phase, pull.since, pull.receipt, pull.reason = phase, event.time, event.receipt, reason
@@ -385,7 +389,8 @@ class State:
         pull.row, pull.codes = body["row"], self.codes_of(body["row"])
         pull.since, pull.receipt = event.time, event.receipt
         self._ear = None
-        play = self.play
+        self._forget_unasked()
+        play = self._play
         if pull.counted and not pull.extra and play is not None and play.number == pull.play:
             play.refill(pull.slot, pull.codes)
 
@@ -409,14 +414,17 @@ class State:
         self._forget_unasked()
 
     def _forget_unasked(self) -> None:
-        """A play of which nothing was asked begins with what is known now."""
-        if self._play is None or not self._play.asked:
+        """A play begins with what is known when it is first asked.
+
+        Whoever looked at it before has begun it, but that is not on record: when more is known, it begins anew.
+        """
+        if self.diverged is None and (self._play is None or not self._play.asked):
             self._play, self._failure = None, None
 
     def _on_restarted(self, event: Event, body: dict[str, Any]) -> None:
         self.restarts.append({**body, "seq": event.seq, "time": event.time})
         self._plan = (self._plan[0] + 1, body["budget"] - body.get("kept", 0.0))
-        self._auditing, self.stopped = False, None
+        self._auditing, self._named, self.stopped = False, None, None
         self._play, self._failure, self.diverged = None, None, None
 
     def _on_audited(self, event: Event, body: dict[str, Any]) -> None:

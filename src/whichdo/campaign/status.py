@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from whichdo.campaign.events import in_units, time_text
 from whichdo.campaign.tickets import Phase
 from whichdo.comparison.spelling import policy_text
 from whichdo.errors import counted
@@ -36,6 +37,8 @@ class Status:
     policy: str
     phase: str
     """running, waiting (for open tickets), finished, paused, or stuck (``trouble`` says why)."""
+    terms: dict[str, Any]
+    """What it was begun on: horizon, seed, lease, grace and window in seconds, stop_when_sure, margin, audit."""
     budget: float
     spent: float
     promised: float
@@ -52,6 +55,10 @@ class Status:
     alarms: tuple[str, ...]
     restarts: tuple[str, ...]
     trouble: str | None
+    stopped: str | None
+    """Why it ended before the policy was done, if it did."""
+    next_window: str | None
+    """When the next reward window closes of what is told but does not count yet."""
     began: str
     last: str
     events: int
@@ -72,11 +79,28 @@ class Status:
         if self.left < 0:
             money += " (late tells count, and were more than the budget)"
         said = [f"{self.name}: {self.phase}; {self.policy}, {money}.", f"{counted(count['asked'], 'ticket')}: {parts}."]
+        if self.stopped:
+            said.append(f"It was stopped: {self.stopped}")
+        if self.next_window:
+            waiting = counted(count["told"] - count["counted"], "pull")
+            said.append(f"Told, but not counted yet: {waiting}; the next reward window closes at {self.next_window}.")
+        if terms := self._terms:
+            said.append(f"Terms: {', '.join(terms)}.")
         if self.looks_in_logs:
             said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
         said += [f"Restarted: {reason}" for reason in self.restarts]
-        said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt[:24]}...")
+        said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt}")
         return tuple(said)
+
+    @property
+    def _terms(self) -> list[str]:
+        """Those that are not as they would be by default."""
+        terms = self.terms
+        said = [f"{name} {in_units(terms[name])}" for name in ("lease", "grace", "window") if terms[name] is not None]
+        said += ["stop when sure"] if terms["stop_when_sure"] else []
+        said += [f"margin {terms['margin']:g}"] if terms["margin"] else []
+        said += [f"{terms['audit']:g} kept for audits"] if terms["audit"] else []
+        return said
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -114,10 +138,22 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         "extra": sum(pull.extra for pull in pulls),
         "amended": sum(pull.amended > 0 for pull in pulls),
     }
+    waiting = (pull.window_end for pull in pulls if pull.phase is Phase.TOLD and not pull.counted)
+    ends = min((end for end in waiting if end is not None), default=None)
     return Status(
         name=state.terms.name,
         policy=policy_text(state.terms.policy),
         phase=_phase(state),
+        terms={
+            "horizon": state.terms.horizon,
+            "seed": state.terms.seed,
+            "lease": state.terms.lease,
+            "grace": state.terms.grace,
+            "window": state.terms.window,
+            "stop_when_sure": state.terms.stop,
+            "margin": state.terms.margin,
+            "audit": state.terms.audit,
+        },
         budget=state.terms.budget,
         spent=_money(state.spent),
         promised=_money(state.promised),
@@ -125,7 +161,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         tickets=tickets,
         open=tuple(
             OpenTicket(
-                pull.id, str(pull.arm), pull.client, pull.asked, pull.lease_end.isoformat() if pull.lease_end else None
+                pull.id, str(pull.arm), pull.client, pull.asked, time_text(pull.lease_end) if pull.lease_end else None
             )
             for pull in pulls
             if pull.phase is Phase.ASKED
@@ -138,6 +174,8 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         alarms=tuple(str(alarm.get("text", "")) for alarm in state.alarms),
         restarts=tuple(str(each["reason"]) for each in state.restarts),
         trouble=state.diverged or state.failure,
+        stopped=state.stopped,
+        next_window=None if ends is None else time_text(ends),
         began=state.began,
         last=state.last,
         events=state.events,
@@ -154,6 +192,6 @@ def _phase(state: State) -> str:
         return "paused"
     if play is None or play.failure is not None:
         return "stuck"
-    if play.finished:
+    if state.finished:
         return "finished"
     return "running" if play.owed else "waiting"

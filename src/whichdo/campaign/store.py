@@ -8,12 +8,15 @@ synchronous=FULL, PostgreSQL with synchronous_commit and fsync, and both are rea
 from __future__ import annotations
 
 import getpass
+import os
+import shlex
 import socket
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
@@ -25,7 +28,7 @@ from whichdo.campaign.events import Event
 from whichdo.campaign.schema import APPLICATION, FORM, campaigns, store
 from whichdo.campaign.statements import STORED, Statements
 from whichdo.campaign.trouble import speaking, who_locks
-from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, quoted, visible
+from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, quoted, spoken, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,23 +56,29 @@ class Store:
     def __init__(self, address: str | Path, *, create: bool = False, patience: float = PATIENCE) -> None:
         self.url = _url(address)
         self.patience = patience
+        self.lock = RLock()
+        """Held in every transaction: of the threads that share a store, one works at a time."""
+        self._at_work = False
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.path = _path(self.url) if self.sqlite else None
         self.name = visible(str(self.path)) if self.sqlite else visible(self.url.render_as_string(hide_password=True))
         if self.path is not None and not create and not self.path.exists():
-            raise StorageError(
-                f"There is no database {self.name}. Start a campaign in it: whichdo start --db {self.name}."
-            )
+            raise StorageError(f"There is no database {self.name}. Start a campaign in it: {self._begin()}.")
+        if self.path is not None and self.path.is_dir():
+            raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.path / 'campaigns.db'}.")
         if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
             raise self._empty()  # before SQLite writes into it
         self.engine = self._engine()
         self._say = Statements(self.engine.dialect)
-        with speaking(self.name, self.who):
+        _STORES.add(self)
+        with self.lock, speaking(self.name, self.who):
             self._prepare(create=create)
 
     def close(self) -> None:
-        """Close all connections."""
-        self.engine.dispose()
+        """Close the connection, unless this thread is at work with it."""
+        with self.lock:
+            if not self._at_work:
+                self.engine.dispose()
 
     def release(self) -> None:
         """Undo whatever is open: an interrupt may come before a transaction is in the hands of what would end it."""
@@ -77,19 +86,33 @@ class Store:
             with suppress(Exception):
                 connection.rollback()
 
+    def holds(self, path: Path) -> bool:
+        """Whether a path is a file of this database; to open one and close it again would undo SQLite's locks."""
+        own = [Path(f"{self.path}{end}") for end in ("", "-wal", "-shm")] if self.sqlite else []
+        return path.exists() and any(each.exists() and path.samefile(each) for each in own)
+
     # ------------------------------------------------------------------------------------------------ transactions
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that may write; committed when it is left, undone if that is by an error."""
-        with speaking(self.name, self.who), self._writing.begin() as connection:
+        with self._transaction(self._writing) as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that sees one state and writes nothing."""
-        with speaking(self.name, self.who), self.engine.begin() as connection:
+        with self._transaction(self.engine) as connection:
             yield connection
+
+    @contextmanager
+    def _transaction(self, engine: Engine) -> Iterator[Connection]:
+        with self.lock, speaking(self.name, self.who), engine.begin() as connection:
+            self._at_work = True
+            try:
+                yield connection
+            finally:
+                self._at_work = False
 
     # ------------------------------------------------------------------------------------------- campaigns and events
 
@@ -147,9 +170,18 @@ class Store:
     def _engine(self) -> Engine:
         try:
             if self.sqlite:
-                engine = create_engine(self.url, connect_args={"timeout": self.patience, "check_same_thread": False})
+                engine = create_engine(
+                    self.url,
+                    connect_args={"timeout": self.patience, "check_same_thread": False},
+                    poolclass=_Resting,
+                )
             else:
-                engine = create_engine(self.url, connect_args={"application_name": f"whichdo {who_am_i()}"[:63]})
+                engine = create_engine(
+                    self.url,
+                    connect_args={"application_name": f"whichdo {who_am_i()}"[:63]},
+                    poolclass=_Resting,
+                    isolation_level="READ COMMITTED",  # with a row lock; what the server has by default may be stricter
+                )
         except ModuleNotFoundError as error:
             raise UsageError(f"{self.name} needs {error.name}: pip install 'whichdo[postgres]'.") from None
         self._writing = engine.execution_options(whichdo_writes=True)
@@ -183,7 +215,12 @@ class Store:
         return row.form, row.written_by
 
     def _empty(self) -> NotOurs:
-        return NotOurs(f"{self.name} holds no campaigns. Start one in it with: whichdo start --db {self.name}.")
+        return NotOurs(f"{self.name} holds no campaigns. Start one in it: {self._begin()}.")
+
+    def _begin(self) -> str:
+        address = str(self.path) if self.sqlite else self.name
+        shell = shlex.join(["whichdo", "start", "NAME", "problem.toml", "--horizon", "100", "--db", address])
+        return spoken("whichdo.Campaign.create(...)", visible(shell))
 
     def _too_new(self, form: int, written_by: str) -> TooNew:
         return TooNew(
@@ -221,6 +258,56 @@ class Store:
         return (
             f" by {', '.join(f'process {row.pid} ({visible(row.application_name)})' for row in found)}" if found else ""
         )
+
+
+# A connection must not be used on both sides of a fork: the locks of SQLite stay with the parent, which the child does
+# not notice, and a socket to PostgreSQL would be shared.  So before one all are closed, at rest, and then made anew.
+
+_STORES: WeakSet[Store] = WeakSet()
+_still: list[Store] = []
+
+
+def _before_fork() -> None:
+    for each in list(_STORES):
+        each.lock.acquire()
+        _still.append(each)
+        each.close()  # but for one that a policy at work forks under: its children do without the campaign
+
+
+def _after_fork() -> None:
+    while _still:
+        _still.pop().lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+class _Resting(NullPool):
+    """Keeps a connection at rest for the thread that works next.
+
+    It has no lock: an interrupt can leave one that is held in Python, and whoever collects garbage would wait for ever.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._at_rest: list[Any] = []
+
+    def _do_get(self) -> Any:
+        try:
+            return self._at_rest.pop()
+        except IndexError:
+            return self._create_connection()
+
+    def _do_return_conn(self, record: Any) -> None:
+        if self._at_rest:
+            record.close()
+        else:
+            self._at_rest.append(record)
+
+    def dispose(self) -> None:
+        while self._at_rest:
+            self._at_rest.pop().close()
 
 
 class _Drivers(list[Any]):

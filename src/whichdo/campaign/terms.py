@@ -13,7 +13,7 @@ import numpy as np
 
 from whichdo._version import __version__
 from whichdo.campaign.audit import kept_for_audits
-from whichdo.campaign.events import canonical, plain_text, seconds_of
+from whichdo.campaign.events import canonical, in_units, plain_text, seconds_of
 from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
 from whichdo.evidence import whole_number
 from whichdo.policies import policy as policy_named
@@ -24,7 +24,7 @@ from whichdo.session import Session
 if TYPE_CHECKING:
     from whichdo.policies.base import Policy
 
-__all__ = ["FORMAT", "Terms", "agreed", "same_terms"]
+__all__ = ["FORMAT", "Terms", "agreed", "differences"]
 
 FORMAT = 1
 """The form of events; counted up when an older program could not read them."""
@@ -124,15 +124,30 @@ _KINDS: dict[str, Any] = {
 """What the terms of event 0 are; an import may come from anywhere."""
 
 
-def same_terms(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two events 0 agree, whichever version of whichdo or of the policy wrote them."""
+def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What two events 0 do not agree on, whichever version of whichdo or of the policy wrote them."""
 
     def kept(body: dict[str, Any]) -> dict[str, Any]:
-        return {name: each for name, each in body.items() if name != "made_by"} | {
-            "policy": {name: each for name, each in body["policy"].items() if name != "revision"}
-        }
+        policy = {name: each for name, each in body["policy"].items() if name != "revision"}
+        return {name: each for name, each in body.items() if name != "made_by"} | {"policy": policy}
 
-    return kept(one) == kept(other)
+    before, after = kept(then), kept(now)
+    found = [name for name in after if before.get(name) != after[name]]
+    if "horizon" in found or "budget" in found:  # what follows from them is not worth a word
+        found = [name for name in found if name != "audit" and (name != "budget" or "horizon" not in found)]
+    return [
+        "the problem"
+        if name == "problem"
+        else f"{name} {_short(before.get(name))} on record, {_short(after[name])} now"
+        for name in found
+    ]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        inside = ", ".join(f"{name}={each}" for name, each in value.get("parameters", {}).items())
+        return f"{value.get('name')}({inside})" if inside else str(value.get("name"))
+    return "none" if value is None else str(value)
 
 
 def parameters(policy: Policy) -> dict[str, Any]:
@@ -192,8 +207,9 @@ def agreed(
     )
     if terms.lease is not None and terms.window is not None and terms.lease < terms.window:
         raise UsageError(
-            f"The lease ({terms.lease:g} s) ends before the reward window ({terms.window:g} s): pulls whose outcome "
-            f"comes late would be given up, and what is left would look better than it is. Make the lease longer."
+            f"The lease ({in_units(terms.lease)}) ends before the reward window ({in_units(terms.window)}): pulls "
+            f"whose outcome comes late would be given up, and what is left would look better than it is. Make the "
+            f"lease longer."
         )
     return terms
 

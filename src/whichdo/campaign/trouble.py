@@ -76,15 +76,23 @@ _SQLITE = {
 def _of_postgres(state: str, name: str, words: str, who: Callable[[], str]) -> WhichdoError:
     if state in {"55P03", "40P01", "40001"}:
         return _busy(name, who)
-    if state.startswith("53"):
-        return StorageError(f"There is no room left to write {name}: {words}. {AGAIN}")
-    if state == "25006":
-        return StorageError(f"{name} can be read only: {words}. {AGAIN}")
+    for start, what in _POSTGRES.items():
+        if state.startswith(start):
+            return StorageError(f"{what.format(name)}: {words}. {AGAIN}")
     if state.startswith("42"):
         return NotOurs(f"{name} does not hold the tables of whichdo as they should be: {words}.")
     if state.startswith("XX"):
         return Damaged(f"{name} is damaged: {words}. Restore a backup, or import an export.")
     return StorageError(f"The database {name} cannot be reached: {words}. {AGAIN}")
+
+
+_POSTGRES = {
+    "53300": "{} takes no more connections",
+    "53": "There is no room left to write {}",
+    "25006": "{} can be read only",
+    "42501": "{} may not be used by this user",
+    "57014": "{} took longer than its server allows",
+}
 
 
 def _busy(name: str, who: Callable[[], str]) -> Busy:

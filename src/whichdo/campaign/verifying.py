@@ -36,6 +36,14 @@ def _check_receipt(receipt: str, events: list[Event]) -> None:
     if not seq.isascii() or not seq.isdigit() or len(seq) > 12 or len(digest) != 64:
         raise UsageError(f"{quoted(receipt)} is no receipt; it looks like 17:0a1b... with 64 letters after the colon.")
     if int(seq) >= len(events):
-        raise Damaged(f"Event {seq} is not on record: the log ends with event {len(events) - 1}.", len(events))
+        raise Damaged(
+            f"Event {seq} is not on record: the log ends with event {len(events) - 1}. Either the receipt is of "
+            f"another campaign, or what it acknowledged was lost.",
+            len(events),
+        )
     if events[int(seq)].hash != digest:
-        raise Damaged(f"Event {seq} is not the one of this receipt: {events[int(seq)].receipt}.", int(seq))
+        raise Damaged(
+            f"The receipt {receipt} is not on record: event {seq} is {events[int(seq)].receipt}. Either the receipt is "
+            f"of another campaign, or the log was replaced.",
+            int(seq),
+        )

@@ -4,7 +4,6 @@ export, import and backup.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +23,7 @@ from whichdo.cli.databases import (
     stretch,
 )
 from whichdo.cli.output import Format, FormatOption, console, print_json, say_if_compiling
-from whichdo.errors import UsageError, visible
+from whichdo.errors import UsageError, command, visible
 
 if TYPE_CHECKING:
     from whichdo.campaign.advice import Advice
@@ -109,7 +108,7 @@ def start(
     if format is Format.JSON:
         print_json(found.as_json() | {"notes": [*found.notes, *notes]})
     else:
-        print_lines((*found.sentences, f"Next: whichdo ask {visible(name)}"), notes)
+        print_lines((*found.sentences, f"Next: {command('ask', name)}"), notes)
 
 
 def observe(
@@ -294,7 +293,9 @@ def export(
 ) -> None:
     """Write the log into a file, or to standard output (-): one JSON event a line, a checksum at the end."""
     if str(file) == "-":
-        sys.stdout.writelines(opened(db, name).export_lines())
+        typer.echo(
+            "".join(opened(db, name).export_lines()).encode(), nl=False
+        )  # bytes: in UTF-8, whatever the terminal
         return
     events = opened(db, name).export(file)
     if format is Format.JSON:
@@ -315,9 +316,9 @@ def import_(
     campaign = Campaign.import_(address(db), file)
     last = campaign.verify()
     if format is Format.JSON:
-        print_json({"campaign": campaign.name, "receipt": last})
+        print_json({"campaign": campaign.name, "receipt": last, "notes": list(campaign.notes)})
     else:
-        print_lines((f"Imported {visible(campaign.name)}: {last}",))
+        print_lines((f"Imported {visible(campaign.name)}: {last}",), campaign.notes)
 
 
 def backup(

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["arms", "campaigns", "policies", "tickets"]
 
+PATIENCE = 0.5
+"""Seconds to wait for a database that is locked: somebody has pressed a key."""
+
 
 def campaigns(context: typer.Context, incomplete: str) -> list[str]:
     """The campaigns of the database that is named."""
     from whichdo.campaign.campaign import Campaign
 
     try:
-        names = Campaign.list(context.params.get("db") or "")
+        names = Campaign.list(context.params.get("db") or "", patience=PATIENCE)
     except WhichdoError:
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -34,7 +37,7 @@ def campaigns(context: typer.Context, incomplete: str) -> list[str]:
 def tickets(context: typer.Context, incomplete: str) -> list[str]:
     """The tickets of the campaign that are out."""
     with _campaign(context) as campaign:
-        found = [] if campaign is None else campaign.status().open
+        found = [] if campaign is None else campaign.status(settle=False).open
         return [each.id for each in found if each.id.startswith(incomplete)]
 
 
@@ -57,7 +60,7 @@ def _campaign(context: typer.Context) -> Iterator[Campaign | None]:
     from whichdo.campaign.campaign import Campaign
 
     try:
-        campaign = Campaign.open(context.params.get("db") or "", context.params.get("name") or "")
+        campaign = Campaign.open(context.params.get("db") or "", context.params.get("name") or "", patience=PATIENCE)
     except WhichdoError:
         yield None
         return

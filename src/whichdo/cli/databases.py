@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from whichdo.cli.completion import campaigns
 from whichdo.cli.output import Format, console, print_json
-from whichdo.errors import InputError, UsageError, quoted, visible
+from whichdo.errors import InputError, UsageError, naming_database, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ __all__ = [
     "stretch",
 ]
 
-UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONGEST = 2**20
 
 
@@ -60,6 +61,8 @@ def address(db: str | None) -> str:
     """The database that was named."""
     if not db:
         raise UsageError("Which database? Name it with --db, or set WHICHDO_DB: a file such as campaigns.db will do.")
+    if db != os.environ.get("WHICHDO_DB"):
+        naming_database(db)
     return db
 
 
@@ -78,13 +81,14 @@ def database(db: str | None) -> list[str]:
 
 
 def stretch(text: str | None, what: str) -> float | None:
-    """A stretch of time such as ``7d``, ``12h``, ``30m`` or a number of seconds."""
+    """A stretch of time such as ``7d``, ``12h`` or ``30m``."""
     if text is None:
         return None
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhdw]?)", text.strip())
-    if found is None:
-        raise UsageError(f"{what} is {quoted(text)}; write 7d, 12h, 30m, 45s or 2w.")
-    return float(found[1]) * UNITS[found[2]]
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhdw])", text.strip())
+    seconds = 0.0 if found is None else float(found[1]) * UNITS[found[2]]
+    if not 0 < seconds < 1e10:
+        raise UsageError(f"{what} is {quoted(text)}; write one number above 0 and its unit: 7d, 12h, 30m, 45s or 2w.")
+    return seconds
 
 
 ROW = '{"X": 1, "Y": 0}'
@@ -114,10 +118,14 @@ def _text_of(source: str) -> tuple[str, str]:
     name = "standard input" if source == "-" else visible(source)
     if source == "-" and sys.stdin is None:
         raise InputError("standard input cannot be read: it is closed.")
+    if source != "-" and not Path(source).is_file():
+        raise InputError(f"{quoted(source)} is neither JSON, such as {ROW}, nor a file.")
     try:
         return name, sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read: {error}.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is no text in UTF-8: byte {error.start:,}. Save it as UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}.") from None
 
 
 def _object(text: str, where: str, example: str = ROW) -> dict[str, Any]:
@@ -125,6 +133,9 @@ def _object(text: str, where: str, example: str = ROW) -> dict[str, Any]:
         raise InputError(f"{where} has {len(text):,} letters; no row is that long.")
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}" if "\n" in text.strip() else f"column {error.colno}"
+        raise InputError(f"{where} is no JSON ({error.msg} at {place}). Write it like {example}.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is no JSON: {error}. Write it like {example}.") from None
     if not isinstance(found, dict):

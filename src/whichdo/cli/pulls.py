@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from whichdo.cli.completion import tickets
 from whichdo.cli.databases import (
+    ROW,
     ClientOption,
     DatabaseOption,
     KeyOption,
@@ -18,10 +20,16 @@ from whichdo.cli.databases import (
     lines_of,
     one_row,
     opened,
+    print_lines,
     print_receipts,
 )
 from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.errors import InputError, UsageError, Wait, WhichdoError, quoted, visible
+from whichdo.errors import InputError, UsageError, Wait, WhichdoError, command, quoted, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whichdo.campaign.proposals import Receipt
 
 __all__ = ["amend", "ask", "tell", "void"]
 
@@ -64,7 +72,9 @@ def ask(
     for ticket in tickets:
         out.print(f"{ticket.id}  {ticket.arm}  (tell {', '.join(ticket.needed)})", soft_wrap=True)
     if not tickets and campaign.finished:
-        out.print("Finished: nothing is left to ask. See: whichdo recommend.")
+        out.print(f"Finished: nothing is left to ask. See: {visible(command('recommend', name))}", soft_wrap=True)
+    elif 0 < len(tickets) < n:
+        out.print(f"{len(tickets)} of {n:,}: the policy decides on when these are told.", soft_wrap=True)
 
 
 def tell(
@@ -94,29 +104,38 @@ def tell(
     if key is not None or arm is not None:
         raise UsageError("--key and --arm go with one ticket and its row.")
     if re.fullmatch(r"[0-9]+-[a-z]{2}", ticket) and not Path(ticket).exists():
-        raise UsageError(
-            f"The row is missing: whichdo tell {visible(name)} {ticket} '{{\"Y\": 1}}'. Nothing was stored."
-        )
-    receipts = []
-    for number, line in lines_of(ticket, TOLD):
+        raise UsageError(f"The row is missing: {command('tell', name, ticket, ROW)}. Nothing was stored.")
+    receipts: list[tuple[dict[str, str], str, Receipt]] = []
+    for number, line in _lines(ticket, receipts):
         try:
             if not isinstance(line.get("ticket"), str) or set(line) - {"ticket", "row"} or "row" not in line:
-                raise InputError(f"found {quoted(line)}, where {TOLD} is expected.")
+                raise InputError(f"found {quoted(json.dumps(line))}, where {TOLD} is expected.")
             receipts.append(
                 ({"ticket": line["ticket"]}, f"Told {line['ticket']}", campaign.tell(line["ticket"], line["row"]))
             )
         except WhichdoError as error:
-            error.args = (f"Line {number}: {error} {_stored(len(receipts))}",)
+            error.args = (f"Line {number}: {str(error).removesuffix(' Nothing was stored.')} {_stored(len(receipts))}",)
             raise
     print_receipts(receipts, format)
+    if not receipts and format is not Format.JSON:
+        print_lines(("No row was found, and nothing told.",))
+
+
+def _lines(source: str, receipts: Sequence[object]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines of a file; one that cannot be read is an error that says what was stored before it."""
+    try:
+        yield from lines_of(source, TOLD)
+    except InputError as error:
+        error.args = (f"{error} {_stored(len(receipts))}",)
+        raise
 
 
 def _stored(lines: int) -> str:
     if not lines:
-        return "No line was stored."
+        return "Nothing was stored."
     if lines == 1:
-        return "The line before it is stored; telling it again changes nothing."
-    return f"The {lines:,} lines before it are stored; telling them again changes nothing."
+        return "It was not stored; the line before it was, and telling that again changes nothing."
+    return f"It was not stored; the {lines:,} lines before it were, and telling them again changes nothing."
 
 
 def void(

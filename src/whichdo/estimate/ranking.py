@@ -59,6 +59,11 @@ class ArmRank:
         """Whether there is any evidence; without any look the estimate is what smoothing makes of nothing."""
         return self.effective_n > 0 and not np.isnan(self.estimate)
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it can be compared: known, and not leaning on what was never seen."""
+        return self.is_known and not self.must_try
+
 
 class Ranking(Mapping[Arm, ArmRank]):
     """Every arm of a problem with what the data say about it; best first when iterated by `ordered`."""
@@ -97,7 +102,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         return tuple(
             sorted(
                 self._rows.values(),
-                key=lambda row: (np.isnan(row.estimate), row.must_try or not row.is_known, -self._sign * row.estimate),
+                key=lambda row: (np.isnan(row.estimate), not row.is_ranked, -self._sign * row.estimate),
             )
         )
 
@@ -124,7 +129,7 @@ class Ranking(Mapping[Arm, ArmRank]):
             if self._rows[arm].direct:  # an arm with pulls of its own has evidence of its own
                 shares[position] = len(shares) + position
         means = np.array([row.estimate for row in self._rows.values()])
-        sound = np.array([row.is_known and not row.must_try for row in self._rows.values()])
+        sound = np.array([row.is_ranked for row in self._rows.values()])
         known = np.flatnonzero(sound)
         if not len(known):
             return float("nan")

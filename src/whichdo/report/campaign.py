@@ -10,6 +10,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whichdo.campaign.advice import as_shown
 from whichdo.campaign.events import check_chain
 from whichdo.errors import ConflictError, counted, visible
 from whichdo.graph.formats.files import write_file
@@ -37,6 +38,10 @@ h1 small { display: block; font-size: 1rem; font-weight: 400; color: var(--faint
 .chip { display: inline-block; border: 1.5px solid currentColor; border-radius: 1rem; padding: 0 .7rem;
   font-size: .9rem; }
 .decision { border-left: 6px solid #0072B2; background: var(--band); padding: .8rem 1.1rem 1rem; margin: 1rem 0; }
+.decision.leaning { border-color: #E69F00; } .decision.open { border-color: #777; }
+.verdict { display: table; margin: 0 0 .7rem; padding: .15rem .7rem; font-weight: 600; background: #fff;
+  border: 1.5px solid #777; } .verdict.clear { border-color: #0072B2; color: #005A8C; }
+.verdict.leaning { border-color: #B87700; color: #7A4F00; }
 .decision .best { font-size: 1.6rem; font-weight: 700; line-height: 1.25; margin: .1rem 0 .6rem; }
 .decision ul { margin: .8rem 0 0; padding-left: 1.1rem; max-width: 46rem; } .decision li { margin: .25rem 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; }
@@ -53,6 +58,8 @@ ul.legend svg { vertical-align: middle; }
 .arm:nth-child(even) { background: var(--band); } .arm.leads .name { font-weight: 700; }
 .arm .numbers { display: block; font-size: .85rem; font-weight: 400; color: var(--faint);
   font-variant-numeric: tabular-nums; }
+.forest .apart { margin: .8rem .5rem .2rem; font-size: .9rem; color: var(--faint); border-top: 1px dashed var(--line);
+  padding-top: .5rem; }
 .track { display: block; } .axis { display: block; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; margin: .8rem 0; }
 .pictures figure { margin: 0; max-width: 24rem; } .pictures figcaption { font-size: .9rem; font-weight: 600; }
@@ -74,8 +81,11 @@ code { font-size: .95em; }
 @media print { body { max-width: none; font-size: 10pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .arm, figure, tr, li, .decision { break-inside: avoid; } h2 { break-after: avoid; } }
 """
+CLEAR = 0.95
+LEANING = 0.5
+"""From which probability on the decision is called so."""
 WORDS = {
-    "running": "running: pulls are owed",
+    "running": "running",
     "waiting": "waiting for open tickets",
     "finished": "finished",
     "paused": "paused",
@@ -150,27 +160,62 @@ def _head(found: History) -> str:
 
 def _decision(found: History) -> str:
     advice = found.advice
-    said = "".join(f"<li>{safe(sentence)}</li>" for sentence in advice.sentences)
-    best = "Nothing is known yet" if advice.arm is None else f"Best so far: {advice.arm}"
-    if advice.finished and advice.arm is not None:
-        best = f"Best: {advice.arm}"
+    if advice.runner_up is None:
+        best, said = "Too early to say", advice.sentences
+    else:
+        best, said = f"{'Best' if advice.finished else 'Best so far'}: {advice.arm}", advice.reasons
+    kind, verdict = _verdict(found)
+    warning = f'<p class="verdict open">{_WRONG}</p>\n' if found.state.alarms else ""
+    sentences = "".join(f"<li>{safe(sentence)}</li>" for sentence in said)
     return (
-        f'<div class="decision"><p class="faint">The decision</p><p class="best">{safe(best)}</p>\n'
-        f"{_tiles(found)}<ul>{said}</ul></div>\n"
+        f'<div class="decision {kind}"><p class="faint">The decision</p><p class="best">{safe(best)}</p>\n'
+        f'<p class="verdict {kind}">{safe(verdict)}</p>\n{warning}{_tiles(found)}<ul>{sentences}</ul></div>\n'
     )
+
+
+_WRONG = (
+    "The graph was found to be wrong (see the alarms below). All numbers are by the graph as it was mended, in which "
+    "only direct pulls count for the arms concerned."
+)
+
+
+def _verdict(found: History) -> tuple[str, str]:
+    """Whether one may act on it: its kind, and in a sentence."""
+    advice, sure = found.advice, found.advice.certainty
+    if advice.arm is None or advice.runner_up is None:
+        return "open", "There is nothing to compare yet."
+    if sure.may_stop and sure.leader == advice.arm:
+        return "clear", "Decided, by direct pulls alone: it does not lean on the graph."
+    best = advice.ranking[advice.arm]
+    close = [
+        row
+        for row in advice.ranking.values()
+        if row.is_ranked and row.arm != best.arm and row.low <= best.high and best.low <= row.high
+    ]
+    who = str(close[0].arm) if len(close) == 1 else counted(len(close), "other arm")
+    near = f"{who} {'is' if len(close) == 1 else 'are'} within reach of it"
+    if advice.probability >= CLEAR:
+        return "clear", f"Clear ({advice.probability:.0%}), as far as the graph is right."
+    if advice.probability >= LEANING:
+        return "leaning", f"Leaning, not decided ({advice.probability:.0%}): {near}."
+    return "open", f"No decision yet ({advice.probability:.0%}): {near}."
 
 
 def _tiles(found: History) -> str:
     advice = found.advice
     if advice.arm is None:
         return ""
-    reward = found.state.terms.problem.reward
-    tiles = [
-        (f"{advice.estimate:.3f}", f"mean {reward}"),
-        (f"{advice.low:.3f} to {advice.high:.3f}", f"{advice.confidence:.0%} interval"),
-    ]
+    problem = found.state.terms.problem
+    interval = f"{advice.confidence:.0%} interval {advice.low:.3f} to {advice.high:.3f}"
+    tiles = [(f"{advice.estimate:.3f}", f"mean {problem.reward}, {interval}")]
+    best, nothing = advice.ranking[advice.arm], advice.ranking[advice.ranking.problem.arms[0]]
+    if nothing.is_ranked and nothing.arm not in {advice.arm, advice.runner_up}:
+        how = "less" if problem.goal is Goal.MINIMIZE else "more"
+        tiles.append((f"{as_shown(best, nothing):.3f}", f"{how} than if nothing is done ({nothing.estimate:.3f})"))
     if advice.runner_up is not None:
-        tiles.append((f"{advice.margin:.3f}", f"better than {advice.runner_up}"))
+        second = advice.ranking[advice.runner_up]
+        name = "doing nothing" if second.arm.is_look else str(second.arm)
+        tiles.append((f"{as_shown(best, second):.3f}", f"better than {name} ({second.estimate:.3f})"))
     if not isnan(advice.probability):
         tiles.append((f"{advice.probability:.0%}", "chance that it is the best of the known arms, roughly"))
     shown = "".join(f"<div><b>{safe(number)}</b><span>{safe(words)}</span></div>" for number, words in tiles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from whichdo.errors import counted
@@ -37,9 +38,11 @@ def forest(found: History) -> str:
     scale = Scale.around(narrow, min(worth), max(worth), ROOM)
     nothing = found.advice.ranking[found.advice.ranking.problem.arms[0]]
     reference = nothing.estimate if nothing.is_known else None
-    lines = "".join(
-        _line(found, row, own[row.arm], track(scale, drawn[row.arm], reference, _words(row))) for row in shown
-    )
+    lines = ""
+    for row in shown:
+        if not row.is_ranked and '"apart"' not in lines:
+            lines += '<p class="apart">Of these too little was seen to rank them; they may be better or worse:</p>\n'
+        lines += _line(found, row, own[row.arm], track(scale, drawn[row.arm], reference, _words(row)))
     kinds = [
         kind for kind in (ALL, LOOKING, DIRECT) if any(kind is each for pairs in drawn.values() for each, _ in pairs)
     ]
@@ -61,7 +64,8 @@ def _explained(found: History) -> str:
         "<p>An arm is something that can be done, such as <i>do(X=1)</i>: set X to 1 and see what comes; <i>do()</i> "
         "is to do nothing and look. What leans on looking is true only if the graph is. The intervals of arms' own "
         "pulls do not need it, and hold all together and at all times with "
-        f"{found.advice.confidence:.0%} confidence; so they are wider, and stand apart. An arrow: it goes on.</p>\n"
+        f"{found.advice.confidence:.0%} confidence; so they are wider, and stand apart. An arrow says "
+        "that an interval goes on.</p>\n"
     )
 
 
@@ -74,7 +78,7 @@ def _intervals(row: ArmRank, looked: ArmRank, own: ArmCertainty) -> list[tuple[K
     found = []
     if row.is_known:
         found.append((ALL, Interval(row.estimate, row.low, row.high)))
-    if looked.is_known and not row.arm.is_look:
+    if looked.is_ranked and not row.arm.is_look:
         found.append((LOOKING, Interval(looked.estimate, looked.low, looked.high)))
     if own.pulls:
         found.append((DIRECT, Interval(own.mean, own.low, own.high)))
@@ -102,9 +106,9 @@ def _line(found: History, row: ArmRank, own: ArmCertainty, drawn: str) -> str:
 
 def over_time(found: History) -> str:
     """How the leading arms' estimates developed, and who led when."""
-    if len(found.moments) < 2:
+    leading = [row for row in found.advice.ranking.ordered if row.is_ranked][:PICTURES]
+    if len(found.moments) < 2 or not leading:
         return "<h2>How it developed</h2>\n<p>There is too little evidence yet to show a development.</p>\n"
-    leading = [row for row in found.advice.ranking.ordered if row.is_known][:PICTURES]
     points = {row.arm: _points(found, row) for row in leading}
     worth = found.state.terms.problem.rewards.values()
     scale = Scale.around((each for line in points.values() for _, each in line), min(worth), max(worth))
@@ -134,15 +138,15 @@ def _points(found: History, row: ArmRank) -> list[tuple[int, Interval]]:
 
 
 def _leaders(found: History) -> str:
+    """Who led at the moments that are drawn; of those at which it stayed the same the first."""
     rows = []
-    for moment in found.moments:
-        best = moment.leader
-        cells = ["nothing known", ""] if best is None else [str(best.arm), f"{best.estimate:.3f}"]
+    for arm, same in groupby(found.moments, lambda moment: None if moment.leader is None else moment.leader.arm):
+        first = next(same)
+        cells = ["nothing known", ""] if first.leader is None else [str(arm), f"{first.leader.estimate:.3f}"]
         rows.append(
-            f'<tr><td>{moment.pulls:,}</td><td class="what">{safe(cells[0])}</td><td>{cells[1]}</td>'
-            f'<td>{moment.seq}</td><td class="time">{safe(short_time(moment.time))}</td></tr>\n'
+            f'<tr><td>{first.pulls:,}</td><td class="what">{safe(cells[0])}</td><td>{cells[1]}</td>'
+            f'<td>{first.seq}</td><td class="time">{safe(short_time(first.time))}</td></tr>\n'
         )
-    head = "<tr><th>pulls</th><th>best then</th><th>its mean</th><th>after event</th><th>time (UTC)</th></tr>\n"
-    return (
-        f'<div class="wide"><table class="plain"><caption>Who led when</caption>{head}{"".join(rows)}</table></div>\n'
-    )
+    head = "<tr><th>pulls</th><th>best from then on</th><th>its mean</th><th>after event</th><th>time (UTC)</th></tr>\n"
+    caption = f"Who led when, looked at {counted(len(found.moments), 'time')}"
+    return f'<div class="wide"><table class="plain"><caption>{caption}</caption>{head}{"".join(rows)}</table></div>\n'

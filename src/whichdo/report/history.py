@@ -40,8 +40,8 @@ class Moment:
 
     @property
     def leader(self) -> ArmRank | None:
-        """The best known arm by then."""
-        return next((row for row in self.ranking.ordered if row.is_known), None)
+        """The best arm by then of which enough was known."""
+        return next((row for row in self.ranking.ordered if row.is_ranked), None)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+"""What is recommended while little is known, and that its numbers fit together."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import whichdo as wd
+from tests.campaign.trials import PROBLEM, create, row_of, run
+from whichdo.report.campaign import campaign_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_one_known_arm_is_not_called_the_best(tmp_path: Path) -> None:
+    """Two looks tell something of do(), and of arms that they did not see next to nothing."""
+    problem = wd.Problem("X -> Y; Z -> Y; X <-> Y", "Y", ["X"], goal="minimize")
+    campaign = create(str(tmp_path / "a.db"), policy="warm-halving", problem=problem, horizon=60)
+    for ticket in campaign.ask(2):
+        campaign.tell(ticket, {"Z": 1, "X": 0, "Y": 1})
+    advice = campaign.recommend()
+    assert advice.arm == wd.do()
+    assert advice.runner_up is None
+    assert math.isnan(advice.margin)
+    assert math.isnan(advice.probability)
+    assert advice.sentences[0].startswith("So far only do(), mean Y 0.750")
+    assert "too little was seen to compare them with it" in advice.sentences[0]
+    page = campaign_page(campaign.events())
+    assert "Too early to say" in page
+    assert "There is nothing to compare yet." in page
+
+
+def test_the_best_is_the_best_of_those_it_is_compared_with(tmp_path: Path) -> None:
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        goal = ("maximize", "minimize")[seed % 2]
+        problem = wd.Problem(PROBLEM.graph, "Y", ["X", "W"], goal=goal)
+        campaign = create(str(tmp_path / f"{seed}.db"), policy="warm-halving", problem=problem, horizon=60, seed=seed)
+        run(campaign, rng, most=int(rng.integers(1, 60)))
+        advice = campaign.recommend()
+        if advice.runner_up is None:
+            continue
+        second = advice.ranking[advice.runner_up].estimate
+        assert (advice.estimate <= second) if goal == "minimize" else (advice.estimate >= second)
+        shown = abs(round(advice.estimate, 3) - round(second, 3))
+        assert advice.sentences[1].startswith(f"By {shown:.3f} over {advice.runner_up} ({second:.3f}, ")
+
+
+def test_the_report_says_whether_one_may_act_on_it(tmp_path: Path) -> None:
+    def page(name: str, **columns: Any) -> str:
+        campaign = create(str(tmp_path / "a.db"), name, policy="ue", logs=columns, horizon=20)
+        return campaign_page(campaign.events())
+
+    rng = np.random.default_rng(3)
+    many = {each: rng.integers(0, 2, 4_000) for each in "ZXW"}
+    clear = page("clear", **many, Y=(rng.random(4_000) < 0.1 + 0.8 * many["X"]).astype(int))
+    assert "Clear (100%), as far as the graph is right." in clear
+    even = page("even", **many, Y=(rng.random(4_000) < 0.5).astype(int))
+    assert "within reach of it." in even
+
+
+def test_the_policy_may_say_otherwise_and_that_is_explained(tmp_path: Path) -> None:
+    """The policy looks away from the log, which says clearly that W matters most."""
+    rng = np.random.default_rng(5)
+    columns = {each: rng.integers(0, 2, 4_000) for each in "ZXW"}
+    columns["Y"] = (rng.random(4_000) < 0.1 + 0.8 * columns["W"]).astype(int)
+    campaign = create(str(tmp_path / "a.db"), policy="ue", logs=columns, horizon=20)
+    while not campaign.finished:
+        ticket = campaign.ask()
+        campaign.tell(ticket, row_of(ticket, rng) | {"Y": int(ticket.arm == wd.do(X=0))})
+    advice = campaign.recommend()
+    assert advice.policy_arm == wd.do(X=0)
+    assert advice.arm == wd.do(W=1)
+    assert advice.sentences[-1].endswith(
+        "names do(X=0) by the pulls that it takes into account; all evidence together says do(W=1)."
+    )
