@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM
-from whichdo.campaign import exchange, migration, statements, store
+from whichdo.campaign import exchange, ledger, migration, statements, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,13 +41,13 @@ class Points:
 
 
 def watch(points: Points) -> None:
-    from sqlalchemy import Engine, Pool, event
+    from sqlalchemy import Engine, event
 
+    ledger.Ledger.write = between(points, ledger.Ledger.write)  # type: ignore[method-assign]
     statements._Statement.__call__ = between(points, statements._Statement.__call__)  # type: ignore[method-assign]
     event.listen(Engine, "before_cursor_execute", points)
     event.listen(Engine, "after_cursor_execute", points)
     event.listen(Engine, "commit", points)
-    event.listen(Pool, "checkin", points)
 
 
 def work(database: str, name: str, acknowledged: Path) -> None:

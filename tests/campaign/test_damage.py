@@ -161,20 +161,17 @@ def test_a_full_disk_is_a_clear_error_and_work_goes_on(tmp_path: Path) -> None:
     """By SQLite's own limit of pages, and by the system's limit of a file's size."""
     path = tmp_path / "campaigns.db"
     campaign = made(path)
-    engine = campaign._store.engine
-    with engine.connect() as connection:
+    with campaign._store.read() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-        connection.commit()
     before = campaign.status().receipt
     with pytest.raises(
         wd.StorageError, match=r"There is no room left to write .*campaigns\.db: database or disk is full"
     ):
         fill(campaign)
     assert campaign.verify(before)
-    with engine.connect() as connection:
+    with campaign._store.read() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
-        connection.commit()
     assert len(campaign.ask(12)) == 12
     assert wd.Campaign.open(path, "spring").verify() == campaign.verify()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, Clock, create, row_of
+from whichdo.campaign.rows import RowReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,3 +215,26 @@ def test_a_backup_is_a_database_and_overwrites_nothing(tmp_path: Path, campaign:
     assert wd.Campaign.open(copy, "spring").verify() == campaign.verify()
     with pytest.raises(wd.ConflictError, match=r"copy\.db is there already\. Name another file"):
         campaign.backup(copy)
+
+
+def test_rows_read_quickly_are_those_that_are_read_with_care(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, quick, careful = Random(11), RowReader(PROBLEM), RowReader(PROBLEM)
+    monkeypatch.setattr(careful, "_plain", lambda *_: None)
+    values = [0, 1, 1.0, "0", "1", True, np.int64(1), 0.5, 7, "x", None, float("nan"), [1]]
+
+    def read(reader: RowReader, *given: Any) -> object:
+        try:
+            return reader.read(*given)
+        except wd.WhichdoError as error:
+            return str(error)
+
+    came_through = 0
+    for _ in range(3_000):
+        known = [*"ZXWY", *chance.choice([[], [], ["note"], [" X"]])]
+        names = chance.sample(known, chance.randint(0, len(known)))
+        row = {name: chance.choice(values[: chance.choice([2, 7, 13])]) for name in names}
+        arm = chance.choice(PROBLEM.arms)
+        needed = chance.choice([("Y",), ("X", "Y"), ("Z", "X", "W", "Y")])
+        assert read(quick, arm, row, needed) == read(careful, arm, row, needed)
+        came_through += quick._plain(arm, row, needed) is not None
+    assert came_through > 200

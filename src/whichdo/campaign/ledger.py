@@ -247,7 +247,7 @@ class Ledger:
         def add(kind: str, body: dict[str, object]) -> None:
             own = key if not new else None
             new.append(sealed(self.name, state.events, kind, body, time, state.head, own))
-            state.apply(new[-1])
+            state.apply(new[-1], sealed=True)
 
         for kind, body in drafts:
             add(kind, body)

@@ -37,6 +37,9 @@ class RowReader:
         """The row as it goes on record, and the columns that are no nodes; or an error."""
         if not isinstance(row, Mapping):
             raise UsageError(f'A row is a mapping such as {{"X": 1, "Y": 0}}; found {quoted(row)}. {STORED}')
+        quickly = self._plain(arm, row, needed)
+        if quickly is not None:
+            return quickly, ()
         self._check_reward(row)
         named = {plain_name(name) for name in row}
         absent = [name for name in needed if name not in named and name != arm.node]
@@ -57,6 +60,17 @@ class RowReader:
             elif (code := book.code(value)) >= 0:
                 kept[plain] = self._problem.domains[plain][code]
         return kept, tuple(extra)
+
+    def _plain(self, arm: Arm, row: Mapping[Any, Any], needed: Sequence[str]) -> dict[str, Any] | None:
+        """The row, if there is nothing to say of it: so are nearly all, and it takes a fraction of the time."""
+        kept = {}
+        for name, value in row.items():
+            book = self._books.get(name)
+            if book is None or (code := book.code(value)) < 0:
+                return None
+            kept[name] = self._problem.domains[name][code]
+        applied = arm.node is None or kept.get(arm.node, arm.value) == arm.value
+        return kept if applied and all(name in kept for name in needed) else None
 
     def _check_reward(self, row: Mapping[Any, Any]) -> None:
         reward = self._problem.reward

@@ -32,6 +32,7 @@ from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, q
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 __all__ = ["Place", "Store", "who_am_i"]
 
@@ -71,20 +72,20 @@ class Store:
         self.engine = self._engine()
         self._say = Statements(self.engine.dialect)
         _STORES.add(self)
-        with self.lock, speaking(self.name, self.who):
-            self._prepare(create=create)
+        self._prepare(create=create)
 
     def close(self) -> None:
         """Close the connection, unless this thread is at work with it."""
         with self.lock:
             if not self._at_work:
-                self.engine.dispose()
+                self._line.let_go()
 
     def release(self) -> None:
         """Undo whatever is open: an interrupt may come before a transaction is in the hands of what would end it."""
         for connection in list(self._drivers):
             with suppress(Exception):
                 connection.rollback()
+        self._line.let_go()
 
     def holds(self, path: Path) -> bool:
         """Whether a path is a file of this database; to open one and close it again would undo SQLite's locks."""
@@ -93,26 +94,25 @@ class Store:
 
     # ------------------------------------------------------------------------------------------------ transactions
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """A transaction that may write; committed when it is left, undone if that is by an error."""
-        with self._transaction(self._writing) as connection:
-            yield connection
+        return self._transaction(writes=True)
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> AbstractContextManager[Connection]:
         """A transaction that sees one state and writes nothing."""
-        with self._transaction(self.engine) as connection:
-            yield connection
+        return self._transaction(writes=False)
 
     @contextmanager
-    def _transaction(self, engine: Engine) -> Iterator[Connection]:
-        with self.lock, speaking(self.name, self.who), engine.begin() as connection:
-            self._at_work = True
-            try:
-                yield connection
-            finally:
-                self._at_work = False
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        with self.lock, speaking(self.name, self.who):
+            connection = self._line.connection()
+            self._line.writes = writes
+            with connection.begin():
+                self._at_work = True
+                try:
+                    yield connection
+                finally:
+                    self._at_work = False
 
     # ------------------------------------------------------------------------------------------- campaigns and events
 
@@ -173,31 +173,31 @@ class Store:
                 engine = create_engine(
                     self.url,
                     connect_args={"timeout": self.patience, "check_same_thread": False},
-                    poolclass=_Resting,
+                    poolclass=NullPool,
                 )
             else:
                 engine = create_engine(
                     self.url,
                     connect_args={"application_name": f"whichdo {who_am_i()}"[:63]},
-                    poolclass=_Resting,
+                    poolclass=NullPool,
                     isolation_level="READ COMMITTED",  # with a row lock; what the server has by default may be stricter
                 )
         except ModuleNotFoundError as error:
             raise UsageError(f"{self.name} needs {error.name}: pip install 'whichdo[postgres]'.") from None
-        self._writing = engine.execution_options(whichdo_writes=True)
         settings = _sqlite_settings if self.sqlite else _postgres_settings
         event.listen(engine, "connect", partial(settings, self.name, self.patience))
         self._drivers = drivers = _Drivers()
         event.listen(engine, "connect", drivers.add)
         event.listen(engine, "close", drivers.drop)
+        self._line = _Line(engine)
         if self.sqlite:
-            event.listen(engine, "begin", _begin)
-        finalize(self, engine.dispose)  # nothing of the engine holds on to the store
+            event.listen(engine, "begin", self._line.begin)
+        finalize(self, self._line.let_go)  # nothing of it holds on to the store
         return engine
 
     def _prepare(self, *, create: bool) -> None:
         """See that the tables are there and of our form; make or migrate them where they are not."""
-        with self.engine.begin() as connection:
+        with self.read() as connection:
             form, written_by = self._form(connection)
         if form > FORM:
             raise self._too_new(form, written_by)
@@ -232,7 +232,7 @@ class Store:
         """One process does it, while the others wait; the copy is of what was there before."""
         from whichdo.campaign.migration import keep_tables, migrate
 
-        with self._writing.begin() as connection:
+        with self.write() as connection:
             if not self.sqlite:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
             form, _ = self._form(connection)  # another process may have been first
@@ -283,31 +283,33 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
-class _Resting(NullPool):
-    """Keeps a connection at rest for the thread that works next.
+class _Line:
+    """The connection that a store keeps open between its transactions: to make one takes as long as a row or two."""
 
-    It has no lock: an interrupt can leave one that is held in Python, and whoever collects garbage would wait for ever.
-    """
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._connection: Connection | None = None
+        self.writes = False
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._at_rest: list[Any] = []
+    def connection(self) -> Connection:
+        """At rest; what an interrupt has left in the middle of something is given up."""
+        found = self._connection
+        if found is None or found.closed or found.in_transaction():
+            self.let_go()
+            self._connection = found = self._engine.connect()
+        return found
 
-    def _do_get(self) -> Any:
-        try:
-            return self._at_rest.pop()
-        except IndexError:
-            return self._create_connection()
+    def let_go(self) -> None:
+        """Close it, whatever it was doing."""
+        found, self._connection = self._connection, None
+        if found is not None:
+            with suppress(Exception):
+                found.close()
 
-    def _do_return_conn(self, record: Any) -> None:
-        if self._at_rest:
-            record.close()
-        else:
-            self._at_rest.append(record)
-
-    def dispose(self) -> None:
-        while self._at_rest:
-            self._at_rest.pop().close()
+    def begin(self, connection: Connection) -> None:
+        """As SQLite should, when SQLAlchemy begins."""
+        driver: Any = connection.connection.dbapi_connection  # itself: through SQLAlchemy it takes as long as a row
+        driver.execute("BEGIN IMMEDIATE" if self.writes else "BEGIN")
 
 
 class _Drivers(list[Any]):
@@ -356,12 +358,6 @@ def _postgres_settings(name: str, patience: float, connection: Any, record: obje
         )
     connection.commit()
     cursor.close()
-
-
-def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("whichdo_writes", False)
-    driver: Any = connection.connection.dbapi_connection  # itself: going through SQLAlchemy takes as long as a row
-    driver.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _url(address: str | Path) -> URL:
