@@ -30,6 +30,12 @@ def test_a_page_is_named_after_the_campaign_and_stays_in_the_folder(call: Call, 
     assert "../spring &lt;1&gt;" in (tmp_path / "spring-1.html").read_text(encoding="utf-8")
 
 
+def test_letters_of_any_language_stay(call: Call, tmp_path: Path) -> None:
+    run(begun(tmp_path, Problem("X -> Y", "Y"), name="größe 東京" + "京" * 90, how="ue"), 5)
+    answer = call("report", "größe 東京" + "京" * 90, "-f", "json")
+    assert json.loads(answer.out)["file"] == "größe-東京" + "京" * 52 + ".html"
+
+
 def test_a_program_gets_the_file_and_the_receipt(call: Call, tmp_path: Path) -> None:
     answer = call("report", "../spring <1>", "-o", "page.html", "-f", "json")
     found = json.loads(answer.out)

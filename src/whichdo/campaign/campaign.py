@@ -382,7 +382,7 @@ class Campaign:
         An export that is there is replaced; any other file, such as the database, is left alone.
         """
         target = Path(path)
-        if self._store.holds(target) or not may_be_replaced(target):
+        if self.lies_in(target) or not may_be_replaced(target):
             raise ConflictError(
                 f"{visible(target)} is there already and is no export. Name another file; nothing was written."
             )
@@ -413,6 +413,10 @@ class Campaign:
         if campaign._ledger.restore(events).repeated:
             campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
         return campaign
+
+    def lies_in(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path is a file of its database, which nobody else should open."""
+        return self._store.holds(Path(path))
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the whole database as it stands into a new file, while others work on it."""

@@ -40,4 +40,5 @@ def report(
 
 def _file_of(name: str) -> Path:
     """A file in the current folder, named after a campaign whose name may hold anything."""
-    return Path(f"{re.sub(r'[^0-9A-Za-z._-]+', '-', name).strip('-.')[:100] or 'campaign'}.html")
+    plain = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60]  # letters of four bytes fit too
+    return Path(f"{plain or 'campaign'}.html")

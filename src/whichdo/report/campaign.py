@@ -41,7 +41,7 @@ h1 small { display: block; font-size: 1rem; font-weight: 400; color: var(--faint
 .decision.leaning { border-color: #E69F00; } .decision.open { border-color: #777; }
 .verdict { display: table; margin: 0 0 .7rem; padding: .15rem .7rem; font-weight: 600; background: #fff;
   border: 1.5px solid #777; } .verdict.clear { border-color: #0072B2; color: #005A8C; }
-.verdict.leaning { border-color: #B87700; color: #7A4F00; }
+.verdict.leaning { border-color: #B87700; color: #7A4F00; } .verdict.wrong { border-color: #D55E00; font-weight: 400; }
 .decision .best { font-size: 1.6rem; font-weight: 700; line-height: 1.25; margin: .1rem 0 .6rem; }
 .decision ul { margin: .8rem 0 0; padding-left: 1.1rem; max-width: 46rem; } .decision li { margin: .25rem 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; }
@@ -99,7 +99,7 @@ def write_report(campaign: Campaign, path: str | os.PathLike[str]) -> Path:
     A page that is there is replaced; any other file, such as the database, is left alone.
     """
     target = Path(path)
-    if target.exists() and not _is_page(target):
+    if campaign.lies_in(target) or (target.exists() and not _is_page(target)):
         raise ConflictError(
             f"{visible(target)} is there already and is no page. Name another file; nothing was written."
         )
@@ -165,7 +165,7 @@ def _decision(found: History) -> str:
     else:
         best, said = f"{'Best' if advice.finished else 'Best so far'}: {advice.arm}", advice.reasons
     kind, verdict = _verdict(found)
-    warning = f'<p class="verdict open">{_WRONG}</p>\n' if found.state.alarms else ""
+    warning = f'<p class="verdict wrong">{_WRONG}</p>\n' if found.state.alarms else ""
     sentences = "".join(f"<li>{safe(sentence)}</li>" for sentence in said)
     return (
         f'<div class="decision {kind}"><p class="faint">The decision</p><p class="best">{safe(best)}</p>\n'
@@ -186,19 +186,22 @@ def _verdict(found: History) -> tuple[str, str]:
         return "open", "There is nothing to compare yet."
     if sure.may_stop and sure.leader == advice.arm:
         return "clear", "Decided, by direct pulls alone: it does not lean on the graph."
-    best = advice.ranking[advice.arm]
-    close = [
-        row
-        for row in advice.ranking.values()
-        if row.is_ranked and row.arm != best.arm and row.low <= best.high and best.low <= row.high
-    ]
-    who = str(close[0].arm) if len(close) == 1 else counted(len(close), "other arm")
-    near = f"{who} {'is' if len(close) == 1 else 'are'} within reach of it"
-    if advice.probability >= CLEAR:
-        return "clear", f"Clear ({advice.probability:.0%}), as far as the graph is right."
+    best, rows = advice.ranking[advice.arm], advice.ranking.values()
+    close = [row for row in rows if row.is_ranked and row != best and row.low <= best.high and best.low <= row.high]
+    unknown = sum(not row.is_ranked for row in rows)
+    chance = f"{advice.probability:.0%}"
+    if advice.probability >= CLEAR and not unknown:
+        return "clear", f"Clear ({chance}), as far as the graph is right."
+    doubts = []
+    if close:
+        who = str(close[0].arm) if len(close) == 1 else counted(len(close), "other arm")
+        doubts.append(f"{who} {'is' if len(close) == 1 else 'are'} within reach of it")
+    if unknown:
+        doubts.append(f"too little is known of {counted(unknown, 'arm')}")
+    because = f": {' and '.join(doubts)}" if doubts else ""
     if advice.probability >= LEANING:
-        return "leaning", f"Leaning, not decided ({advice.probability:.0%}): {near}."
-    return "open", f"No decision yet ({advice.probability:.0%}): {near}."
+        return "leaning", f"Leaning, not decided ({chance}){because}."
+    return "open", f"Not decided ({chance}){because}."
 
 
 def _tiles(found: History) -> str:
