@@ -19,6 +19,8 @@ from whichdo.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sqlalchemy import Connection
+
     from whichdo.campaign.state import State
 
 PAIRS = 200
@@ -95,7 +97,8 @@ def _long(folder: Path, name: str) -> Iterator[Line]:
 def _fill(campaign: Campaign) -> None:
     """Asks and tells in one transaction: what is measured is reading them."""
     ledger, now = campaign._ledger, time_text(datetime(2026, 3, 1, tzinfo=UTC))
-    with ledger.store.write() as connection:
+
+    def work(connection: Connection) -> None:
         state, place = ledger._caught_up(connection, lock=True)
         new = []
 
@@ -109,3 +112,5 @@ def _fill(campaign: Campaign) -> None:
             ticket = body["tickets"][0]["id"]
             add(state, "told", {"ticket": ticket, "row": row(state.tickets[ticket].arm, number)})
         ledger.store.append(connection, place, new)
+
+    ledger.store.run(work, writes=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import whichdo as wd
-from tests.campaign.trials import create, row_of, run
+from tests.campaign.trials import create, row_of, run, transaction
 from tests.soak import scaled
 from whichdo.campaign import schema, store
 from whichdo.campaign.schema import FORM
@@ -75,7 +75,7 @@ def test_no_flipped_bit_is_silent(tmp_path: Path, record_property: Callable[[str
 def test_the_first_bad_event_is_named(database: str) -> None:
     campaign = create(database)
     run(campaign, np.random.default_rng(1), most=5)
-    with campaign._store.write() as connection:
+    with transaction(campaign._store) as connection:
         body = schema.events.update().where(schema.events.c.seq == 4).values(body='{"ticket":"2-xx","row":{"Y":1}}')
         connection.execute(body)
     with pytest.raises(wd.Damaged, match=r'^Campaign "spring" is damaged: event 4 \(".*"\) is not what was w') as info:
@@ -88,11 +88,11 @@ def test_the_first_bad_event_is_named(database: str) -> None:
 def test_a_log_that_lost_its_end_or_its_middle_is_seen(database: str) -> None:
     campaign = create(database)
     run(campaign, np.random.default_rng(1), most=5)
-    with campaign._store.write() as connection:
+    with transaction(campaign._store) as connection:
         connection.execute(schema.events.delete().where(schema.events.c.seq == 10))
     with pytest.raises(wd.Damaged, match="its log should have 11 events and ends after 10"):
         wd.Campaign.open(database, "spring")
-    with campaign._store.write() as connection:
+    with transaction(campaign._store) as connection:
         connection.execute(schema.events.delete().where(schema.events.c.seq == 3))
     with pytest.raises(wd.Damaged, match="event 3 is missing, event 4 follows"):
         wd.Campaign.open(database, "spring")
@@ -104,7 +104,7 @@ def test_a_log_that_went_back_is_seen_by_who_knew_more(database: str, tmp_path: 
     receipt = campaign.verify()
     old = wd.Campaign.open(database, "spring")
     place = schema.campaigns
-    with campaign._store.write() as connection:
+    with transaction(campaign._store) as connection:
         events = campaign._store.since(connection, campaign._store.find(connection, "spring"), 0)  # type: ignore[arg-type]
         head = list(events)[4].hash
         connection.execute(schema.events.delete().where(schema.events.c.seq > 4))
@@ -138,7 +138,7 @@ def test_files_of_something_else_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_newer_database_is_refused_by_name_and_version(database: str) -> None:
     campaign = create(database)
-    with campaign._store.write() as connection:
+    with transaction(campaign._store) as connection:
         connection.execute(schema.store.update().values(form=FORM + 6, written_by="9.1.0"))
     with pytest.raises(
         wd.TooNew,
@@ -150,7 +150,7 @@ def test_a_newer_database_is_refused_by_name_and_version(database: str) -> None:
 def test_a_locked_database_says_who_holds_it(database: str) -> None:
     holder = create(database)
     other = wd.Campaign.open(database, "spring", patience=0.2)
-    with holder._store.write() as connection:
+    with transaction(holder._store) as connection:
         holder._store.find(connection, "spring", lock=True)
         with pytest.raises(wd.Busy, match=r"is locked by (another process|process \d+.*)\. Nothing was written"):
             other.ask()
@@ -161,7 +161,7 @@ def test_a_full_disk_is_a_clear_error_and_work_goes_on(tmp_path: Path) -> None:
     """By SQLite's own limit of pages, and by the system's limit of a file's size."""
     path = tmp_path / "campaigns.db"
     campaign = made(path)
-    with campaign._store.read() as connection:
+    with transaction(campaign._store, writes=False) as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
     before = campaign.status().receipt
@@ -170,7 +170,7 @@ def test_a_full_disk_is_a_clear_error_and_work_goes_on(tmp_path: Path) -> None:
     ):
         fill(campaign)
     assert campaign.verify(before)
-    with campaign._store.read() as connection:
+    with transaction(campaign._store, writes=False) as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
     assert len(campaign.ask(12)) == 12
     assert wd.Campaign.open(path, "spring").verify() == campaign.verify()

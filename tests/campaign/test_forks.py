@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from tests.campaign.trials import create
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
@@ -87,3 +89,33 @@ def test_a_fork_waits_for_the_threads_that_are_at_work(database: str) -> None:
     over.set()
     thread.join()
     assert wd.Campaign.open(database, "spring").verify()
+
+
+def test_many_threads_may_fork_while_others_open_campaigns(tmp_path: Path) -> None:
+    campaigns = [create(str(tmp_path / f"{number}.db"), policy="ue", horizon=100) for number in range(3)]
+    over, errors = time.monotonic() + 2.0, []
+
+    def guarded(work: Callable[[], object]) -> None:
+        try:
+            while time.monotonic() < over:
+                work()
+        except BaseException as error:  # noqa: BLE001 - whatever it is
+            errors.append(error)
+
+    def opened() -> None:
+        with wd.Campaign.open(tmp_path / "0.db", "spring") as campaign:
+            campaign.status()
+
+    def forked() -> None:
+        in_a_fork(lambda: None)()
+
+    works = [forked, forked, forked, opened, campaigns[1].status]
+    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert errors == []
+    for campaign in campaigns:
+        pulls(campaign, "after", 1)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from sqlalchemy.event import listen, remove
 
 import whichdo as wd
 from tests.campaign.servers import new_database
-from tests.campaign.trials import PROBLEM, Clock, create, row_of, run
+from tests.campaign.trials import PROBLEM, Clock, create, row_of, run, transaction
 from tests.soak import scaled
 from whichdo.campaign.events import Event, canonical, sealed
 from whichdo.campaign.exchange import export_lines
@@ -39,6 +40,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 @pytest.mark.soak
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # struck while garbage was collected
 @pytest.mark.parametrize("policy", ["causal-ts", "sr", "warm-halving"])
 def test_an_interrupted_tell_is_there_or_not_and_is_never_believed_to_be(
     tmp_path: Path, policy: str, record_property: Callable[[str, object], None]
@@ -67,7 +69,7 @@ def test_an_interrupted_tell_is_there_or_not_and_is_never_believed_to_be(
                 interrupted += 1
                 receipt = campaign.tell(ticket, row)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            with campaign._store.read() as connection:
+            with transaction(campaign._store, writes=False) as connection:
                 found = connection.exec_driver_sql(f"SELECT hash FROM whichdo_event WHERE seq = {receipt.seq}").one()
             assert found[0] == receipt.hash
     finally:
@@ -521,7 +523,7 @@ def test_an_interrupt_does_not_disturb_other_threads(tmp_path: Path) -> None:
 def test_a_log_whose_end_is_missing_is_not_exported(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     run(campaign, rng(7), most=3)
-    with campaign._store.write() as connection:
+    with transaction(campaign._store) as connection:
         connection.exec_driver_sql("DELETE FROM whichdo_event WHERE seq = 6")
     with pytest.raises(wd.Damaged, match="its log should have 7 events and ends after 6"):
         campaign.export(tmp_path / "a.jsonl")
@@ -628,7 +630,7 @@ def test_a_status_of_a_locked_database_is_given_as_it_stood(tmp_path: Path) -> N
     campaign.ask(3)
     clock.move(seconds=101)
     other = wd.Campaign.open(tmp_path / "a.db", "spring")
-    with other._store.write():
+    with transaction(other._store):
         assert "could not be put on record" in campaign.status().notes[0]
         assert campaign.recommend().pulls == 0
     assert campaign.status().tickets["expired"] == 3
@@ -637,7 +639,7 @@ def test_a_status_of_a_locked_database_is_given_as_it_stood(tmp_path: Path) -> N
 def test_a_database_that_is_stricter_by_default_serves_as_well(server: str) -> None:
     address = new_database(server, "strict")
     store = Store(address, create=True)
-    with store.write() as connection:
+    with transaction(store) as connection:
         connection.exec_driver_sql("ALTER DATABASE strict SET default_transaction_isolation = 'serializable'")
     store.close()
     campaign = create(address, policy="ue", horizon=200)
@@ -665,3 +667,96 @@ def test_a_report_while_no_window_has_closed(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue", window=3_600)
     run(campaign, rng(11), most=4)
     assert "There is too little evidence yet" in campaign_page(campaign.events())
+
+
+# ------------------------------------------------------------------------------------------------- the one connection
+
+
+def test_a_handler_that_comes_in_between_cannot_undo_a_tell(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of a tell, in the same thread, as a handler of a signal would."""
+    campaign = create(database, policy="ue")
+    ticket = campaign.ask()
+    real, refusals = Store.append, []
+
+    def append(store: Store, *given: Any) -> None:
+        for verb in (campaign.status, campaign.events, campaign.ask):
+            with pytest.raises(wd.Busy, match="is at work in this thread") as info:
+                verb()
+            refusals.append(info.value)
+        campaign.close()
+        real(store, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "append", append)
+        receipt = campaign.tell(ticket, {"Y": 1})
+    assert len(refusals) == 3
+    assert wd.Campaign.open(database, "spring").verify(receipt)
+    assert campaign.tell(ticket, {"Y": 1}).repeated
+
+
+def test_an_interrupt_while_a_transaction_begins_leaves_nothing(database: str) -> None:
+    campaign = create(database, policy="ue")
+    campaign.ask(3)
+
+    def strike(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    engine = campaign._store.line._wire._engine
+    listen(engine, "begin", strike)
+    for verb in (campaign.events, campaign.status, lambda: campaign.ask(5)):
+        with pytest.raises(KeyboardInterrupt):
+            verb()
+    remove(engine, "begin", strike)
+    assert len(campaign.events()) == 2
+    assert len(campaign.ask(5)) == 5
+
+
+def test_a_connection_that_was_dropped_at_rest_is_made_anew(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = new_database(server, "dropped")
+    campaign = create(address, policy="ue")
+    ticket = campaign.ask()
+    other = Store(address)
+    with transaction(other, writes=False) as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    other.close()
+    monkeypatch.setattr("whichdo.campaign.line.REST", 0.0)
+    assert campaign.tell(ticket, {"Y": 1}).seq == 2
+
+
+def test_a_file_that_another_has_taken_the_place_of_is_noticed(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    campaign.backup(tmp_path / "old.db")
+    ticket = campaign.ask()
+    for end in ("-wal", "-shm"):
+        (tmp_path / f"a.db{end}").unlink()
+    (tmp_path / "old.db").replace(tmp_path / "a.db")
+    with pytest.raises(wd.Damaged, match=r"went back: .* Was an old backup restored"):
+        campaign.tell(ticket, {"Y": 1})
+    (tmp_path / "a.db").unlink()
+    with pytest.raises(wd.StorageError, match=r"a\.db is gone: it was there when it was opened"):
+        campaign.ask()
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_a_recommendation_says_what_could_not_be_put_on_record(tmp_path: Path) -> None:
+    clock = Clock()
+    campaign = create(str(tmp_path / "a.db"), policy="ue", window=100, clock=clock, patience=0.1)
+    run(campaign, rng(12), most=20)
+    clock.move(seconds=101)
+    other = wd.Campaign.open(tmp_path / "a.db", "spring", clock=clock)
+    with transaction(other._store):
+        assert "could not be put on record" in campaign.recommend().warnings[-1]
+    assert campaign.recommend().arm is not None
+
+
+def test_a_wait_names_what_is_waited_for(database: str) -> None:
+    campaign = create(database, policy="ucb")
+    campaign.ask(client="a")
+    campaign.restart("a new week")
+    ticket = campaign.ask(client="b")
+    with pytest.raises(wd.Wait, match=f"^ucb decides on when it has heard of 1 open ticket: {ticket.id}\\.$") as info:
+        campaign.ask(client="c")
+    assert info.value.tickets == (ticket.id,)

@@ -12,7 +12,7 @@ from sqlalchemy import inspect, text
 
 import whichdo as wd
 from tests.campaign.mortal import know_next_form
-from tests.campaign.trials import create, run
+from tests.campaign.trials import create, run, transaction
 from tests.soak import scaled
 from whichdo.campaign import schema
 
@@ -38,7 +38,7 @@ def upgrade():
 def test_the_first_migration_makes_the_tables_of_the_schema(database: str) -> None:
     """Column by column; so the two cannot drift apart."""
     campaign = create(database)
-    with campaign._store.read() as connection:
+    with transaction(campaign._store, writes=False) as connection:
         found = inspect(connection)
         for table in schema.metadata.tables.values():
             columns = [(column["name"], bool(column["nullable"])) for column in found.get_columns(table.name)]
@@ -79,7 +79,7 @@ def kept_form(campaign: wd.Campaign) -> tuple[int, str]:
         (form,), (head,) = (copy.execute(f"SELECT {what}").fetchone() for what in (FORM_OF, HEAD_OF))
         copy.close()
         return form, head
-    with campaign._store.read() as connection:
+    with transaction(campaign._store, writes=False) as connection:
         form = connection.execute(text("SELECT form FROM whichdo_store_form_1")).scalar_one()
         return form, connection.execute(text("SELECT head FROM whichdo_campaign_form_1")).scalar_one()
 
@@ -94,7 +94,7 @@ def test_an_older_database_is_backed_up_and_migrated(
     know_next_form(scripts, monkeypatch.setattr)
     campaign = wd.Campaign.open(database, "spring")
     assert campaign.verify() == old
-    with campaign._store.read() as connection:
+    with transaction(campaign._store, writes=False) as connection:
         assert campaign._store._form(connection) == (2, wd.__version__)
         assert "colour" in [column["name"] for column in inspect(connection).get_columns("whichdo_campaign")]
     run(campaign, np.random.default_rng(1), most=2)

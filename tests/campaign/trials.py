@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 import whichdo as wd
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
+    from sqlalchemy import Connection
+
+    from whichdo.campaign.store import Store
 
 PROBLEM = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"])
 
@@ -54,3 +60,13 @@ def run(campaign: wd.Campaign, rng: np.random.Generator, most: int = 10_000, **o
         ticket = campaign.ask(**options)
         campaign.tell(ticket, row_of(ticket, rng))
     return most
+
+
+@contextmanager
+def transaction(store: Store, *, writes: bool = True) -> Iterator[Connection]:
+    """What `Store.run` does, for a test that wants to do something of its own meanwhile."""
+    wire = store.line._wire
+    connection = wire.connection()
+    wire.writes = writes
+    with connection.begin():
+        yield connection

@@ -321,7 +321,9 @@ def test_the_loop_of_the_docs_runs_a_campaign_to_its_end(call: Call, tmp_path: P
         pytest.skip("this system has no bash")
     call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "3")
     (loop,) = re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "campaigns.md").read_text(), re.DOTALL)
-    (tmp_path / "experiment").write_text("""#!/bin/sh\necho '{"Y": 1}'\n""")
+    (tmp_path / "experiment").write_text(
+        """#!/bin/sh\ncase "$1" in "do()"|"do(X=0)"|"do(X=1)") echo '{"Y": 1}';; *) echo "$1";; esac\n"""
+    )
     (tmp_path / "experiment").chmod(0o755)
     command = f'whichdo() {{ {shlex.quote(sys.executable)} -m whichdo "$@"; }}\n'
     found = subprocess.run([bash, "-c", command + loop], capture_output=True, text=True, timeout=120, check=True)

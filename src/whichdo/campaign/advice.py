@@ -114,8 +114,8 @@ def _certainty_json(sure: Certainty) -> dict[str, Any]:
     }
 
 
-def advised(state: State, *, confidence: float = 0.95) -> Advice:
-    """What the log so far recommends."""
+def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = ()) -> Advice:
+    """What the log so far recommends; ``notes`` are remarks of the caller's."""
     problem = state.allowed
     rows = list(state.rows())
     found = ranking(state.evidence(), confidence=confidence)
@@ -142,7 +142,7 @@ def advised(state: State, *, confidence: float = 0.95) -> Advice:
         finished=state.finished,
         answer=_answer(found, known, sure.confidence),
         reasons=_reasons(state, found, known, (in_logs, looks, len(rows) - looks), sure),
-        warnings=_warnings(state, found, rows),
+        warnings=(*_warnings(state, found, rows), *notes),
         receipt=state.receipt,
         confidence=confidence,
         ranking=found,

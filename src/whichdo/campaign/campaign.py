@@ -152,8 +152,7 @@ class Campaign:
     def list(cls, database: str | os.PathLike[str], *, patience: float = PATIENCE) -> Names:
         """The names of the campaigns in a database."""
         store = Store(str(database), patience=patience)
-        with store.read() as connection:
-            found = store.names(connection)
+        found = store.run(store.names)
         store.close()
         return found
 
@@ -273,8 +272,7 @@ class Campaign:
         They count in the recommendation at once.  The policy gets them when it begins: at once where nothing has been
         asked yet, else when the play restarts, which ``restart=True`` does now, with what is left of the budget.
         """
-        with self._ledger.reading() as state:
-            terms, allowed = state.terms, state.allowed
+        terms, allowed = self._ledger.read(lambda state: (state.terms, state.allowed))
         return self._observe(logs_for(terms, allowed, data, name=name, counts=counts, missing=missing), restart=restart)
 
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
@@ -291,8 +289,7 @@ class Campaign:
     def status(self, *, settle: bool = True) -> Status:
         """How it stands: tickets, budget, who holds what; ``settle`` what the clock says first, or only look."""
         notes = self._settled() if settle else ()
-        with self._ledger.reading() as state:
-            return status_of(state, notes)
+        return self._ledger.read(lambda state: status_of(state, notes))
 
     def recommend(self, *, confidence: float = 0.95, at: int | None = None) -> Advice:
         """What all evidence recommends, in numbers and in words.
@@ -300,9 +297,8 @@ class Campaign:
         ``at``: as it was after that event; derived from the log alone, the answer is the same on any day.
         """
         if at is None:
-            self._settled()
-            with self._ledger.reading() as state:
-                return advised(state, confidence=confidence)
+            notes = self._settled()
+            return self._ledger.read(lambda state: advised(state, confidence=confidence, notes=notes))
         events = self._ledger.events()
         if not 0 <= whole_number(at, "event") < len(events):
             raise UsageError(f"There is no event {at}; the last is {len(events) - 1}.")
@@ -323,8 +319,7 @@ class Campaign:
     @property
     def finished(self) -> bool:
         """Whether nothing is left to ask: the policy is done and what it names was audited, or it is sure."""
-        with self._ledger.reading() as state:
-            return state.finished
+        return self._ledger.read(lambda state: state.finished)
 
     # ------------------------------------------------------------------------------------------- the whole campaign
 

@@ -149,7 +149,7 @@ def backup(store: Store, target: Path, *, replace: bool = False) -> Path:
         raise ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
     draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with store.lock, closing(sqlite3.connect(store.path)) as source, closing(sqlite3.connect(draft)) as copy:
+        with store.line.lock, closing(sqlite3.connect(store.path)) as source, closing(sqlite3.connect(draft)) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
             (whole,) = copy.execute("PRAGMA integrity_check").fetchone()

@@ -7,9 +7,8 @@ its own transaction, so what it checks is what is on record.  If a write fails, 
 from __future__ import annotations
 
 import gc
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from whichdo.campaign.advice import advised
 from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
@@ -33,7 +32,7 @@ from whichdo.errors import (
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Ledger", "wall_clock"]
 
+T = TypeVar("T")
+
 WATCHED = frozenset({"told", "closed", "amended"})
 """Kinds after which evidence has changed."""
 
@@ -54,18 +55,6 @@ def wall_clock() -> datetime:
     return datetime.now(UTC)
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Inside, nobody looks for garbage: of a hundred thousand tickets none is, and looking for it takes long."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 class Ledger:
     """One campaign of a database."""
 
@@ -73,27 +62,35 @@ class Ledger:
         self.store, self.name, self._clock = store, name, clock
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
-        self.lock = store.lock
+        self.lock = store.line.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
     # -------------------------------------------------------------------------------------------------------- reading
 
     def state(self) -> State:
         """The state by what is on record now."""
-        with self.lock, self._kept(), self.store.read() as connection:
-            return self._caught_up(connection, lock=False)[0]
+        return self._run(lambda connection: self._caught_up(connection, lock=False)[0])
 
-    @contextmanager
-    def reading(self) -> Iterator[State]:
-        """The state by what is on record now, left alone by other threads while inside."""
-        with self.lock, self._kept():
-            yield self.state()
+    def read(self, what: Callable[[State], T]) -> T:
+        """Something of the state by what is on record now, left alone by other threads meanwhile."""
+        with self.lock:
+            state = self.state()
+            try:
+                return what(state)
+            except WhichdoError:
+                raise
+            except BaseException:
+                self._state = None
+                raise
 
     def events(self) -> list[Event]:
         """All events as they are on record; not checked, but for the end."""
-        with self.store.read() as connection:
+
+        def work(connection: Connection) -> tuple[Place, list[Event]]:
             place = self._place(connection, lock=False)
-            found = list(self.store.since(connection, place, 0))
+            return place, list(self.store.since(connection, place, 0))
+
+        place, found = self.store.run(work)
         if len(found) != place.length or found[-1].hash != place.head:
             raise self._cut(place, len(found))
         return found
@@ -102,7 +99,9 @@ class Ledger:
         place = self.store.find(connection, self.name, lock=lock)
         if place is None:
             known = self.store.names(connection)
-            hint = nearest(self.name, known) or (f" There are {listed(known)}." if known else " There is none yet.")
+            verb = "is" if len(known) == 1 else "are"
+            others = f"There {verb} {listed(map(quoted, known))}" if known else "There is none yet"
+            hint = nearest(self.name, known) or f" {others}."
             raise Unknown(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
         return place
 
@@ -115,12 +114,17 @@ class Ledger:
                 f"Campaign {quoted(self.name)} went back: this process knows event {state.receipt[:24]}..., and "
                 f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
             )
-        with undisturbed():
+        was_on = gc.isenabled()
+        gc.disable()  # of a hundred thousand tickets none is garbage, and looking for it takes long
+        try:
             for event in self.store.since(connection, place, 0 if state is None else state.events):
                 if state is None:
                     state = State(event)
                 else:
                     state.apply(event)
+        finally:
+            if was_on:
+                gc.enable()
         if state is None or state.events != place.length or state.head != place.head:
             raise self._cut(place, 0 if state is None else state.events)
         self._state, self._sound = state, state.events
@@ -137,30 +141,31 @@ class Ledger:
     def _went_another_way(self, place: Place, state: State) -> bool:
         return place.length == state.events and place.head != state.head
 
-    @contextmanager
-    def _kept(self) -> Iterator[None]:
-        """If anything goes wrong inside, the state in memory is not trusted any more.
+    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
+        """Do some work in a transaction; if anything goes wrong, the state in memory is not trusted any more.
 
         Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
         moment, also in the middle of an event.
         """
-        self._sound = None if self._state is None else self._state.events
-        try:
-            yield
-        except WhichdoError as error:
-            if isinstance(error, StorageError) or self._state is None or self._state.events != self._sound:
+        with self.lock:
+            self.store.line.check_free()
+            try:
+                self._sound = None if self._state is None else self._state.events
+                return self.store.run(work, writes=writes)
+            except WhichdoError as error:
+                if isinstance(error, StorageError) or self._state is None or self._state.events != self._sound:
+                    self._state = None
+                raise
+            except BaseException:
                 self._state = None
-            raise
-        except BaseException:
-            self._state = None
-            self.store.release()
-            raise
+                raise
 
     # -------------------------------------------------------------------------------------------------------- writing
 
     def create(self, body: dict[str, object]) -> None:
         """Event 0; the same again changes nothing."""
-        with self.lock, self._kept(), self.store.write() as connection:
+
+        def work(connection: Connection) -> None:
             self.store.reserve_names(connection)
             if self.store.find(connection, self.name) is not None:
                 state, _ = self._caught_up(connection, lock=True)
@@ -175,9 +180,12 @@ class Ledger:
             self._state = State(first)
             self.store.add(connection, first)
 
+        self._run(work, writes=True)
+
     def restore(self, events: Sequence[Event]) -> Receipt:
         """All events of an export, replayed first; what is here already is compared."""
-        with self.lock, self._kept(), self.store.write() as connection:
+
+        def work(connection: Connection) -> Receipt:
             self.store.reserve_names(connection)
             if self.store.find(connection, self.name) is not None:
                 state, _ = self._caught_up(connection, lock=True)
@@ -194,6 +202,8 @@ class Ledger:
             self._state = state
             return Receipt.of(state.receipt)
 
+        return self._run(work, writes=True)
+
     def write(
         self,
         propose: Callable[[State, datetime], list[Draft] | Receipt],
@@ -206,24 +216,27 @@ class Ledger:
         ``key``: a request under a key that is on record gets the answer it got then; ``request``, its kind and what
         tells it apart (in the body of its event), must be the same.
         """
-        with self.lock, self._kept():
-            while True:
-                now = self._now()
-                with self.store.write() as connection:
-                    state, place = self._caught_up(connection, lock=True)
-                    drafts = overdue(state, now) or due_audit(state)
-                    if drafts:  # what is due stands by itself, whatever becomes of the request
-                        self._append(connection, place, state, drafts, now, None)
-                        continue
-                    if key is not None and key in state.keys:
-                        return state, _same_request(state, state.keys[key], request)
-                    found = propose(state, now)
-                    if isinstance(found, Receipt):
-                        return state, found
-                    if not found:
-                        return state, None
-                    written = self._append(connection, place, state, found, now, key)
-                return state, Receipt.of(written.receipt)
+
+        def work(connection: Connection) -> tuple[State, Receipt | None] | None:
+            now = self._now()
+            state, place = self._caught_up(connection, lock=True)
+            drafts = overdue(state, now) or due_audit(state)
+            if drafts:  # what is due stands by itself, whatever becomes of the request
+                self._append(connection, place, state, drafts, now, None)
+                return None
+            if key is not None and key in state.keys:
+                return state, _same_request(state, state.keys[key], request)
+            found = propose(state, now)
+            if isinstance(found, Receipt):
+                return state, found
+            if not found:
+                return state, None
+            return state, Receipt.of(self._append(connection, place, state, found, now, key).receipt)
+
+        with self.lock:
+            while (answer := self._run(work, writes=True)) is None:
+                pass
+            return answer
 
     def _now(self) -> datetime:
         now = self._clock()

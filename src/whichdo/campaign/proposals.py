@@ -146,8 +146,10 @@ def _check_open(state: State) -> None:
 
 
 def _wait(state: State) -> Wait:
-    out = tuple(pull.id for pull in state.tickets.values() if pull.phase is Phase.ASKED)
-    waiting = [pull.id for pull in state.tickets.values() if pull.phase is Phase.TOLD and not pull.counted]
+    number = None if state.play is None else state.play.number
+    mine = [pull for pull in state.tickets.values() if pull.play == number and not pull.extra]
+    out = tuple(pull.id for pull in mine if pull.phase is Phase.ASKED)
+    waiting = [pull.id for pull in mine if pull.phase is Phase.TOLD and not pull.counted]
     said = [f"it has heard of {counted(len(out), 'open ticket')}: {listed(out, most=12)}"] if out else []
     if waiting:
         ends = min(end for each in waiting if (end := state.tickets[each].window_end) is not None)

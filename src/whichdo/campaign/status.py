@@ -36,7 +36,7 @@ class Status:
     name: str
     policy: str
     phase: str
-    """running, waiting (for open tickets), finished, paused, or stuck (``trouble`` says why)."""
+    """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` says why)."""
     terms: dict[str, Any]
     """What it was begun on: horizon, seed, lease, grace and window in seconds, stop_when_sure, margin, audit."""
     budget: float
@@ -94,7 +94,7 @@ class Status:
 
     @property
     def _terms(self) -> list[str]:
-        """Those that are not as they would be by default."""
+        """Those that say something."""
         terms = self.terms
         said = [f"{name} {in_units(terms[name])}" for name in ("lease", "grace", "window") if terms[name] is not None]
         said += ["stop when sure"] if terms["stop_when_sure"] else []

@@ -1,22 +1,18 @@
 """Where events are kept: SQLite by default, PostgreSQL by URL, one code for both.
 
 A write takes one transaction: lock the campaign (SQLite: the file, by BEGIN IMMEDIATE), read what others have appended,
-validate, append, commit.  When `write` has been left, the events are on the disk: SQLite runs in WAL mode with
+validate, append, commit.  When `run` returns, the events are on the disk: SQLite runs in WAL mode with
 synchronous=FULL, PostgreSQL with synchronous_commit and fsync, and both are read back and checked.
 """
 
 from __future__ import annotations
 
 import getpass
-import os
 import shlex
 import socket
-from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet, finalize
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
@@ -25,16 +21,18 @@ from sqlalchemy.pool import NullPool
 
 from whichdo._version import __version__
 from whichdo.campaign.events import Event
+from whichdo.campaign.line import Line
 from whichdo.campaign.schema import APPLICATION, FORM, campaigns, store
 from whichdo.campaign.statements import STORED, Statements
 from whichdo.campaign.trouble import speaking, who_locks
 from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, quoted, spoken, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["Place", "Store", "who_am_i"]
+
+T = TypeVar("T")
 
 PATIENCE = 30.0
 """Seconds to wait for a lock."""
@@ -57,9 +55,6 @@ class Store:
     def __init__(self, address: str | Path, *, create: bool = False, patience: float = PATIENCE) -> None:
         self.url = _url(address)
         self.patience = patience
-        self.lock = RLock()
-        """Held in every transaction: of the threads that share a store, one works at a time."""
-        self._at_work = False
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.path = _path(self.url) if self.sqlite else None
         self.name = visible(str(self.path)) if self.sqlite else visible(self.url.render_as_string(hide_password=True))
@@ -69,23 +64,14 @@ class Store:
             raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.path / 'campaigns.db'}.")
         if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
             raise self._empty()  # before SQLite writes into it
-        self.engine = self._engine()
-        self._say = Statements(self.engine.dialect)
-        _STORES.add(self)
+        engine = self._engine()
+        self.line = Line(engine, self.path)
+        self._say = Statements(engine.dialect)
         self._prepare(create=create)
 
     def close(self) -> None:
-        """Close the connection, unless this thread is at work with it."""
-        with self.lock:
-            if not self._at_work:
-                self._line.let_go()
-
-    def release(self) -> None:
-        """Undo whatever is open: an interrupt may come before a transaction is in the hands of what would end it."""
-        for connection in list(self._drivers):
-            with suppress(Exception):
-                connection.rollback()
-        self._line.let_go()
+        """Close the connection; the next transaction makes another."""
+        self.line.close()
 
     def holds(self, path: Path) -> bool:
         """Whether a path is a file of this database; to open one and close it again would undo SQLite's locks."""
@@ -94,25 +80,10 @@ class Store:
 
     # ------------------------------------------------------------------------------------------------ transactions
 
-    def write(self) -> AbstractContextManager[Connection]:
-        """A transaction that may write; committed when it is left, undone if that is by an error."""
-        return self._transaction(writes=True)
-
-    def read(self) -> AbstractContextManager[Connection]:
-        """A transaction that sees one state and writes nothing."""
-        return self._transaction(writes=False)
-
-    @contextmanager
-    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
-        with self.lock, speaking(self.name, self.who):
-            connection = self._line.connection()
-            self._line.writes = writes
-            with connection.begin():
-                self._at_work = True
-                try:
-                    yield connection
-                finally:
-                    self._at_work = False
+    def run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
+        """Do some work in a transaction, which sees one state: committed when it is done, undone by an error."""
+        with speaking(self.name, self.who):
+            return self.line.run(work, writes=writes)
 
     # ------------------------------------------------------------------------------------------- campaigns and events
 
@@ -186,19 +157,11 @@ class Store:
             raise UsageError(f"{self.name} needs {error.name}: pip install 'whichdo[postgres]'.") from None
         settings = _sqlite_settings if self.sqlite else _postgres_settings
         event.listen(engine, "connect", partial(settings, self.name, self.patience))
-        self._drivers = drivers = _Drivers()
-        event.listen(engine, "connect", drivers.add)
-        event.listen(engine, "close", drivers.drop)
-        self._line = _Line(engine)
-        if self.sqlite:
-            event.listen(engine, "begin", self._line.begin)
-        finalize(self, self._line.let_go)  # nothing of it holds on to the store
         return engine
 
     def _prepare(self, *, create: bool) -> None:
         """See that the tables are there and of our form; make or migrate them where they are not."""
-        with self.read() as connection:
-            form, written_by = self._form(connection)
+        form, written_by = self.run(self._form)
         if form > FORM:
             raise self._too_new(form, written_by)
         if form == 0 and not create:
@@ -232,7 +195,7 @@ class Store:
         """One process does it, while the others wait; the copy is of what was there before."""
         from whichdo.campaign.migration import keep_tables, migrate
 
-        with self.write() as connection:
+        def work(connection: Connection) -> None:
             if not self.sqlite:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
             form, _ = self._form(connection)  # another process may have been first
@@ -246,6 +209,8 @@ class Store:
                 keep_tables(connection, form)
             migrate(connection, form)
 
+        self.run(work, writes=True)
+
     def who(self) -> str:
         """Who holds the database now, for a message."""
         if self.path is not None:
@@ -258,68 +223,6 @@ class Store:
         return (
             f" by {', '.join(f'process {row.pid} ({visible(row.application_name)})' for row in found)}" if found else ""
         )
-
-
-# A connection must not be used on both sides of a fork: the locks of SQLite stay with the parent, which the child does
-# not notice, and a socket to PostgreSQL would be shared.  So before one all are closed, at rest, and then made anew.
-
-_STORES: WeakSet[Store] = WeakSet()
-_still: list[Store] = []
-
-
-def _before_fork() -> None:
-    for each in list(_STORES):
-        each.lock.acquire()
-        _still.append(each)
-        each.close()  # but for one that a policy at work forks under: its children do without the campaign
-
-
-def _after_fork() -> None:
-    while _still:
-        _still.pop().lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
-
-
-class _Line:
-    """The connection that a store keeps open between its transactions: to make one takes as long as a row or two."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._connection: Connection | None = None
-        self.writes = False
-
-    def connection(self) -> Connection:
-        """At rest; what an interrupt has left in the middle of something is given up."""
-        found = self._connection
-        if found is None or found.closed or found.in_transaction():
-            self.let_go()
-            self._connection = found = self._engine.connect()
-        return found
-
-    def let_go(self) -> None:
-        """Close it, whatever it was doing."""
-        found, self._connection = self._connection, None
-        if found is not None:
-            with suppress(Exception):
-                found.close()
-
-    def begin(self, connection: Connection) -> None:
-        """As SQLite should, when SQLAlchemy begins."""
-        driver: Any = connection.connection.dbapi_connection  # itself: through SQLAlchemy it takes as long as a row
-        driver.execute("BEGIN IMMEDIATE" if self.writes else "BEGIN")
-
-
-class _Drivers(list[Any]):
-    """The connections that are open, as the driver has them."""
-
-    def add(self, connection: Any, record: object) -> None:  # noqa: ARG002 - as SQLAlchemy calls it
-        self.append(connection)
-
-    def drop(self, connection: Any, record: object) -> None:  # noqa: ARG002
-        self[:] = [each for each in self if each is not connection]
 
 
 _HOLDERS = """

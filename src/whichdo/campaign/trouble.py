@@ -38,7 +38,7 @@ def speaking(name: str, who: Callable[[], str]) -> Iterator[None]:
     except DBAPIError as error:
         raise _said(error, name, who) from error
     except sqlite3.Error as error:
-        raise _of_sqlite(getattr(error, "sqlite_errorname", "") or "", name, str(error), who) from error
+        raise _of_sqlite(getattr(error, "sqlite_errorname", "") or "", name, _first_line(error), who) from error
     except UnicodeDecodeError as error:  # a text of the file, or of SQLite's complaint about it
         raise Damaged(f"{name} is damaged: it holds texts that are none. {mending(name)}") from error
     except SQLAlchemyError as error:
@@ -49,7 +49,7 @@ def _said(error: DBAPIError, name: str, who: Callable[[], str]) -> WhichdoError:
     original = error.orig
     if isinstance(original, sqlite3.Error):
         code = getattr(original, "sqlite_errorname", "") or ""
-        return _of_sqlite(code, name, str(original), who)
+        return _of_sqlite(code, name, _first_line(original), who)
     return _of_postgres(getattr(original, "sqlstate", None) or "", name, _first_line(original or error), who)
 
 

@@ -18,8 +18,7 @@ __all__ = ["verified"]
 def verified(store: Store, name: str, receipt: str | None = None) -> str:
     """The last receipt of a campaign in which everything holds; an error names the first thing that does not."""
     if store.sqlite:
-        with store.read() as connection:
-            (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").one()
+        (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
         if said != "ok":
             raise Damaged(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
     ledger = Ledger(store, name)

@@ -191,7 +191,7 @@ def _print_arms(found: Advice, top: int) -> None:
     for title in ("estimate", f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
     for row in found.ranking.ordered[:top]:
-        known = row.effective_n > 0
+        known = row.is_known
         cells = [
             str(row.arm),
             f"{row.estimate:.3f}" if known else "?",

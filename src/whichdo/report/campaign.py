@@ -86,7 +86,7 @@ LEANING = 0.5
 """From which probability on the decision is called so."""
 WORDS = {
     "running": "running",
-    "waiting": "waiting for open tickets",
+    "waiting": "waiting for outcomes",
     "finished": "finished",
     "paused": "paused",
     "stuck": "cannot go on",
