@@ -201,11 +201,11 @@ class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
     """A limit was passed.  The message holds the number that was found and the way out."""
 
 
-def is_interrupt(error: BaseException) -> bool:
-    """Whether it is Ctrl-C; one that finds compiled code at work comes out of it as a SystemError."""
-    return isinstance(error, KeyboardInterrupt) or (
-        isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
-    )
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether it is Ctrl-C; compiled code makes a SystemError of it, and SQLAlchemy at times a failed assertion."""
+    while isinstance(error, (SystemError, AssertionError)):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
 
 
 def counted(number: int, thing: str) -> str:

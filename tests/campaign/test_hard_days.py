@@ -64,7 +64,7 @@ def test_an_interrupted_tell_is_there_or_not_and_is_never_believed_to_be(
                 armed = True
                 receipt = campaign.tell(ticket, row)
                 armed = False
-            except BaseException:  # noqa: BLE001 - KeyboardInterrupt, and what others make of it
+            except KeyboardInterrupt:
                 armed = False
                 interrupted += 1
                 receipt = campaign.tell(ticket, row)

@@ -17,7 +17,7 @@ from weakref import finalize, ref
 
 from sqlalchemy import event
 
-from whichdo.errors import Busy, StorageError, WhichdoError, visible
+from whichdo.errors import Busy, StorageError, WhichdoError, is_interrupt, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,8 +85,10 @@ class Line:
                 transaction.commit()  # by name: left as a context, one that is not active any more is passed over
             except WhichdoError:
                 raise
-            except BaseException:
+            except BaseException as error:
                 self._wire.cut()
+                if is_interrupt(error):
+                    raise KeyboardInterrupt from error
                 raise
             else:
                 return found
