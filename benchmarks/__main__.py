@@ -1,13 +1,18 @@
-"""Run all benchmarks and write ``docs/benchmarks.md``: ``make bench``, or ``python -m benchmarks sampling`` for one."""
+"""Run all benchmarks and write ``docs/benchmarks.md``: ``make bench``, or ``python -m benchmarks sampling`` for one.
+
+Each room is measured in a process of its own: what one has loaded does not weigh on the next.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from importlib import import_module
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
+from benchmarks.measure import measured
 from whichdo import __version__
 
 ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "policies", "rounds", "campaign")
@@ -21,13 +26,10 @@ def main(chosen: list[str]) -> None:
     missed = []
     for room in chosen or ROOMS:
         text += ["", f"## {room.capitalize()}", "", "| what | measured | asked | |", "|---|---|---|---|"]
-        print(f"\n{room}")
-        for line in import_module(f"benchmarks.{room}").run():
-            mark = "yes" if line.holds else "**no**"
-            print(
-                f"  {line.what}: {line.figure} (asked: {line.asked}; {'holds' if line.holds else 'MISSED'})", flush=True
-            )
-            text.append(f"| {line.what} | {line.figure} | {line.asked} | {mark} |")
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+            lines = alone.submit(measured, room).result()
+        for line in lines:
+            text.append(f"| {line.what} | {line.figure} | {line.asked} | {'yes' if line.holds else '**no**'} |")
             if not line.holds:
                 missed.append(line.what)
     if not chosen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,3 +36,13 @@ def seconds(value: float) -> str:
     if value < 1e-3:
         return f"{value * 1e6:.0f} µs"
     return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def measured(room: str) -> list[Line]:
+    """All lines of a room, printed as they come."""
+    print(f"\n{room}", flush=True)
+    found = []
+    for line in import_module(f"benchmarks.{room}").run():
+        print(f"  {line.what}: {line.figure} (asked: {line.asked}; {'holds' if line.holds else 'MISSED'})", flush=True)
+        found.append(line)
+    return found
