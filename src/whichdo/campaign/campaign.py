@@ -15,6 +15,7 @@ from whichdo.campaign.exchange import backup, export_lines, may_be_replaced, rea
 from whichdo.campaign.ledger import Ledger, wall_clock
 from whichdo.campaign.observing import logs_for, observing, receipts_for
 from whichdo.campaign.proposals import (
+    Proposed,
     Receipt,
     amendment,
     asking,
@@ -40,7 +41,7 @@ from whichdo.problem import Arm
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime, timedelta
 
     from whichdo.campaign.events import Event
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     Receipts = list[Receipt]
     Drafts = list[Draft]
     Events = list[Event]
-    Proposal = Callable[[State, datetime], Drafts | Receipt]
 
 __all__ = ["Campaign"]
 
@@ -187,7 +187,7 @@ class Campaign:
         own_key = _key(key)
         with self._ledger.lock:
             state, receipt = self._ledger.write(
-                lambda state, _now: asking(state, wanted, who, keyed=own_key is not None) if wanted else [],
+                lambda state, _now: Proposed(asking(state, wanted, who, keyed=own_key is not None) if wanted else []),
                 key=own_key,
                 request=("asked", {"client": who, "wanted": wanted}),
             )
@@ -211,29 +211,20 @@ class Campaign:
         done, to be compared with what the ticket asked for.
         """
         name = _ticket_id(ticket)
-        notes: list[str] = []
-
-        def propose(state: State, now: datetime) -> Drafts | Receipt:
-            drafts, said = telling(state, self._rows(state), now, name, row, arm)
-            notes.extend(said)
-            return drafts
 
         def parts(state: State) -> dict[str, Any]:
             return {"ticket": name, "row": row_of(state, self._rows(state), name, row, arm)[1]}
 
-        return self._done(propose, key, ("told", parts), notes)
+        return self._done(
+            lambda state, now: telling(state, self._rows(state), now, name, row, arm), key, ("told", parts)
+        )
 
     def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:
         """A ticket came to nothing: its budget is returned and its pull owed again."""
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
-        notes: list[str] = []
-
-        def propose(state: State, _now: datetime) -> Drafts | Receipt:
-            drafts, said = voiding(state, name, why)
-            notes.extend(said)
-            return drafts
-
-        return self._done(propose, key, ("voided", {"ticket": name, "reason": why}), notes)
+        return self._done(
+            lambda state, _now: voiding(state, name, why), key, ("voided", {"ticket": name, "reason": why})
+        )
 
     def amend(self, ticket: str | Ticket, row: object, reason: str, *, key: str | None = None) -> Receipt:
         """Correct what was told of a ticket, or tell one that was voided or has expired; with a reason on record.
@@ -242,17 +233,13 @@ class Campaign:
         stands, since the pulls have been made (docs/decisions/0011-amending.md).
         """
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
-        notes: list[str] = []
-
-        def propose(state: State, _now: datetime) -> Drafts | Receipt:
-            drafts, said = amendment(state, self._rows(state), name, row, why)
-            notes.extend(said)
-            return drafts
 
         def parts(state: State) -> dict[str, Any]:
             return {"ticket": name, "reason": why, "row": row_of(state, self._rows(state), name, row)[1]}
 
-        return self._done(propose, key, ("amended", parts), notes)
+        return self._done(
+            lambda state, _now: amendment(state, self._rows(state), name, row, why), key, ("amended", parts)
+        )
 
     # ---------------------------------------------------------------------------------------------------- the evidence
 
@@ -278,9 +265,9 @@ class Campaign:
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
         drafts: Drafts = []
 
-        def propose(state: State, _now: datetime) -> Drafts:
+        def propose(state: State, _now: datetime) -> Proposed:
             drafts[:] = observing(state, logs, restart=restart)
-            return drafts
+            return Proposed(drafts)
 
         with self._ledger.lock:
             state, _ = self._ledger.write(propose)
@@ -360,7 +347,7 @@ class Campaign:
     def restart(self, reason: str, *, key: str | None = None) -> Receipt:
         """Let the policy begin anew with what is left of the budget and all that is known."""
         why = plain_text(reason, "reason")
-        return self._done(lambda state, _now: begun_anew(state, why), key, ("restarted", {"reason": why}))
+        return self._done(lambda state, _now: Proposed(begun_anew(state, why)), key, ("restarted", {"reason": why}))
 
     # -------------------------------------------------------------------------------------------- checking and copying
 
@@ -422,10 +409,9 @@ class Campaign:
     def __repr__(self) -> str:
         return f"<Campaign {self.name} in {self._store.name}>"
 
-    def _done(self, propose: Proposal, key: str | None, request: Request, notes: Iterable[str] = ()) -> Receipt:
+    def _done(self, propose: Callable[[State, datetime], Proposed], key: str | None, request: Request) -> Receipt:
         state, receipt = self._ledger.write(propose, key=_key(key), request=request)
-        found = receipt or Receipt.of(state.receipt, repeated=True)
-        return Receipt(found.seq, found.hash, found.repeated, tuple(dict.fromkeys(notes)))
+        return receipt or Receipt.of(state.receipt, repeated=True)
 
     def _rows(self, state: State) -> RowReader:
         if self._reader is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from whichdo.campaign.advice import advised
 from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
-from whichdo.campaign.proposals import Draft, Receipt, due_audit, overdue, restarting
+from whichdo.campaign.proposals import Draft, Proposed, Receipt, due_audit, overdue, restarting
 from whichdo.campaign.state import State
 from whichdo.campaign.terms import differences
 from whichdo.campaign.trouble import mending
@@ -206,7 +206,7 @@ class Ledger:
 
     def write(
         self,
-        propose: Callable[[State, datetime], list[Draft] | Receipt],
+        propose: Callable[[State, datetime], Proposed],
         *,
         key: str | None = None,
         request: Request | None = None,
@@ -226,12 +226,12 @@ class Ledger:
                 return None
             if key is not None and key in state.keys:
                 return state, _same_request(state, state.keys[key], request)
-            found = propose(state, now)
+            found, notes = propose(state, now)
             if isinstance(found, Receipt):
                 return state, found
             if not found:
                 return state, None
-            return state, Receipt.of(self._append(connection, place, state, found, now, key).receipt)
+            return state, Receipt.of(self._append(connection, place, state, found, now, key).receipt, notes=notes)
 
         with self.lock:
             while (answer := self._run(work, writes=True)) is None:
@@ -248,7 +248,7 @@ class Ledger:
         """Put on record what the clock says, if it says anything."""
         with self.lock:
             if overdue(self.state(), self._now()):
-                self.write(lambda _state, _now: [])
+                self.write(lambda _state, _now: Proposed([]))
 
     def _append(
         self, connection: Connection, place: Place, state: State, drafts: list[Draft], now: datetime, key: str | None

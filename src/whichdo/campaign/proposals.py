@@ -1,13 +1,13 @@
 """What a request would put on record: checked against the state, nothing changed.
 
-Each function answers with the events to append, or, where the request was made before, with the receipt it got then.
+Each function of a verb answers with what is `Proposed`; those that verbs have in common with drafts of events.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.campaign.alarm import AUDIT_SHARE, audit_pulls
 from whichdo.campaign.audit import kept_for_audits
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Draft",
+    "Proposed",
     "Receipt",
     "amendment",
     "asking",
@@ -59,6 +60,14 @@ __all__ = [
 ]
 
 Draft = tuple[str, dict[str, Any]]
+
+
+class Proposed(NamedTuple):
+    """The events to append, or the receipt that the same request got before; and remarks on it."""
+
+    drafts: list[Draft] | Receipt
+    notes: tuple[str, ...] = ()
+
 
 REASON = '--reason "..."'
 
@@ -197,12 +206,12 @@ def row_of(
 
 def telling(
     state: State, reader: RowReader, now: datetime, ticket: str, row: object, arm: str | Arm | None
-) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
+) -> Proposed:
     """The row of a ticket; the same again is the same answer, another is a conflict."""
     pull, kept, notes = row_of(state, reader, ticket, row, arm)
     if pull.phase is Phase.TOLD:
         if pull.row == kept:
-            return Receipt.of(pull.receipt, repeated=True, notes=notes), notes
+            return Proposed(Receipt.of(pull.receipt, repeated=True, notes=notes))
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}; told now is "
             f"{canonical(kept)}. Nothing was changed. To correct it: {_way(state, 'amend', pull.id, kept)}."
@@ -216,7 +225,7 @@ def telling(
     if pull.phase is Phase.EXPIRED:
         _check_grace(state, pull, now, kept)
         body["late"] = True
-    return [("told", body)], notes
+    return Proposed([("told", body)], notes)
 
 
 def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -> None:
@@ -230,11 +239,11 @@ def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -
     )
 
 
-def voiding(state: State, ticket: str, reason: str) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
+def voiding(state: State, ticket: str, reason: str) -> Proposed:
     """A ticket that came to nothing."""
     pull = found_pull(state, ticket)
     if pull.phase is Phase.VOIDED and pull.reason == reason:
-        return Receipt.of(pull.receipt, repeated=True), ()
+        return Proposed(Receipt.of(pull.receipt, repeated=True))
     if pull.phase is Phase.TOLD:
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}, so it cannot be voided. "
@@ -250,12 +259,10 @@ def voiding(state: State, ticket: str, reason: str) -> tuple[list[Draft] | Recei
     if pull.phase is Phase.ASKED and play is not None and play.number != pull.play:
         way = spoken("campaign.restart(reason=...)", command("restart", state.terms.name, more=REASON))
         notes = (f"The play that wanted this pull is over: what it would have cost is left. To use it: {way}.",)
-    return [("voided", {"ticket": pull.id, "reason": reason})], notes
+    return Proposed([("voided", {"ticket": pull.id, "reason": reason})], notes)
 
 
-def amendment(
-    state: State, reader: RowReader, ticket: str, row: object, reason: str
-) -> tuple[list[Draft] | Receipt, tuple[str, ...]]:
+def amendment(state: State, reader: RowReader, ticket: str, row: object, reason: str) -> Proposed:
     """Another row for a ticket, whatever it came to before."""
     pull = found_pull(state, ticket)
     if pull.phase is Phase.ASKED:
@@ -265,8 +272,8 @@ def amendment(
         )
     _, kept, notes = row_of(state, reader, ticket, row)
     if pull.phase is Phase.TOLD and pull.row == kept:
-        return Receipt.of(pull.receipt, repeated=True, notes=notes), notes
-    return [("amended", {"ticket": pull.id, "row": kept, "before": pull.row, "reason": reason})], notes
+        return Proposed(Receipt.of(pull.receipt, repeated=True, notes=notes))
+    return Proposed([("amended", {"ticket": pull.id, "row": kept, "before": pull.row, "reason": reason})], notes)
 
 
 def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None) -> str:
@@ -281,21 +288,21 @@ def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None
 # ---------------------------------------------------------------------------------------------------- whole campaigns
 
 
-def pausing(state: State, reason: str) -> list[Draft] | Receipt:
+def pausing(state: State, reason: str) -> Proposed:
     """Hand out nothing more; what is out may be told."""
     if state.paused is not None:
         raise ConflictError(f"Campaign {quoted(state.terms.name)} is paused already: {state.paused}.")
-    return [("paused", {"reason": reason})]
+    return Proposed([("paused", {"reason": reason})])
 
 
-def resuming(state: State, reason: str) -> list[Draft] | Receipt:
+def resuming(state: State, reason: str) -> Proposed:
     """Hand out tickets again."""
     if state.paused is None:
         raise ConflictError(f"Campaign {quoted(state.terms.name)} is not paused.")
-    return [("resumed", {"reason": reason})]
+    return Proposed([("resumed", {"reason": reason})])
 
 
-def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) -> list[Draft]:
+def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) -> Proposed:
     """Arms that may not be pulled from now on, or may again; the play restarts with what is left of the budget."""
     for arm in arms:
         state.terms.problem.index(arm)
@@ -323,7 +330,7 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
             drafts.append(("audited", {"pulls": pulls, "budget": state.left + returned}))
     elif on:
         drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})", returned)
-    return drafts
+    return Proposed(drafts)
 
 
 def begun_anew(state: State, reason: str) -> list[Draft]:
