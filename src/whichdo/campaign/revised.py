@@ -1,19 +1,44 @@
-"""The problem as it is allowed now: without the arms that are forbidden.  The terms of a campaign never change."""
+"""The problem as it is believed and allowed now: with the confounders that alarms have named, without forbidden arms.
+
+The terms of a campaign never change.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from whichdo.campaign.conflict import Suspect, fallback
 from whichdo.errors import ConflictError
 from whichdo.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.problem import Arm
 
-__all__ = ["without_arms"]
+__all__ = ["Revision", "without_arms"]
+
+
+class Revision:
+    """A problem as what is on record makes of it; worked out again when that has changed."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._key: object = None
+        self._found = problem, problem
+
+    def problems(self, alarms: Sequence[dict[str, Any]], forbidden: Collection[Arm]) -> tuple[Problem, Problem]:
+        """As it is believed, and of that what is allowed."""
+        key = (len(alarms), tuple(forbidden))
+        if self._key != key:
+            believed = fallback(self._problem, self.suspects(alarms)) if alarms else self._problem
+            self._key, self._found = key, (believed, without_arms(believed, forbidden))
+        return self._found
+
+    def suspects(self, alarms: Sequence[dict[str, Any]]) -> list[Suspect]:
+        """Where alarms hold the graph to be wrong."""
+        return [Suspect.read(self._problem, alarm["suspect"]) for alarm in alarms]
 
 
 def without_arms(problem: Problem, forbidden: Collection[Arm]) -> Problem:

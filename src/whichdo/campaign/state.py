@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whichdo.campaign.audit import Audit
-from whichdo.campaign.conflict import Suspect, fallback
+from whichdo.campaign.deadlines import Deadlines
 from whichdo.campaign.events import check_chain, moment
 from whichdo.campaign.listening import Ear
 from whichdo.campaign.logs import Log
 from whichdo.campaign.play import Play
 from whichdo.campaign.pool import pooled
-from whichdo.campaign.revised import without_arms
+from whichdo.campaign.revised import Revision
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
 from whichdo.errors import Damaged, is_interrupt
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.events import Event
     from whichdo.evidence import Tally
     from whichdo.policies.base import Recommendation
@@ -82,15 +82,14 @@ class State:
         self._play: Play | None = None
         self._plan = (0, self.terms.budget - self.terms.audit)
         self._failure: str | None = None
-        self._leases: list[tuple[datetime, str]] = []
-        self._windows: list[tuple[datetime, str]] = []
+        self._leases, self._windows = Deadlines(), Deadlines()
         self._codes = {
             name: {value: code for code, value in enumerate(values)}
             for name, values in self.terms.problem.domains.items()
         }
         self._arms = {str(arm): arm for arm in self.terms.problem.arms}
         self._costs = {text: self.terms.problem.costs[arm] for text, arm in self._arms.items()}
-        self._revised: tuple[object, Problem, Problem] | None = None
+        self._revision = Revision(self.terms.problem)
 
     @property
     def receipt(self) -> str:
@@ -102,24 +101,17 @@ class State:
     @property
     def believed(self) -> Problem:
         """The problem with the confounders that alarms have named; all arms."""
-        return self._problems()[0]
+        return self._revision.problems(self.alarms, self.forbidden)[0]
 
     @property
     def allowed(self) -> Problem:
         """The same without the arms that are forbidden: what the policy plays on."""
-        return self._problems()[1]
-
-    def _problems(self) -> tuple[Problem, Problem]:
-        key = (len(self.alarms), tuple(self.forbidden))
-        if self._revised is None or self._revised[0] != key:
-            believed = fallback(self.terms.problem, self.suspects) if self.alarms else self.terms.problem
-            self._revised = (key, believed, without_arms(believed, self.forbidden))
-        return self._revised[1:]
+        return self._revision.problems(self.alarms, self.forbidden)[1]
 
     @property
     def suspects(self) -> list[Suspect]:
         """Where alarms hold the graph to be wrong."""
-        return [Suspect.read(self.terms.problem, alarm["suspect"]) for alarm in self.alarms]
+        return self._revision.suspects(self.alarms)
 
     # ------------------------------------------------------------------------------------------------- the policy
 
@@ -242,8 +234,8 @@ class State:
     def due(self, now: datetime) -> tuple[list[str], list[str]]:
         """The tickets whose lease has ended, and those whose reward window has closed, by ``now``."""
         return (
-            _over(self._leases, now, lambda name: self.tickets[name].phase is Phase.ASKED),
-            _over(self._windows, now, lambda name: not self.tickets[name].counted),
+            self._leases.over(now, lambda name: self.tickets[name].phase is Phase.ASKED),
+            self._windows.over(now, lambda name: not self.tickets[name].counted),
         )
 
     # ---------------------------------------------------------------------------------------------------- the fold
@@ -292,7 +284,7 @@ class State:
             self.held.setdefault(pull.client, {})[pull.id] = None
             self.promised += cost
             if lease is not None:
-                heappush(self._leases, (lease, pull.id))
+                self._leases.add(lease, pull.id)
 
     def _check_same(self, event: Event, play: Play | None, number: int, slot: int, arm: Arm) -> None:
         """Whether the policy, run again, asks for the same; if not, it is left there."""
@@ -333,7 +325,7 @@ class State:
             told = moment(event.time)
             pull.window_end = min(pull.window_end, told + timedelta(seconds=self.terms.window))
             if told < pull.window_end:
-                heappush(self._windows, (pull.window_end, pull.id))
+                self._windows.add(pull.window_end, pull.id)
                 return
         self._count(pull)
 
@@ -437,13 +429,3 @@ class State:
 
     def _on_stopped(self, event: Event, body: dict[str, Any]) -> None:
         self.stopped = body["reason"]
-
-
-def _over(queue: list[tuple[datetime, str]], now: datetime, still: Any) -> list[str]:
-    """What is over by ``now``, in order; what is settled already is dropped from the front."""
-    while queue and not still(queue[0][1]):
-        heappop(queue)
-    if not queue or queue[0][0] > now:
-        return []
-    found = [entry for entry in sorted(queue) if entry[0] <= now and still(entry[1])]
-    return [name for _, name in found]
