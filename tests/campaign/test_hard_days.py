@@ -25,7 +25,7 @@ from whichdo.campaign.exchange import export_lines
 from whichdo.campaign.state import State
 from whichdo.campaign.store import Store
 from whichdo.policies.base import Recommendation
-from whichdo.report.campaign import campaign_page
+from whichdo.report.campaign import campaign_page, write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -760,3 +760,47 @@ def test_a_wait_names_what_is_waited_for(database: str) -> None:
     with pytest.raises(wd.Wait, match=f"^ucb decides on when it has heard of 1 open ticket: {ticket.id}\\.$") as info:
         campaign.ask(client="c")
     assert info.value.tickets == (ticket.id,)
+
+
+def test_a_campaign_stays_where_it_is_when_the_program_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    campaign = create("a.db", policy="ue")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    campaign.close()
+    run(campaign, rng(13), most=3)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert wd.Campaign.open(tmp_path / "a.db", "spring").status().tickets["told"] == 3
+    assert repr(campaign) == "<Campaign spring in a.db>"
+
+
+def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(wd.StorageError, match=r"is a folder; name a file in it, such as .*/campaigns\.db\.$"):
+        create(str(tmp_path))
+
+
+def test_nobody_opens_the_files_of_a_database_to_see_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system takes a process's locks on a file away when any handle of it is closed."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    own = sorted(tmp_path.glob("a.db*"))
+    assert len(own) == 3
+    real, opened = type(tmp_path).open, []
+
+    def watched(path: Path, *given: Any, **named: Any) -> Any:
+        opened.append(path)
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(type(tmp_path), "open", watched)
+    for path in own:
+        with pytest.raises(wd.ConflictError, match="is there already and is no export"):
+            campaign.export(path)
+        with pytest.raises(wd.ConflictError, match="is there already and is no page"):
+            write_report(campaign, path)
+    assert not set(opened) & set(own)
+    campaign.export(tmp_path / "a.jsonl")
+    campaign.export(tmp_path / "a.jsonl")  # which has to be looked at
+    assert tmp_path / "a.jsonl" in opened

@@ -17,7 +17,7 @@ from weakref import finalize, ref
 
 from sqlalchemy import event
 
-from whichdo.errors import Busy, StorageError, WhichdoError, is_interrupt, visible
+from whichdo.errors import Busy, StorageError, WhichdoError, is_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +36,12 @@ LONGEST = 60.0
 
 
 class Line:
-    """Transactions on an engine, one at a time; ``path`` is the file of a SQLite database."""
+    """Transactions on an engine, one at a time; ``name`` is for messages, ``path`` the file of a SQLite database."""
 
-    def __init__(self, engine: Engine, path: Path | None) -> None:
+    def __init__(self, engine: Engine, name: str, path: Path | None) -> None:
         self.lock = RLock()
         """Held in every transaction, and by whoever wants none to begin."""
-        self._wire = _Wire(engine, path)
+        self._wire = _Wire(engine, name, path)
         if path is not None:
             event.listen(engine, "begin", self._wire.begin)
         self._at_work = False
@@ -99,9 +99,8 @@ class Line:
 class _Wire:
     """The connection itself; nothing of it holds on to the line, so that both can be collected."""
 
-    def __init__(self, engine: Engine, path: Path | None) -> None:
-        self._engine, self._path = engine, path
-        self.name = visible(str(path)) if path is not None else visible(engine.url.render_as_string())
+    def __init__(self, engine: Engine, name: str, path: Path | None) -> None:
+        self._engine, self.name, self._path = engine, name, path
         self.writes = False
         self._connection: Connection | None = None
         self._file: tuple[int, int] | None = None

@@ -56,16 +56,18 @@ class Store:
         self.url = _url(address)
         self.patience = patience
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        self.path = _path(self.url) if self.sqlite else None
-        self.name = visible(str(self.path)) if self.sqlite else visible(self.url.render_as_string(hide_password=True))
+        self.name = visible(str(_path(self.url)) if self.sqlite else self.url.render_as_string(hide_password=True))
+        self.path = _path(self.url).absolute() if self.sqlite else None
+        if self.path is not None and str(_path(self.url)) == self.url.database:
+            self.url = self.url.set(database=str(self.path))  # the same file, wherever the program goes
         if self.path is not None and not create and not self.path.exists():
             raise StorageError(f"There is no database {self.name}. Start a campaign in it: {self._begin()}.")
         if self.path is not None and self.path.is_dir():
-            raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.path / 'campaigns.db'}.")
+            raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
         if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
             raise self._empty()  # before SQLite writes into it
         engine = self._engine()
-        self.line = Line(engine, self.path)
+        self.line = Line(engine, self.name, self.path)
         self._say = Statements(engine.dialect)
         self._prepare(create=create)
 
@@ -181,9 +183,8 @@ class Store:
         return NotOurs(f"{self.name} holds no campaigns. Start one in it: {self._begin()}.")
 
     def _begin(self) -> str:
-        address = str(self.path) if self.sqlite else self.name
-        shell = shlex.join(["whichdo", "start", "NAME", "problem.toml", "--horizon", "100", "--db", address])
-        return spoken("whichdo.Campaign.create(...)", visible(shell))
+        shell = shlex.join(["whichdo", "start", "NAME", "problem.toml", "--horizon", "100", "--db", self.name])
+        return spoken("whichdo.Campaign.create(...)", shell)
 
     def _too_new(self, form: int, written_by: str) -> TooNew:
         return TooNew(
