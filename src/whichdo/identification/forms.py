@@ -165,11 +165,11 @@ def paper_estimand(
     inside = set(projected.c_component(verdict.node))
     needed = _needed(verdict.node, reward, given, inside)
     kernels = {name: Conditional((name,), given[name]) for name in projected.nodes if name in needed}
-    inner = product(kernel for name, kernel in kernels.items() if name in inside)
-    if verdict.node in needed:
-        inner = sum_over([verdict.node], inner)
-    outer = [kernel for name, kernel in kernels.items() if name not in inside]
     rest = [name for name in kernels if name not in {verdict.node, reward}]
+    if verdict.node not in needed:
+        return Estimand(sum_over(rest, product(kernels.values())), names, reward)
+    inner = sum_over([verdict.node], product(kernel for name, kernel in kernels.items() if name in inside))
+    outer = [kernel for name, kernel in kernels.items() if name not in inside]
     return Estimand(sum_over(rest, product([*outer, inner])), names, reward)
 
 
