@@ -124,8 +124,7 @@ class Evaluator:
         if self._backward is None:
             self._backward = self._reversed()
         leading = [self._sizes[axis] for axis in self._last.axes]
-        found: dict[int, FloatArray] = {place: np.zeros([*leading, *shape]) for place, shape in enumerate(self.shapes)}
-        found[self._last.register] = np.ones(leading)
+        found: dict[int, FloatArray] = {self._last.register: np.ones(leading)}
         for back in self._backward:
             back.run(found, registers, self._sizes)
         slopes = [self._broadcast(found[place]) for place in range(len(self.shapes))]
@@ -145,6 +144,8 @@ class Evaluator:
 
     def _broadcast(self, array: FloatArray) -> FloatArray:
         """With an axis for targets too on which nothing depends."""
+        if len(self._last.axes) == len(self.targets):
+            return array
         rest = array.shape[len(self._last.axes) :]
         return np.broadcast_to(array[self._spread], (*self.shape, *rest))
 
@@ -308,16 +309,19 @@ class _Backward:
                 others = [step.output, step.output]
             present = set(own).union(*(other.axes for other in others))
             wanted = (*arms, *_without(operand.axes, targets))
-            given = operand.register < leaves
             shown = tuple(axis for axis in wanted if axis in present)
+            at_target = operand.register < leaves and not targets.isdisjoint(operand.axes)
             self._parts.append(
                 _Part(
                     operand.register,
                     tuple(other.register for other in others),
                     _spec([own, *(other.axes for other in others)], shown, letters),
-                    tuple(slice(None) if axis in present else np.newaxis for axis in wanted),
+                    tuple(slice(None) if axis in present else np.newaxis for axis in wanted)
+                    if wanted != shown
+                    else None,
                     wanted,
-                    _spec([(*arms, *operand.axes)], wanted, letters) if given else None,
+                    (*arms, *operand.axes),
+                    _spec([(*arms, *operand.axes)], wanted, letters) if at_target else None,
                 )
             )
 
@@ -327,16 +331,19 @@ class _Backward:
         if above is None:
             return
         for part in self._parts:
-            slope = np.einsum(part.spec, above, *[registers[place] for place in part.others])[part.spread]
+            slope = np.einsum(part.spec, above, *[registers[place] for place in part.others])
             if self._reciprocal:
                 slope = -slope
-            if part.diagonal is not None:
-                view = np.einsum(part.diagonal, found[part.register])
-                view += slope
-            elif part.register in found:
-                found[part.register] = found[part.register] + slope
-            else:
-                found[part.register] = np.broadcast_to(slope, [sizes[axis] for axis in part.axes])
+            if part.spread is not None:
+                slope = np.broadcast_to(slope[part.spread], [sizes[axis] for axis in part.axes])
+            before = found.get(part.register)
+            if part.diagonal is None:
+                found[part.register] = slope if before is None else before + slope
+                continue
+            whole = np.zeros([sizes[axis] for axis in part.layout]) if before is None else before.copy()
+            view = np.einsum(part.diagonal, whole)  # of the diagonals, and what is written to it is written to them
+            view += slope
+            found[part.register] = whole
 
 
 @dataclass(frozen=True)
@@ -346,9 +353,12 @@ class _Part:
     register: int
     others: tuple[int, ...]
     spec: str
-    spread: tuple[slice | None, ...]
+    spread: tuple[slice | None, ...] | None
     axes: Axes
+    layout: Axes
+    """The axes of the arms and all of the table's own."""
     diagonal: str | None
+    """Where a table is read at the values of targets: from the layout to the axes."""
 
 
 def _without(axes: Axes, targets: set[str]) -> Axes:

@@ -36,7 +36,6 @@ def m_separated(graph: CausalGraph, first: Iterable[str], second: Iterable[str],
     """
     known = {graph.index(name) for name in given}
     goal = {graph.index(name) for name in second} - known
-    opened = {graph.index(name) for name in graph.ancestors([graph.nodes[position] for position in known])}
     start = {graph.index(name) for name in first} - known
     # Whether a node has been entered by an arrowhead (True), or by the tail of an edge out of it (False).
     seen = {(position, False) for position in start}
@@ -48,7 +47,8 @@ def m_separated(graph: CausalGraph, first: Iterable[str], second: Iterable[str],
         onward: list[tuple[int, bool]] = []
         if position not in known:
             onward += [(child, True) for child in graph.child_ids[position]]
-        if position in opened if by_head else position not in known:
+        # A collider with a descendant in the set needs no rule: the walk goes down to that one and comes back.
+        if (position in known) == by_head:
             onward += [(parent, False) for parent in graph.parent_ids[position]]
             onward += [(sibling, True) for sibling in graph.sibling_ids[position]]
         for step in onward:
