@@ -1,0 +1,191 @@
+"""From counts to conditionals: rows that were seen rarely lean on the data's own margins.
+
+A conditional P(v | z) is counted row by row.  A row that was seen n times is
+
+    p(v | z) = (n p^(v | z) + s m(v | z)) / (n + s)                            s = 2 in all
+
+with p^ its plain share and m what the rest of the data would expect of it: for most nodes the
+margin of v.  For the reward it is what two margins together expect, that of the same setting of the
+targets and that of the same covariates, joined on the scale of log odds: a stratum in which an arm
+was never tried is taken for one in which the arm does what it does elsewhere.
+
+Pulling towards the middle of the scale instead (add-one) makes the rarest arm the best one wherever
+rates are low; `docs/decisions/0017-shrinkage.md` has the comparison.
+
+Everything here is on a scale of the reward from 0 to 1.  Of a reward only its mean and mean square
+in each row enter, so levels and numbers are treated alike, and a reward of two levels is the special
+case in which the square is the mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["STRENGTH", "Law", "Rows", "Shrunk", "shrink_law", "shrink_reward"]
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+
+STRENGTH = 2.0
+"""How many rows the margins count for, whatever the number of levels."""
+
+EDGE = 1e-6
+"""Where no success was ever seen the margin is taken for this: log odds need one that is not 0."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """A conditional law: probabilities with an axis a column, and how often each of its rows was seen."""
+
+    shares: FloatArray
+    sizes: FloatArray
+    """The effective number of rows, an axis for each column that is given."""
+    raw: FloatArray
+    """The plain shares; those of a row never seen are the shrunk ones."""
+    strength: float
+    """By how many rows it was shrunk: 0 for a law that depends on nothing."""
+
+
+def shrink_law(mass: FloatArray, own: int, strength: float, sizes: FloatArray | None = None) -> Law:
+    """The law of the last ``own`` axes given the others.
+
+    Parameters
+    ----------
+    mass
+        The weight of each cell: its count, where rows count alike.
+    own
+        How many axes, from the last, are the nodes whose law it is.
+    strength
+        How many rows the margin counts for.  A law that depends on nothing is its own margin.
+    sizes
+        The effective number of rows for each value of what is given; by default the mass.
+    """
+    given = mass.ndim - own
+    last = tuple(range(given, mass.ndim))
+    total = mass.sum(axis=last)
+    seen = total if sizes is None else sizes
+    whole = total.sum()
+    margin = mass.sum(axis=tuple(range(given))) / whole if whole > 0 else np.full(mass.shape[given:], 1 / mass[0].size)
+    wide = total.reshape(total.shape + (1,) * own)
+    plain = np.divide(mass, wide, out=np.broadcast_to(margin, mass.shape).copy(), where=wide > 0)
+    if given == 0 or strength == 0:
+        return Law(plain, seen, plain, 0.0)
+    part = (seen / (seen + strength)).reshape(wide.shape)
+    shrunk = part * plain + (1 - part) * margin
+    return Law(shrunk, seen, np.where(wide > 0, plain, shrunk), strength)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What was seen of the reward in each row of its conditional, an axis for each column that is given."""
+
+    sizes: FloatArray
+    """The effective number of rows."""
+    mass: FloatArray
+    """Their weight; the same as the size where rows count alike."""
+    means: FloatArray
+    """The mean of the reward, from 0 to 1; anything where nothing was seen."""
+    squares: FloatArray
+    """The mean of its square."""
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The rows of the reward with what rarely seen ones borrow from the others."""
+
+    sizes: FloatArray
+    mass: FloatArray
+    raw: FloatArray
+    """The plain means; those of a row never seen are the shrunk ones."""
+    means: FloatArray
+    squares: FloatArray
+    prior: FloatArray
+    """What the margins expect of each row."""
+    strength: float
+
+    @cached_property
+    def seen(self) -> BoolArray:
+        """Which rows were seen at all."""
+        found: BoolArray = self.sizes > 0
+        return found
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """The variance of one reward in each row."""
+        return np.maximum(self.squares - self.means**2, 0.0)
+
+    @cached_property
+    def noise(self) -> FloatArray:
+        """The variance of each row's mean; that of a row never seen is left to its weight."""
+        room = np.where(self.seen, self.sizes + self.strength, 1.0)
+        found: FloatArray = np.where(self.seen, self.variances / room, 0.0)
+        return found
+
+
+def shrink_reward(rows: Rows, targets: Sequence[int], strength: float = STRENGTH) -> Shrunk:
+    """The mean and mean square of the reward in each row, leaning on the margins.
+
+    Parameters
+    ----------
+    rows
+        What was seen.
+    targets
+        The axes that are targets; the others are covariates.
+    strength
+        How many rows the margins count for.
+    """
+    prior, dispersion = _expected(rows, targets)
+    wanted = prior**2 + dispersion * prior * (1 - prior)
+    seen = rows.sizes > 0
+    total = rows.sizes + strength
+    part = np.divide(rows.sizes, total, out=np.zeros(total.shape), where=total > 0)
+    means = np.where(seen, part * rows.means + (1 - part) * prior, prior)
+    squares = np.where(seen, part * rows.squares + (1 - part) * wanted, wanted)
+    return Shrunk(rows.sizes, rows.mass, np.where(seen, rows.means, prior), means, squares, prior, strength)
+
+
+def _expected(rows: Rows, targets: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """What the margins expect of each row's mean, and how much its rewards scatter, as a share of what a coin would."""
+    axes = tuple(range(rows.sizes.ndim))
+    covariates = tuple(axis for axis in axes if axis not in targets)
+    overall = _pooled(rows, axes, None)
+    by_target = _pooled(rows, covariates, overall)
+    dispersion = (by_target.squares - by_target.means**2) / (by_target.means * (1 - by_target.means))
+    if not targets:
+        return np.broadcast_to(overall.means, rows.sizes.shape), np.broadcast_to(dispersion, rows.sizes.shape)
+    by_stratum = _pooled(rows, tuple(targets), overall)
+    # What a target's rows would have had if only their strata mattered.
+    base = Rows(rows.sizes, rows.mass, np.broadcast_to(by_stratum.means, rows.sizes.shape), by_stratum.squares)
+    without = _pooled(base, covariates, overall)
+    odds = _logit(by_stratum.means) + _logit(by_target.means) - _logit(without.means)
+    return 1 / (1 + np.exp(-odds)), np.broadcast_to(dispersion, rows.sizes.shape)
+
+
+def _pooled(rows: Rows, axes: tuple[int, ...], towards: Rows | None) -> Rows:
+    """Rows put together along some axes, themselves shrunk towards what all rows have."""
+    mass = rows.mass.sum(axis=axes, keepdims=True)
+    sizes = rows.sizes.sum(axis=axes, keepdims=True)
+    share = np.where(mass > 0, mass, 1.0)
+    means = np.sum(rows.mass * np.where(rows.mass > 0, rows.means, 0.0), axis=axes, keepdims=True) / share
+    squares = np.sum(rows.mass * np.where(rows.mass > 0, rows.squares, 0.0), axis=axes, keepdims=True) / share
+    if towards is None:
+        means = np.clip(np.where(mass > 0, means, 0.5), EDGE, 1 - EDGE)
+        # The square of a bounded reward is at most the reward itself, as for a coin; few rows may not tell less.
+        at_edge = (means <= EDGE) | (means >= 1 - EDGE) | (mass <= 0)
+        squares = (np.where(at_edge, means, squares) * sizes + STRENGTH * means) / (sizes + STRENGTH)
+    else:
+        means = (means * sizes + STRENGTH * towards.means) / (sizes + STRENGTH)
+        squares = (squares * sizes + STRENGTH * towards.squares) / (sizes + STRENGTH)
+    return Rows(sizes, mass, means, np.clip(squares, means**2, means))
+
+
+def _logit(share: FloatArray) -> FloatArray:
+    found: FloatArray = np.log(share) - np.log1p(-share)
+    return found
