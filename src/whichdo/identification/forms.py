@@ -94,7 +94,8 @@ def weighted_components(graph: CausalGraph, targets: Names, reward: str) -> tupl
 def weight_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> Estimand:
     """Sum over the cells c of W at x of P(c) times, for each component S, (sum over x' of Q[S] at x') / Q[S] at x.
 
-    W is the reward and Pa+ of the components of the targets; P(c) is counted as one joint law.
+    W is Pa+ of the components of the targets without the reward; P(c) is counted as one joint law.  The reward comes
+    last: its own conditional is that of its component, or else given all of W, so that every formula is linear in it.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def weight_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> 
     Examples
     --------
     >>> print(weight_estimand(CausalGraph.parse("X -> M -> Y; X <-> Y"), ["X"], "Y"))
-    Σ_M (P(X, M, Y) Σ_X' P(X') P(Y | X', M)) / (P(X) P(Y | X, M))
+    Σ_M (P(X, M) Σ_X' P(X') P(Y | X', M)) / (P(X))
     """
     names = checked_targets(graph, targets, reward)
     acting = acting_targets(graph, names, reward)
@@ -116,20 +117,26 @@ def weight_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> 
     within = graph.subgraph(graph.ancestors([reward]))
     given = effective_parents(within)
     scope = with_parents(within, (name for component in components for name in component))
-    scope = tuple(sorted({*scope, reward}, key=graph.index))
-    above: list[Expression] = [Conditional(scope)]
+    around = tuple(name for name in scope if name != reward)
+    above: list[Expression] = [Conditional(around)]
     below: list[Expression] = []
+    inside = any(reward in component for component in components)
     for component in components:
         chosen = set(acting).intersection(component)
-        # Kernels in which no target occurs are the same above and below.
+        # Kernels in which no target occurs are the same above and below, and the reward's is nobody's cause.
         kernels: dict[str, Expression] = {
             name: Conditional((name,), given[name]) for name in component if chosen.intersection((*given[name], name))
         }
-        below += kernels.values()
-        left = marginal(kernels, tuple({*scope} - chosen))
+        below += [kernel for name, kernel in kernels.items() if name != reward]
+        left = marginal(kernels, tuple({*scope, reward} - chosen))
         above += [left] if left.free else []
-    ratio = Ratio(product(above), product(below))
-    return Estimand(sum_over([name for name in scope if name not in {*acting, reward}], ratio), names, reward)
+    if not inside:
+        above.append(Conditional((reward,), around))
+    elif not any(reward in part.free for part in above):
+        above.append(Conditional((reward,), given[reward]))
+    summed = [name for name in around if name not in acting]
+    whole = Ratio(product(above), product(below)) if below else product(above)
+    return Estimand(sum_over(summed, whole), names, reward)
 
 
 def paper_estimand(
