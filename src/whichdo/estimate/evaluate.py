@@ -31,9 +31,10 @@ from whichdo.identification.estimand import Conditional, Product, Ratio, Sum, co
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.identification.bounds import LowerLaw
     from whichdo.identification.estimand import Estimand, Expression, Names
 
-__all__ = ["MAX_CELLS", "Evaluator", "evaluator", "table_evaluator"]
+__all__ = ["MAX_CELLS", "Evaluator", "bound_means", "evaluator", "table_evaluator"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 Axes = tuple[str, ...]
@@ -62,6 +63,27 @@ def table_evaluator(expression: Expression, axes: Names, sizes: Mapping[str, int
     """
     names = {name for conditional in conditionals_in(expression) for name in conditional.columns} | {*axes}
     return _made(expression, axes, None, tuple(sorted((name, sizes[name]) for name in names)))
+
+
+def bound_means(
+    lower: LowerLaw, tables: Mapping[Conditional, FloatArray], worth: FloatArray, sizes: Mapping[str, int]
+) -> tuple[FloatArray, FloatArray]:
+    """The least and the greatest mean of ``worth`` under do(targets) that a lower law allows, an axis for each target.
+
+    What the lower law leaves open lies on the worst level, or on the best.  ``tables`` holds the table of every
+    conditional of the law's factors.
+    """
+    parts = []
+    for factor in lower.factors:
+        axes = (*factor.instruments, *factor.symbol.columns)
+        engine = table_evaluator(factor.expression, axes, sizes)
+        table = engine.values([tables[each] for each in engine.conditionals], None)
+        parts.append(table.max(axis=tuple(range(len(factor.instruments)))))
+    whole = table_evaluator(lower.outline, (*lower.targets, lower.reward), sizes)
+    places = {factor.symbol: part for factor, part in zip(lower.factors, parts, strict=True)}
+    law = whole.values([places[each] for each in whole.conditionals], None)
+    rest = 1 - law.sum(axis=-1)
+    return law @ worth + rest * worth.min(), law @ worth + rest * worth.max()
 
 
 def _needed(estimand: Estimand, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
