@@ -282,7 +282,7 @@ def test_the_error_says_what_ties_the_effect_up_and_what_would_do() -> None:
         identify(CausalGraph.parse("X -> Y; X <-> Y"), ["X"], "Y")
     assert caught.value.hedge == (("X", "Y"), ("Y",))
     assert str(caught.value) == (
-        "the effect of X on Y cannot be computed by looking: hidden causes tie X and Y together, and X acts on Y "
+        "The effect of X on Y cannot be computed by looking: hidden causes tie X and Y together, and X acts on Y "
         "among them. Try the arms on these targets, or name experiments whose rows you have in `tried`."
     )
 

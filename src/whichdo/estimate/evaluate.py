@@ -156,7 +156,8 @@ class Evaluator:
         for table, shape, conditional in zip(tables, self.shapes, self.conditionals, strict=True):
             if table.shape != shape:
                 raise ValueError(f"the table of {conditional} has the shape {table.shape}, not {shape}")
-        registers: list[Any] = [*tables, worth, *[None] * len(self._forward)]
+        # einsum walks its operands in the order of their memory: a view of the same numbers may differ in the last bit.
+        registers: list[Any] = [*map(np.ascontiguousarray, tables), worth, *[None] * len(self._forward)]
         for spec, inputs, output in self._forward:
             if spec is None:
                 registers[output] = _reciprocal(registers[inputs[0]])
@@ -173,7 +174,7 @@ class Evaluator:
 
     def _reversed(self) -> list[_Backward]:
         made = [_Backward(step, self._last.axes, len(self.shapes), set(self.targets)) for step in self._plan.steps]
-        self._check(back.visits for back in made)
+        self._check(axes for back in made for axes in back.tables)
         return made[::-1]
 
     def _check(self, steps: Iterable[Axes]) -> None:
@@ -317,8 +318,8 @@ class _Backward:
     """
 
     def __init__(self, step: _Step, arms: Axes, leaves: int, targets: set[str]) -> None:
-        self.visits = tuple(dict.fromkeys((*arms, *step.visits)))
-        letters = dict(zip(self.visits, ascii_letters, strict=False))
+        visits = tuple(dict.fromkeys((*arms, *step.visits)))
+        letters = dict(zip(visits, ascii_letters, strict=False))
         self._output = step.output.register
         self._reciprocal = step.reciprocal
         own = (*arms, *_without(step.output.axes, targets))
@@ -346,6 +347,9 @@ class _Backward:
                     _spec([(*arms, *operand.axes)], wanted, letters) if at_target else None,
                 )
             )
+
+        self.tables = [visits, *(part.layout for part in self._parts if part.diagonal is not None)]
+        """The axes of everything that is visited or made."""
 
     def run(self, found: dict[int, FloatArray], registers: Sequence[Any], sizes: Mapping[str, int]) -> None:
         """Add what this step contributes to the derivatives with respect to its inputs."""
