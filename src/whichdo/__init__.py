@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from whichdo.graph.projection import project
     from whichdo.identification.engine import identify
     from whichdo.identification.estimand import Estimand
+    from whichdo.identification.pruning import minimal_sets, possibly_optimal
     from whichdo.policies import policies, policy
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Goal, Problem, do
@@ -126,9 +127,11 @@ __all__ = [
     "gallery",
     "graph_from",
     "identify",
+    "minimal_sets",
     "observe",
     "policies",
     "policy",
+    "possibly_optimal",
     "project",
     "pull",
     "rank",
@@ -163,6 +166,7 @@ _ROOMS = {
     "whichdo.graph.projection": ("project",),
     "whichdo.identification.engine": ("identify",),
     "whichdo.identification.estimand": ("Estimand",),
+    "whichdo.identification.pruning": ("minimal_sets", "possibly_optimal"),
     "whichdo.policies": ("policies", "policy"),
     "whichdo.policies.base": ("Policy", "Recommendation"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),

@@ -204,7 +204,7 @@ class NotIdentifiedError(InputError):
     """
 
     def __init__(self, reason: str, hedge: tuple[tuple[str, ...], tuple[str, ...]], remedy: str = "") -> None:
-        super().__init__(f"{reason}. {remedy}" if remedy else reason)
+        super().__init__(f"{reason[:1].upper()}{reason[1:]}. {remedy}".rstrip())
         self.reason = reason
         self.hedge = hedge
 

@@ -282,7 +282,7 @@ def test_the_error_says_what_ties_the_effect_up_and_what_would_do() -> None:
         identify(CausalGraph.parse("X -> Y; X <-> Y"), ["X"], "Y")
     assert caught.value.hedge == (("X", "Y"), ("Y",))
     assert str(caught.value) == (
-        "the effect of X on Y cannot be computed by looking: hidden causes tie X and Y together, and X acts on Y "
+        "The effect of X on Y cannot be computed by looking: hidden causes tie X and Y together, and X acts on Y "
         "among them. Try the arms on these targets, or name experiments whose rows you have in `tried`."
     )
 
@@ -307,3 +307,15 @@ def test_the_conditionals_of_an_experiment_are_counted_in_its_own_rows() -> None
     assert estimand.scopes == {("X",): (("Z", "X", "Y"),)}
     law = np.random.default_rng(1).dirichlet(np.ones(8)).reshape(2, 2, 2)
     assert conditional_table(estimand.conditionals[0], law, ("Z", "X", "Y")).sum(axis=-1) == pytest.approx(1)
+
+
+def test_ten_thousand_nodes_are_identified_without_a_table_of_pairs() -> None:
+    """A chain: each factor asks only for what is tied to it, not for all of its ancestors."""
+    names = [f"N{number}" for number in range(10_000)]
+    graph = CausalGraph(names, itertools.pairwise(names))
+    estimand = identify(graph, ["N5000"], "N9999")
+    assert len(estimand.conditionals) == 4_999
+    assert find_hedge(CausalGraph(names, itertools.pairwise(names), [("N5000", "N5001")]), ("N5000",), "N9999") == (
+        ("N5000", "N5001"),
+        ("N5001",),
+    )

@@ -31,9 +31,10 @@ from whichdo.identification.estimand import Conditional, Product, Ratio, Sum, co
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.identification.bounds import LowerLaw
     from whichdo.identification.estimand import Estimand, Expression, Names
 
-__all__ = ["MAX_CELLS", "Evaluator", "evaluator", "table_evaluator"]
+__all__ = ["MAX_CELLS", "Evaluator", "bound_means", "evaluator", "table_evaluator"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 Axes = tuple[str, ...]
@@ -62,6 +63,27 @@ def table_evaluator(expression: Expression, axes: Names, sizes: Mapping[str, int
     """
     names = {name for conditional in conditionals_in(expression) for name in conditional.columns} | {*axes}
     return _made(expression, axes, None, tuple(sorted((name, sizes[name]) for name in names)))
+
+
+def bound_means(
+    lower: LowerLaw, tables: Mapping[Conditional, FloatArray], worth: FloatArray, sizes: Mapping[str, int]
+) -> tuple[FloatArray, FloatArray]:
+    """The least and the greatest mean of ``worth`` under do(targets) that a lower law allows, an axis for each target.
+
+    What the lower law leaves open lies on the worst level, or on the best.  ``tables`` holds the table of every
+    conditional of the law's factors.
+    """
+    parts = []
+    for factor in lower.factors:
+        axes = (*factor.instruments, *factor.symbol.columns)
+        engine = table_evaluator(factor.expression, axes, sizes)
+        table = engine.values([tables[each] for each in engine.conditionals], None)
+        parts.append(table.max(axis=tuple(range(len(factor.instruments)))))
+    whole = table_evaluator(lower.outline, (*lower.targets, lower.reward), sizes)
+    places = {factor.symbol: part for factor, part in zip(lower.factors, parts, strict=True)}
+    law = whole.values([places[each] for each in whole.conditionals], None)
+    rest = 1 - law.sum(axis=-1)
+    return law @ worth + rest * worth.min(), law @ worth + rest * worth.max()
 
 
 def _needed(estimand: Estimand, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -134,7 +156,8 @@ class Evaluator:
         for table, shape, conditional in zip(tables, self.shapes, self.conditionals, strict=True):
             if table.shape != shape:
                 raise ValueError(f"the table of {conditional} has the shape {table.shape}, not {shape}")
-        registers: list[Any] = [*tables, worth, *[None] * len(self._forward)]
+        # einsum walks its operands in the order of their memory: a view of the same numbers may differ in the last bit.
+        registers: list[Any] = [*map(np.ascontiguousarray, tables), worth, *[None] * len(self._forward)]
         for spec, inputs, output in self._forward:
             if spec is None:
                 registers[output] = _reciprocal(registers[inputs[0]])
@@ -151,7 +174,7 @@ class Evaluator:
 
     def _reversed(self) -> list[_Backward]:
         made = [_Backward(step, self._last.axes, len(self.shapes), set(self.targets)) for step in self._plan.steps]
-        self._check(back.visits for back in made)
+        self._check(axes for back in made for axes in back.tables)
         return made[::-1]
 
     def _check(self, steps: Iterable[Axes]) -> None:
@@ -295,8 +318,8 @@ class _Backward:
     """
 
     def __init__(self, step: _Step, arms: Axes, leaves: int, targets: set[str]) -> None:
-        self.visits = tuple(dict.fromkeys((*arms, *step.visits)))
-        letters = dict(zip(self.visits, ascii_letters, strict=False))
+        visits = tuple(dict.fromkeys((*arms, *step.visits)))
+        letters = dict(zip(visits, ascii_letters, strict=False))
         self._output = step.output.register
         self._reciprocal = step.reciprocal
         own = (*arms, *_without(step.output.axes, targets))
@@ -324,6 +347,9 @@ class _Backward:
                     _spec([(*arms, *operand.axes)], wanted, letters) if at_target else None,
                 )
             )
+
+        self.tables = [visits, *(part.layout for part in self._parts if part.diagonal is not None)]
+        """The axes of everything that is visited or made."""
 
     def run(self, found: dict[int, FloatArray], registers: Sequence[Any], sizes: Mapping[str, int]) -> None:
         """Add what this step contributes to the derivatives with respect to its inputs."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = ["acting_targets", "checked_targets", "find_hedge", "hedge_words", "identify", "marginal"]
+__all__ = ["acting_targets", "c_factors", "checked_targets", "find_hedge", "hedge_words", "identify", "marginal"]
 
 Positions = frozenset[int]
 Kernels = dict[str, "Expression"]
@@ -87,8 +87,7 @@ def identify(graph: CausalGraph, targets: Iterable[str], reward: str, tried: Ite
     """
     names = checked_targets(graph, targets, reward)
     sources = _sources(graph, reward, tried)
-    left = graph.subgraph([name for name in graph.nodes if name not in names])
-    left = left.subgraph(left.ancestors([reward]))
+    left = _left(graph, names, reward)
     factors = tuple(_factor(graph, part, sources) for part in left.c_components)
     for factor in factors:
         if not factor.sources:
@@ -99,6 +98,14 @@ def identify(graph: CausalGraph, targets: Iterable[str], reward: str, tried: Ite
     else:
         expression = Conditional((reward,))
     return Estimand(expression, names, reward, factors)
+
+
+def c_factors(
+    graph: CausalGraph, targets: Names, reward: str, tried: Iterable[Iterable[str]] = ()
+) -> tuple[CFactor, ...]:
+    """The c-factors of an effect with their sources; one that no source yields has none."""
+    sources = _sources(graph, reward, tried)
+    return tuple(_factor(graph, part, sources) for part in _left(graph, targets, reward).c_components)
 
 
 def checked_targets(graph: CausalGraph, targets: Iterable[str], reward: str) -> Names:
@@ -120,9 +127,7 @@ def acting_targets(graph: CausalGraph, targets: Names, reward: str) -> Names:
 
 def find_hedge(graph: CausalGraph, targets: Names, reward: str) -> tuple[Names, Names] | None:
     """The hedge that keeps looks from settling do(targets), or None where they do; builds no formula."""
-    left = graph.subgraph([name for name in graph.nodes if name not in targets])
-    left = left.subgraph(left.ancestors([reward]))
-    for part in left.c_components:
+    for part in _left(graph, targets, reward).c_components:
         descent = _descend(graph, part)
         if not descent.settled:
             return _names(graph, descent.tied[-1]), part
@@ -135,6 +140,12 @@ def hedge_words(hedge: tuple[Names, Names], targets: Names) -> str:
     within = [name for name in tied if name in targets]
     acts = "acts" if len(within) == 1 else "act"
     return f"hidden causes tie {listed(tied)} together, and {listed(within)} {acts} on {listed(part)} among them"
+
+
+def _left(graph: CausalGraph, targets: Names, reward: str) -> CausalGraph:
+    """The graph of D: what acts on the reward without the targets."""
+    rest = graph.subgraph([name for name in graph.nodes if name not in targets])
+    return rest.subgraph(rest.ancestors([reward]))
 
 
 def _sources(graph: CausalGraph, reward: str, tried: Iterable[Iterable[str]]) -> dict[Names, CausalGraph]:
@@ -181,7 +192,8 @@ class _Descent:
     """The sets of Tian's recursion: T and A of each turn.  It ends with A = D_j, or with A = T."""
 
     part: Positions
-    alive: Positions
+    alive: Positions | None
+    """The ancestors of D_j; None where nothing is tied to it, so that they do not matter."""
     tied: tuple[Positions, ...]
     above: tuple[Positions, ...]
 
@@ -192,6 +204,8 @@ class _Descent:
 
 def _descend(graph: CausalGraph, part: Names) -> _Descent:
     goal = frozenset(map(graph.index, part))
+    if _component(graph, goal, None) == goal:
+        return _Descent(goal, None, (goal,), (goal,))
     alive = _ancestors(graph, goal, None)
     tied, above = [_component(graph, goal, alive)], []
     while True:
@@ -246,20 +260,19 @@ def _average(graph: CausalGraph, source: Names, expression: Expression, depends:
     return sum_over(names, product([Conditional(names, (), source), expression]))
 
 
-def _screen(graph: CausalGraph, within: Positions, position: int) -> Positions:
+def _screen(graph: CausalGraph, within: Positions | None, position: int) -> Positions:
     """The effective parents of a node: Pa+ of its c-component among the nodes of a set up to itself."""
-    before = frozenset(other for other in within if other <= position)
-    tied = _component(graph, frozenset({position}), before)
+    tied = _component(graph, frozenset({position}), within, last=position)
     return tied.union(*(graph.parent_ids[member] for member in tied)) - {position}
 
 
-def _component(graph: CausalGraph, start: Positions, within: Positions) -> Positions:
-    """What bidirected paths inside a set tie to some of its nodes, themselves included."""
+def _component(graph: CausalGraph, start: Positions, within: Positions | None, last: int | None = None) -> Positions:
+    """What bidirected paths tie to some nodes, themselves included; inside a set (None: anywhere), up to a position."""
     found = set(start)
     stack = list(start)
     while stack:
         for other in graph.sibling_ids[stack.pop()]:
-            if other in within and other not in found:
+            if other not in found and (within is None or other in within) and (last is None or other <= last):
                 found.add(other)
                 stack.append(other)
     return frozenset(found)
