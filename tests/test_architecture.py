@@ -21,6 +21,7 @@ LAYERS = {
     "crew": 0,
     "frames": 0,
     "progress": 0,
+    "arms": 1,
     "counting": 1,
     "domains": 1,
     "evidence": 1,

@@ -48,7 +48,8 @@ def test_estimates_from_the_same_rows_agree() -> None:
     rows = model.samples(1000)
     ours = interventional(problem, count(problem, rows), reading=Reading.PAPER).means
     for arm, mean in zip(problem.arms[1:], ours[1:], strict=True):
-        theirs = do_mean(model, rows, (str(arm.node), int(str(arm.value))), DRAWS)
+        ((node, value),) = arm.settings.items()
+        theirs = do_mean(model, rows, (node, int(value)), DRAWS)
         assert abs(theirs - mean) < 6 * sqrt(mean * (1 - mean) / DRAWS), arm
 
 

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.errors import UsageError
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from whichdo.counting.scopes import Scope
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = [
     "REWARDS",
@@ -102,7 +102,7 @@ def whole_number(value: object, what: str) -> int:
 
 def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | None = None) -> Batch:
     """Look ``count`` times."""
-    return Batch((Arm(),), (count,), detail, None if scopes is None else tuple(scopes))
+    return Batch((LOOK,), (count,), detail, None if scopes is None else tuple(scopes))
 
 
 def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS) -> Batch:

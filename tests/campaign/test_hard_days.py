@@ -312,7 +312,7 @@ def test_money_has_no_dust(tmp_path: Path) -> None:
     problem = wd.Problem("X -> Y", "Y", costs={"do()": 0.1, "do(X=0)": 0.3, "do(X=1)": 0.7})
     campaign = wd.Campaign.create(tmp_path / "a.db", "a", problem, wd.policy("ue"), budget=20.3)
     for ticket in campaign.ask(40):
-        campaign.tell(ticket, {"X": ticket.arm.value or 0, "Y": 1})
+        campaign.tell(ticket, {"X": ticket.arm.settings.get("X", 0), "Y": 1})
     status = campaign.status()
     assert status.promised == 0
     assert "e-" not in status.sentences[0]

@@ -71,7 +71,7 @@ class Program(RuleBasedStateMachine):
 
     def row(self, arm: wd.Arm, bits: int) -> dict[str, int]:
         row = {name: bits >> place & 1 for place, name in enumerate("ZXWY")}
-        return row if arm.node is None else row | {arm.node: int(arm.value or 0)}
+        return row | {name: int(value) for name, value in arm.settings.items()}
 
     @rule(client=CLIENTS, n=st.integers(1, 4), again=st.booleans())
     def ask(self, client: str, n: int, again: bool) -> None:

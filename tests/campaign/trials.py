@@ -37,8 +37,7 @@ def row_of(ticket: wd.Ticket, rng: np.random.Generator) -> dict[str, Any]:
     """What comes of a pull: Y is likelier with X = 1 and W = 1."""
     row = {"Z": int(rng.random() < 0.5), "W": int(rng.random() < 0.5)}
     row["X"] = int(rng.random() < 0.2 + 0.6 * row["Z"])
-    if ticket.arm.node is not None:
-        row[ticket.arm.node] = int(ticket.arm.value or 0)
+    row |= {name: int(value) for name, value in ticket.arm.settings.items()}
     row["Y"] = int(rng.random() < 0.1 + 0.3 * row["X"] + 0.2 * row["W"] + 0.2 * row["Z"])
     return row
 

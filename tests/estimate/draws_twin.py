@@ -38,20 +38,21 @@ def hundredths(problem: Problem) -> list[int]:
 def split_draws(problem: Problem, arm: Arm, looks: Sequence[Look], *, split: bool = True) -> list[Fraction]:
     """Y_1, ..., Y_C of an arm, in hundredths; without ``split`` the shares come from the odd looks too: a mistake."""
     worth = hundredths(problem)
-    if problem.verdicts[str(arm.node)].route is Route.SAME:
+    ((node, value),) = arm.settings.items()
+    if problem.verdicts[node].route is Route.SAME:
         return [Fraction(worth[look[problem.reward]]) for look in looks]
     odd = looks[0::2]  # the first, the third, ...
     even = looks[1::2] if split else odd
-    parents = sorted(problem.graph.parents(str(arm.node)))
+    parents = sorted(problem.graph.parents(node))
     settings = list(product(*(range(len(problem.domains[name])) for name in parents)))
 
     def setting(look: Look) -> tuple[int, ...]:
         return tuple(look[name] for name in parents)
 
-    x = list(problem.domains[str(arm.node)]).index(arm.value or 0)
+    x = list(problem.domains[node]).index(value)
     lists: dict[tuple[int, ...], list[Look]] = {z: [] for z in settings}
     for look in odd:
-        if look[str(arm.node)] == x:
+        if look[node] == x:
             lists[setting(look)].append(look)
     count = min(map(len, lists.values()))
     if len(settings) == 1:
@@ -67,13 +68,14 @@ def split_draws(problem: Problem, arm: Arm, looks: Sequence[Look], *, split: boo
 
 def tape_draws(problem: Problem, arm: Arm, looks: Sequence[Look]) -> list[Fraction]:
     """Draws through the factor network of an arm, in hundredths."""
-    worth, node = hundredths(problem), str(arm.node)
+    worth = hundredths(problem)
+    ((node, value),) = arm.settings.items()
     if problem.verdicts[node].route is Route.SAME:
         return [Fraction(worth[look[problem.reward]]) for look in looks]
     if problem.verdicts[node].route is Route.TRY:
         return []
     factors = factor_networks(problem)[node].factors
-    x = list(problem.domains[node]).index(arm.value or 0)
+    x = list(problem.domains[node]).index(value)
     lists: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for number, factor in enumerate(factors):
         fold = looks[number :: len(factors)]

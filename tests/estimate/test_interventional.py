@@ -58,7 +58,7 @@ def test_the_exact_law_gives_the_true_mean_of_every_arm_on_5000_random_networks(
         true = oracle.means(problem)
         settled = np.ones(len(true), dtype=bool)
         for node in problem.intervene:
-            arms = [position for position, arm in enumerate(problem.arms) if arm.node == node]
+            arms = [position for position, arm in enumerate(problem.arms) if arm.targets == (node,)]
             kind, tested = judgement(oracle, node, problem.reward)
             seen.update([kind])
             settled[arms] = kind != "tried"
@@ -160,7 +160,7 @@ def sampled(family: str, reading: Reading) -> tuple[Array, Array, Array]:
     found = [made.from_counts(row, BINARY_WORTH) for row in counts]
     law = np.concatenate([oracle.table(scope).ravel() for scope in made.scopes])
     rarest = made.from_counts(looks * law, BINARY_WORTH).rarest
-    weakest = [looks, *(rarest[list(problem.intervene).index(arm.node or "")] for arm in problem.arms[1:])]
+    weakest = [looks, *(rarest[problem.target_sets.index(arm.targets)] for arm in problem.arms[1:])]
     return np.array([each.means for each in found]), np.array([each.variances for each in found]), np.array(weakest)
 
 
@@ -267,9 +267,9 @@ def test_adding_one_without_threshold_beats_the_threshold_of_the_paper(looks: in
         data = rng.multinomial(looks, oracle.seen.ravel()).reshape(oracle.seen.shape)
         counts = np.concatenate(tables(oracle.names, made.scopes, data))
         plain = made.from_counts(counts, BINARY_WORTH).means
-        for node, network in made.networks.items():
+        for (node,), network in made.networks.items():
             if network.node is not None:
-                arms = [position for position, arm in enumerate(problem.arms) if arm.node == node]
+                arms = [position for position, arm in enumerate(problem.arms) if arm.targets == (node,)]
                 threshold = paper_threshold(oracle, node, looks)
                 large = made.from_counts(counts, BINARY_WORTH, threshold=threshold).means
                 both = [float(((means - true)[arms] ** 2).mean()) for means in (plain, large)]
@@ -316,7 +316,7 @@ def test_a_node_with_forty_parents_has_no_network_and_costs_nothing(bows: str, r
     finally:
         tracemalloc.stop()
     assert peak < 1_000_000
-    assert set(made.networks) == {"Z"}
+    assert set(made.networks) == {("Z",)}
     assert made.scopes == (("Y",), ("Z", "Y"))
     assert np.isnan(looked.means).tolist() == [False, True, True, False, False]
     assert looked.sizes[1:3].tolist() == [0, 0]

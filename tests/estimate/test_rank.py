@@ -55,7 +55,7 @@ def test_a_bow_is_never_estimated_by_looking() -> None:
         assert found[arm].reason == "cannot be learned by looking: X <-> Y and X -> Y"
     assert found.best.arm == do()
     assert found.warnings == ("Not estimated, to be tried: do(X=0) and do(X=1).",)
-    assert found.rarity == {"X": 0.0}
+    assert dict(found.rarity) == {("X",): 0.0}
 
 
 def test_a_node_that_does_not_act_shares_the_evidence_of_looking() -> None:

@@ -104,7 +104,7 @@ def test_given_their_number_the_draws_have_the_mean_of_the_arm_exactly(arm: Arm)
     assert weight[1] > 0
     assert weight[2] > 0
     for draws in range(3):
-        assert total[draws] == draws * truth(int(arm.value or 0)) * weight[draws]
+        assert total[draws] == draws * truth(int(arm.settings.get("X", 0))) * weight[draws]
 
 
 def test_every_single_draw_has_the_mean_and_without_the_split_it_has_not() -> None:
@@ -141,7 +141,7 @@ def test_look_by_look_the_draws_of_the_twin(graph: str, domains: dict[str, tuple
         for number in [*range(1, 200, 3), *range(201, 701, 50)]:
             for position, arm in enumerate(problem.arms[1:], start=1):
                 draws = split_draws(problem, arm, looks[:number])
-                if problem.verdicts[str(arm.node)].route != "same":
+                if problem.verdicts[arm.targets].route != "same":
                     assert sizes[number - 1][position] == len(draws)
                     assert sums[number - 1][position] == pytest.approx(float(sum(draws) / UNIT), abs=1e-9)
 

@@ -106,7 +106,7 @@ def test_look_by_look_the_draws_of_the_twin(graph: str, domains: dict[str, tuple
     rng = np.random.default_rng(5)
     kept, found = tape(problem, columns), np.zeros((2, len(problem.arms)))
     looks: list[dict[str, int]] = []
-    read = {problem.index(arm) for arm in problem.arms if arm.node in networks_of(problem)}
+    read = {problem.index(arm) for arm in problem.arms if set(arm.targets) & set(networks_of(problem))}
     for number in range(1, 501):
         looks.append({name: int(rng.integers(len(problem.domains[name]))) for name in columns})
         kept = with_tape(kept, 1)

@@ -103,7 +103,7 @@ def test_a_session_is_told_whole_rows_of_every_arm() -> None:
     while not session.finished:
         (arm,) = session.ask()
         assert {"X", "Y"} <= set(session.needed)
-        session.tell(arm, {"Z": 0, "X": 0 if arm == do() else arm.value, "Y": 1})
+        session.tell(arm, {"Z": 0, "X": arm.settings.get("X", 0), "Y": 1})
     assert session.told.pulls.sum() == 6
 
 

@@ -39,13 +39,14 @@ class Twin:
         """The rewards that count for an arm: its pulls, and looks that have its value."""
         found = []
         for pulled, row, gain in self.record:
-            shown = arm.node is not None and pulled == do() and row[arm.node] == self.code(arm)
+            shown = arm != do() and pulled == do() and row[arm.targets[0]] == self.code(arm)
             if pulled == arm or shown:
                 found.append(gain)
         return found
 
     def code(self, arm: Arm) -> int:
-        return self.problem.domains[arm.node].index(arm.value)  # type: ignore[index]
+        ((name, value),) = arm.settings.items()
+        return self.problem.domains[name].index(value)
 
     def choose(self) -> Arm:
         arms, t = self.problem.arms, len(self.record)

@@ -33,9 +33,10 @@ def slow(problem: Problem) -> SlowSRM:
 
 
 def act(problem: Problem, arm: Arm) -> Act:
-    if arm.node is None or arm.value is None:
+    if arm.is_look:
         return None
-    return arm.node, problem.domains[arm.node].index(arm.value)
+    ((name, value),) = arm.settings.items()
+    return name, problem.domains[name].index(value)
 
 
 def coded(problem: Problem, rows: list[dict[str, object]]) -> list[Row]:
@@ -124,7 +125,7 @@ def test_ties_are_broken_at_random_and_evenly() -> None:
         session = Session(policy("srm"), problem, horizon=40, seed=seed)
         while not session.finished:
             (arm,) = session.ask()
-            row = {"A": 0, "B": 0, "Y": 0} | ({} if arm.node is None else {arm.node: arm.value})
+            row = {"A": 0, "B": 0, "Y": 0} | dict(arm.settings)
             session.tell(arm, row)
         found[str(session.recommend().arm)] += 1
     assert set(found) == set(map(str, problem.arms))

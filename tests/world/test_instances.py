@@ -68,9 +68,10 @@ def check_one_good_arm(instance: Instance, q: float, epsilon: float) -> None:
     """do(X_j=1) has 1/2 + epsilon, do(X_j=0) has 1/2 - q epsilon / (1 - q), all others 1/2."""
     mu = means(instance)
     (best,) = instance.best_arms
-    assert best.value == 1
+    ((node, value),) = best.settings.items()
+    assert value == 1
     assert mu.pop(best) == pytest.approx(0.5 + epsilon, abs=1e-12)
-    assert mu.pop(do({str(best.node): 0})) == pytest.approx(0.5 - q * epsilon / (1 - q), abs=1e-12)
+    assert mu.pop(do({node: 0})) == pytest.approx(0.5 - q * epsilon / (1 - q), abs=1e-12)
     assert list(mu.values()) == pytest.approx([0.5] * len(mu), abs=1e-12)
     assert instance.gap == pytest.approx(epsilon, abs=1e-12)
 
@@ -80,7 +81,7 @@ def test_experiment_1_has_m_9_and_one_good_arm_on_a_rare_node(seed: int) -> None
     for instance in experiment_1(2, seed):
         assert instance.hardness == 9
         check_one_good_arm(instance, 1 / 18, 0.3)
-        assert int(str(instance.best.node)[1:]) in range(92, 101)
+        assert int(instance.best.targets[0][1:]) in range(92, 101)
         graph = instance.problem.graph
         assert graph.parents("Y") == tuple(f"X{number}" for number in range(1, 101))
         assert max(len(graph.parents(f"X{number}")) for number in range(1, 101)) == 2
@@ -411,7 +412,7 @@ def test_front_door_chains_share_a_component_with_the_reward() -> None:
     instance = front_door(3, mediators=True)
     graph = instance.problem.graph
     assert set(graph.c_component("X1")) == {"X1", "X2", "X3", "Y"}
-    routes = {node: verdict.route for node, verdict in instance.problem.verdicts.items()}
+    routes = {node: verdict.route for (node,), verdict in instance.problem.verdicts.items()}
     assert routes == {f"X{i}": Route.COMPONENT for i in (1, 2, 3)} | {f"M{i}": Route.ADJUSTMENT for i in (1, 2, 3)}
     assert instance.best_arms == (do(M1=1),)
     assert instance.misleading

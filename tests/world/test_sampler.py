@@ -71,7 +71,7 @@ def test_tables_of_binary_networks_have_the_exact_law(seed: int, arm: Arm) -> No
     network = random_binary(np.random.default_rng(seed))
     problem = network.problem("B9")
     tally = World(network, problem, seed).pull(Batch((arm,), (100_000,), TABLES, SCOPES))
-    forced = {} if arm.node is None or arm.value is None else network.codes_of({arm.node: arm.value})
+    forced = network.codes_of(arm.settings)
     for scope in SCOPES:
         table = tally.tables[arm][scope]
         assert isinstance(table, np.ndarray)
@@ -89,7 +89,7 @@ def test_any_domain_has_the_exact_law_at_every_detail(detail: Any) -> None:
         arm = problem.arms[int(rng.integers(len(problem.arms)))]
         scope = tuple(network.graph.nodes)
         tally = World(network, problem, trial).pull(Batch((arm,), (20_000,), detail, (scope,)))
-        forced = {} if arm.node is None or arm.value is None else network.codes_of({arm.node: arm.value})
+        forced = network.codes_of(arm.settings)
         assert fits(tally.levels[arm], marginal(network, (problem.reward,), forced))
         if detail is TABLES:
             assert fits(tally.tables[arm][scope], marginal(network, scope, forced))  # type: ignore[arg-type]

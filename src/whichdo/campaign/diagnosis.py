@@ -18,12 +18,13 @@ from whichdo.counting.scopes import cell_count
 from whichdo.counting.wide import counted_scopes
 from whichdo.estimate.elimination import fold
 from whichdo.graph.components import effective_parents
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
-    from whichdo.problem import Problem
+    from whichdo.graph.targets import Targets
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["counts_of", "first_changed", "watched_scopes"]
 
@@ -48,8 +49,8 @@ def watched_scopes(problem: Problem) -> tuple[Scope, ...]:
 def _watched(problem: Problem) -> tuple[Scope, ...]:
     families = [
         (*given, name)
-        for node in problem.intervene
-        for name, given in _families(problem, node).items()
+        for targets in problem.target_sets
+        for name, given in _families(problem, targets).items()
         if cell_count(problem, (*given, name)) <= MAX_FAMILY
     ]
     alone = [(name,) for name in problem.graph.nodes]
@@ -91,11 +92,11 @@ def counts_of(tally: Tally, arm: Arm, wanted: Scope) -> FloatArray | None:
 
 def first_changed(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> str | None:
     """The first node whose law given its effective parents is different under the arm; None if no table shows one."""
-    for name, given in _families(problem, str(arm.node)).items():
+    for name, given in _families(problem, arm.targets).items():
         wanted, size = (*given, name), len(problem.domains[name])
         if cell_count(problem, wanted) > MAX_FAMILY:
             continue
-        by_itself, by_doing = counts_of(looks, Arm(), wanted), counts_of(pulls, arm, wanted)
+        by_itself, by_doing = counts_of(looks, LOOK, wanted), counts_of(pulls, arm, wanted)
         if by_itself is None or by_doing is None:
             continue
         rows = _rows(problem, arm, given)
@@ -105,19 +106,25 @@ def first_changed(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> str
 
 
 def _rows(problem: Problem, arm: Arm, given: Scope) -> tuple[slice | list[int], ...]:
-    """Of a table with an axis for each of ``given``, the rows that have the arm's value."""
+    """Of a table with an axis for each of ``given``, the rows that have the arm's values."""
     every = slice(None)
-    return tuple([problem.domains[name].index(arm.value)] if name == arm.node else every for name in given)
+    settings = arm.settings
+    return tuple([problem.domains[name].index(settings[name])] if name in settings else every for name in given)
 
 
-def _families(problem: Problem, node: str) -> dict[str, Scope]:
-    """The nodes between ``node`` and the reward that no hidden cause ties to it, each with its effective parents."""
-    graph = problem.verdicts[node].within
-    if node not in graph:
+def _families(problem: Problem, targets: Targets) -> dict[str, Scope]:
+    """The nodes between the acting target and the reward, each with its effective parents.
+
+    Without those that a hidden cause ties to a target; none where several targets act, since looking says nothing then
+    that could be contradicted.
+    """
+    verdict = problem.verdicts[targets]
+    graph = verdict.within
+    if len(verdict.acting) != 1:
         return {}
     given = effective_parents(graph)
-    tied = set(graph.c_component(node))
-    return {name: given[name] for name in graph.descendants([node]) if name not in tied}
+    tied = {name for target in targets if target in graph for name in graph.c_component(target)}
+    return {name: given[name] for name in graph.descendants(verdict.acting) if name not in tied}
 
 
 def _deviation(first: FloatArray, second: FloatArray) -> float:

@@ -15,14 +15,14 @@ import numpy as np
 from whichdo.campaign.pool import pooled
 from whichdo.evidence import Sparse
 from whichdo.graph.identify import listed
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.campaign.logs import Log
     from whichdo.evidence import IntArray
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["disagreements", "homogeneous"]
 
@@ -40,8 +40,8 @@ def disagreements(
     live = [(arm, codes) for arm, codes in rows if arm.is_look]
     if not logs or not live:
         return ()
-    before = pooled(problem, logs, [], nodes=nodes).tables[Arm()]
-    now = pooled(problem, [], live, nodes=nodes).tables[Arm()]
+    before = pooled(problem, logs, [], nodes=nodes).tables[LOOK]
+    now = pooled(problem, [], live, nodes=nodes).tables[LOOK]
     tables = [scope for scope, table in before.items() if not isinstance(table, Sparse)]
     found = []
     for scope in tables:

@@ -14,7 +14,7 @@ from whichdo.campaign.alarm import conflicts
 from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.logs import folded
 from whichdo.evidence import Tally
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.logs import Log
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Table
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["Ear", "worth_listening"]
 
@@ -66,15 +66,15 @@ class Ear:
     def conflicts(self, arms: Iterable[Arm], known: Sequence[Suspect]) -> tuple[Any, ...]:
         """What the alarm says of some arms now."""
         tested = list(arms)
-        looks = self._tally([Arm()], logs=True)
+        looks = self._tally([LOOK], logs=True)
         return conflicts(self.problem, looks, self._tally(tested), logged=self._logged, arms=tested, known=known)
 
     def direct(self, problem: Problem) -> Tally:
         """How often each level of the reward came in pulls of each arm of a problem; looks are pulls of do()."""
         for arm in [*self._new]:
             self._add(arm)
-        looks = self._rewards.get(Arm(), 0) + self._base_rewards
-        return Tally(problem, self._counts(self._rewards | {Arm(): looks}, problem))
+        looks = self._rewards.get(LOOK, 0) + self._base_rewards
+        return Tally(problem, self._counts(self._rewards | {LOOK: looks}, problem))
 
     def _tally(self, arms: Sequence[Arm], *, logs: bool = False) -> Tally:
         for arm in arms:
@@ -99,12 +99,11 @@ class Ear:
         self, rewards: dict[Arm, Any], tables: dict[Arm, Counts]
     ) -> tuple[dict[Arm, Any], dict[Arm, Counts]]:
         """Live looks and the logs."""
-        look = Arm()
-        live = tables[look]
+        live = tables[LOOK]
         if not self._base:
             return rewards, tables
         joined = live | {scope: table + live[scope] if scope in live else table for scope, table in self._base.items()}
-        return rewards | {look: rewards.get(look, 0) + self._base_rewards}, {look: joined}
+        return rewards | {LOOK: rewards.get(LOOK, 0) + self._base_rewards}, {LOOK: joined}
 
     def _add(self, arm: Arm) -> None:
         """Count what is new of an arm; a row that does not say all columns of a scope is left out of its table."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.campaign.logs import folded
-from whichdo.counting.scopes import pair_scope
+from whichdo.counting.scopes import MAX_CELLS, cell_count, naive_scope
 from whichdo.counting.wide import counted_scopes
 from whichdo.evidence import Tally
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.logs import Log
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Table
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["pooled"]
 
@@ -59,8 +59,9 @@ def pooled(
         if own is not None:
             counts[0] += np.asarray(own)
     live = np.array(looks, np.int16).reshape(len(looks), len(places))
-    pairs = [pair_scope(problem, name) for name in problem.intervene]
-    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem).values(), *pairs, *scopes])
+    naive = [naive_scope(problem, targets) for targets in problem.target_sets]
+    naive = [scope for scope in naive if cell_count(problem, scope) <= MAX_CELLS]
+    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem).values(), *naive, *scopes])
     tables = {}
     for scope in wanted:
         own_columns = live[:, [places[name] for name in scope]]
@@ -70,7 +71,7 @@ def pooled(
             more = log.table(scope, sizes)
             table = table if more is None else _summed(table, more)
         tables[scope] = table
-    return Tally(problem, counts, {Arm(): tables})
+    return Tally(problem, counts, {LOOK: tables})
 
 
 def _summed(first: Table, second: Table) -> Table:

@@ -11,7 +11,7 @@ from whichdo.counting.decoding import decode
 from whichdo.counting.faults import Faults
 from whichdo.counting.notes import CountNotes
 from whichdo.counting.packed import Counter, Layout
-from whichdo.counting.scopes import pair_scope
+from whichdo.counting.scopes import MAX_CELLS, cell_count, naive_scope
 from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, DomainBook, WeightBook
 from whichdo.counting.wide import counted_scopes
@@ -100,13 +100,17 @@ def count_with_notes(
 def _scopes(problem: Problem, given: Iterable[Scope] | None, there: frozenset[str]) -> tuple[Scope, ...]:
     """The scopes to count, each once; the reward's own is always among them.
 
-    A node that no scope of its own holds beside the reward is paired with it for the naive comparison, if its column
-    is there.
+    A target set that no scope of its own holds beside the reward is counted with it for the naive comparison, if its
+    columns are there and the table can be laid out.
     """
     if given is None:
         needed = counted_scopes(problem)
-        alone = [name for name in problem.intervene if name not in needed.get(name, ()) and name in there]
-        given = [*needed.values(), *(pair_scope(problem, name) for name in alone)]
+        alone = [
+            naive_scope(problem, targets)
+            for targets in problem.target_sets
+            if there.issuperset(targets) and not set(targets) <= set(needed.get(targets, ()))
+        ]
+        given = [*needed.values(), *(scope for scope in alone if cell_count(problem, scope) <= MAX_CELLS)]
     found = []
     for scope in given:
         scope = tuple(scope)
@@ -303,12 +307,15 @@ class Job:
 
     def _check_applied(self, part: Part, first: int, arm: Arm, rows: IntArray, codes: Mapping[str, CodeArray]) -> None:
         """A row of do(X=1) has X = 1."""
-        if arm.node is None or arm.value is None or arm.node not in codes:
+        domains = self.problem.domains
+        there = [name for name in arm.targets if name in codes]
+        if not there:
             return
-        domain = self.problem.domains[arm.node]
-        wrong = rows[codes[arm.node][rows] != domain.index(arm.value)]
+        differ = [codes[name][rows] != domains[name].index(arm.settings[name]) for name in there]
+        wrong = rows[np.logical_or.reduce(differ)]
         if len(wrong):
-            found = domain[codes[arm.node][wrong[0]]]
+            values = {name: domains[name][codes[name][wrong[0]]] for name in there}
+            found = {name: value for name, value in values.items() if value != arm.settings[name]}
             self.faults.add_contradiction(part, first + int(wrong[0]), len(wrong), arm, found)
 
     def _weigh(self, weights: IntArray, missing: BoolArray | None, keep: IntArray | None) -> None:

@@ -77,13 +77,13 @@ class Faults:
             self._first_missing = First(part, first + place, name, "")
         return rows
 
-    def add_contradiction(self, part: Part, row: int, count: int, arm: Arm, found: object) -> None:
-        """Rows that cannot come from the arm that they name."""
+    def add_contradiction(self, part: Part, row: int, count: int, arm: Arm, found: Mapping[str, object]) -> None:
+        """Rows that cannot come from the arm that they name; ``found`` are the values that say so in the first."""
         self._contradictions += count
         known = self._first_contradiction
         if known is None or (known.part is part and row < known.row):
-            text = f"the arm is {arm}, but {arm.node} is {found}"
-            self._first_contradiction = First(part, row, arm.node or "", text)
+            values = listed(f"{name} is {value}" for name, value in found.items())
+            self._first_contradiction = First(part, row, next(iter(found)), f"the arm is {arm}, but {values}")
 
     def check(self, rows: int, *, drop: bool) -> None:
         """Raise what was found, the worst first."""

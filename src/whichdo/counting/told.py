@@ -95,8 +95,9 @@ class TellReader:
         found = [codes.get(name, MISSING) for name in needed]
         if min(found) < 0 or BAD in codes.values():
             return None
-        if arm.node is not None and codes.get(arm.node, MISSING) not in {MISSING, self._code(arm)}:
-            return None
+        for name, code in self._set_codes(arm).items():
+            if codes.get(name, code) not in {MISSING, code}:
+                return None
         return self._told(np.array([found], np.uint8), needed, extra)
 
     def _table(self, arm: Arm, data: object, needed: Sequence[str]) -> Told:
@@ -135,21 +136,22 @@ class TellReader:
         missing = {name: gaps for name in needed if (gaps := found[name].missing) is not None}
         if missing:
             faults.add_missing(part, first, missing)
-        if arm.node is not None and arm.node in found and found[arm.node].bad is None:
-            own = found[arm.node]
-            wrong = own.codes != self._code(arm)
-            wrong = wrong if own.missing is None else wrong & ~own.missing
-            if wrong.any():
-                place = int(np.argmax(wrong))
-                value = self._problem.domains[arm.node][own.codes[place]]
-                faults.add_contradiction(part, first + place, int(wrong.sum()), arm, value)
+        differ = {}
+        for name, code in self._set_codes(arm).items():
+            if name in found and found[name].bad is None:
+                own = found[name]
+                differ[name] = (own.codes != code) if own.missing is None else (own.codes != code) & ~own.missing
+        wrong = np.logical_or.reduce(list(differ.values())) if differ else np.zeros(0, np.bool_)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            domains = self._problem.domains
+            values = {name: domains[name][found[name].codes[place]] for name, rows in differ.items() if rows[place]}
+            faults.add_contradiction(part, first + place, int(wrong.sum()), arm, values)
         return np.stack([found[name].codes for name in needed], axis=1)
 
-    def _code(self, arm: Arm) -> int:
-        """The code of the value that an arm sets."""
-        if arm.node is None or arm.value is None:
-            return MISSING
-        return self._problem.domains[arm.node].index(arm.value)
+    def _set_codes(self, arm: Arm) -> dict[str, int]:
+        """The codes of the values that an arm sets."""
+        return {name: self._problem.domains[name].index(value) for name, value in arm.settings.items()}
 
     def _told(self, codes: CodeArray, needed: Sequence[str], extra: Sequence[str] | Mapping[str, None]) -> Told:
         reward = self._problem.reward
@@ -197,8 +199,8 @@ class TellReader:
         told = self._told(codes, problem.graph.nodes, ())
         if np.any(told.levels != levels):
             raise DataError("The rewards in the rows of this tally are not those of its counts.")
-        if arm.node is not None:
-            self._check_applied(arm, np.bincount(codes[:, problem.graph.index(arm.node)]))
+        for name in arm.targets:
+            self._check_applied(arm, name, np.bincount(codes[:, problem.graph.index(name)]))
         return codes
 
     def _checked(self, arm: Arm, scope: Scope, table: Table, levels: IntArray) -> Table:
@@ -219,16 +221,18 @@ class TellReader:
             raise DataError(f"{what} holds {total:,} pulls, where {int(levels.sum()):,} were counted.")
         if problem.reward in scope and np.any(_margin(table, scope.index(problem.reward), len(levels)) != levels):
             raise DataError(f"{what} has other rewards than its counts.")
-        if arm.node in scope:
-            self._check_applied(arm, _margin(table, scope.index(arm.node), len(problem.domains[arm.node])))
+        for name in arm.targets:
+            if name in scope:
+                self._check_applied(arm, name, _margin(table, scope.index(name), len(problem.domains[name])))
         return table
 
-    def _check_applied(self, arm: Arm, margin: IntArray) -> None:
-        wrong = [code for code in np.flatnonzero(margin).tolist() if code != self._code(arm)]
-        if arm.node is not None and wrong:
-            value = self._problem.domains[arm.node][wrong[0]]
+    def _check_applied(self, arm: Arm, name: str, margin: IntArray) -> None:
+        """``margin`` counts the values of a node that the arm sets."""
+        wrong = [code for code in np.flatnonzero(margin).tolist() if code != self._set_codes(arm)[name]]
+        if wrong:
+            value = self._problem.domains[name][wrong[0]]
             raise DataError(
-                f"The arm is {arm}, but {arm.node} is {value} in {int(margin[wrong[0]]):,} pulls of this tally: the "
+                f"The arm is {arm}, but {name} is {value} in {int(margin[wrong[0]]):,} pulls of this tally: the "
                 f"intervention was not applied."
             )
 

@@ -187,8 +187,7 @@ class ArmBook(Codebook):
     """The codes of a column that says what was done: positions of arms; nothing said means ``do()``."""
 
     def __init__(self, problem: Problem) -> None:
-        self._arms = [str(arm) for arm in problem.arms]
-        self._places = {_squeezed(text): j for j, text in enumerate(self._arms)}
+        self._problem = problem
 
     def code(self, value: object) -> int:
         """Nothing said is a look."""
@@ -196,12 +195,15 @@ class ArmBook(Codebook):
         return 0 if found == MISSING else found
 
     def text(self, value: str) -> int:
-        """An arm as it is written, whatever its blanks."""
-        return self._places.get(_squeezed(value), BAD) if value.strip() else 0
+        """An arm as it is written, whatever its blanks and the order of names."""
+        if not value.strip():
+            return 0
+        arm = self._problem.find_arm(value)
+        return BAD if arm is None else self._problem.index(arm)
 
     def allowed(self) -> str:
         """The arms."""
-        return _choices(self._arms)
+        return _choices([str(arm) for arm in self._problem.arms])
 
 
 class WeightBook(Codebook):
@@ -271,7 +273,3 @@ def _plain_moment(value: np.datetime64) -> datetime | None:
 
 def _choices(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
-
-
-def _squeezed(text: str) -> str:
-    return unicodedata.normalize("NFC", text).replace(" ", "")

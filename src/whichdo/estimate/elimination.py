@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.graph.ordering import min_fill
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from whichdo.estimate.interventional import Looked
     from whichdo.evidence import Table, Tally
     from whichdo.graph.factors import Factor, FactorNetwork
+    from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
 __all__ = ["Elimination", "fold", "looked_wide", "slopes"]
@@ -36,29 +37,33 @@ FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 FIELDS = ("means", "variances", "shifts", "doubts", "leans", "weakest", "weakest_rows", "spreads", "sizes")
 
 
-def looked_wide(wide: Mapping[str, Elimination], looked: Looked, seen: Tally, worth: FloatArray, *how: float) -> Looked:
+def looked_wide(
+    wide: Mapping[Targets, Elimination], looked: Looked, seen: Tally, worth: FloatArray, *how: float
+) -> Looked:
     """The same with the arms of ``wide`` networks filled in; ``how`` to smooth, and the threshold.
 
     A tally that some policy gathered holds no table of a wide scope; its arms stay unknown then.
     """
-    problem, tables = seen.problem, seen.tables.get(Arm(), {})
+    problem, tables = seen.problem, seen.tables.get(LOOK, {})
     found = {field: getattr(looked, field).copy() for field in FIELDS}
     rarest = looked.rarest.copy()
     folded: dict[tuple[Scope, Scope], FloatArray] = {}
-    for position, node in enumerate(problem.intervene):
-        table = tables.get(wide[node].network.scope) if node in wide else None
-        if node not in wide or (table is None and looked.looks):
+    for position, targets in enumerate(problem.target_sets):
+        table = tables.get(wide[targets].network.scope) if targets in wide else None
+        if targets not in wide or (table is None and looked.looks):
             continue
-        network = wide[node].network
+        network = wide[targets].network
         for factor in network.factors:
             key = network.scope, factor.columns
             if key not in folded:
-                folded[key] = fold(table, *key, wide[node].sizes)
+                folded[key] = fold(table, *key, wide[targets].sizes)
         counts = [folded[network.scope, factor.columns] for factor in network.factors]
-        arms = [place for place, arm in enumerate(problem.arms) if arm.node == node]
-        for field, values in wide[node].estimate(counts, worth, looked.looks, *how).items():
-            found[field][arms] = values
-        rarest[position] = _rarest(table, network, wide[node].sizes)
+        places = list(problem.positions[targets])
+        values = problem.intervene[str(network.node)]
+        sources = [values.index(problem.arms[place].settings[str(network.node)]) for place in places]
+        for field, estimates in wide[targets].estimate(counts, worth, looked.looks, *how).items():
+            found[field][places] = estimates[sources]
+        rarest[position] = _rarest(table, network, wide[targets].sizes)
     return replace(looked, rarest=rarest, **found)
 
 

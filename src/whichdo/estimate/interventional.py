@@ -22,13 +22,15 @@ from whichdo.estimate.dnet import Factor, FactorNetwork, factor_networks, look_n
 from whichdo.estimate.elimination import Elimination, fold, looked_wide
 from whichdo.evidence import Tables
 from whichdo.graph.identify import listed
-from whichdo.problem import Arm
+from whichdo.graph.targets import ByTargets
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Table, Tally
+    from whichdo.graph.targets import Targets
     from whichdo.kernels.contraction import NetPlan, Walk
     from whichdo.problem import Problem
 
@@ -51,8 +53,8 @@ class Looked:
     (`Estimator.row_text`).  ``sizes`` are effective sizes: how many direct pulls of each arm looking was worth, by the
     mean square error, what smoothing moved and what was never seen included; 0 where it says nothing, never more than
     the looks.
-    ``rarest`` is the least count among the cells of each intervenable node: 0 where looking settles nothing, all looks
-    for a node that does not act on the reward.
+    ``rarest`` is the least count among the cells of each target set: 0 where looking settles nothing, all looks for
+    targets that do not act on the reward.
     """
 
     looks: float
@@ -104,24 +106,26 @@ class Estimator:
     """The factor networks of a problem, laid out for the kernel.
 
     ``networks``, ``scopes``, ``plan`` and ``sources`` are of those that can be laid out: what policies work on.  Those
-    of ``wide`` are summed by elimination, where a tally holds their counts.
+    of ``wide`` are summed by elimination, where a tally holds their counts.  Networks are looked up by target set; sets
+    of which the same node acts have the same network, which the plan holds once.
     """
 
     def __init__(self, problem: Problem, reading: Reading = Reading.OURS) -> None:
         self.problem, self.reading = problem, reading
         self.networks = factor_networks(problem, reading)
-        distinct = {name: network for name, network in self.networks.items() if network.node is not None}
+        distinct = {network.node: network for network in self.networks.values() if network.node is not None}
         nets = [look_network(problem), *distinct.values()]
         self.scopes: tuple[Scope, ...] = tuple(dict.fromkeys(network.scope for network in nets))
         self._nodes = [None, *distinct]
         self.plan = _layout(problem, nets, self.scopes)
         self._factors = [factor for network in nets for factor in network.factors]
         self.sources = self._arm_sources()
-        # For each intervenable node, whose least cell counts: its network's, or all looks (-2), or none (-1).
+        # For each target set, whose least cell counts: its network's, or all looks (-2), or none (-1).
+        place = {node: number for number, node in enumerate(self._nodes)}
         self._rarest = np.array(
             [
-                -1 if network is None else -2 if network.node is None else self._nodes.index(name)
-                for name, network in ((name, self.networks.get(name)) for name in problem.intervene)
+                -1 if network is None else -2 if network.node is None else place[network.node]
+                for network in map(self.networks.get, problem.target_sets)
             ]
         )
         self._cells = sum(cell_count(problem, scope) for scope in self.scopes)
@@ -132,18 +136,18 @@ class Estimator:
         return looked_wide(self.wide, looked, seen, worth, smoothing, threshold) if self.wide else looked
 
     @cached_property
-    def wide(self) -> dict[str, Elimination]:
-        """The networks that are too wide to lay out and are summed one variable at a time, by node."""
-        made: dict[str, Elimination] = {}
+    def wide(self) -> ByTargets[Elimination]:
+        """The networks that are too wide to lay out and are summed one variable at a time, by target set."""
+        made: dict[Targets, Elimination] = {}
         start = int(self.plan.work_start[-1])
-        for name, network in wide_networks(self.problem, self.reading).items():
-            made[name] = Elimination(self.problem, network, start)
-            start = made[name].starts[-1]
-        return made
+        for targets, network in wide_networks(self.problem, self.reading).items():
+            made[targets] = Elimination(self.problem, network, start)
+            start = made[targets].starts[-1]
+        return ByTargets(made)
 
     def counts(self, seen: Tally) -> FloatArray:
         """The looks' tables of ``scopes``, flattened one after the other."""
-        tables = seen.tables.get(Arm(), {})
+        tables = seen.tables.get(LOOK, {})
         if isinstance(tables, Tables) and tables.layout.scopes == self.scopes:
             return tables.counts.astype(np.float64)
         return np.concatenate([self._table(scope, tables, seen) for scope in self.scopes])
@@ -178,7 +182,7 @@ class Estimator:
         )
 
     def rarest(self, by_network: FloatArray, looks: float) -> FloatArray:
-        """For each intervenable node the count of its least cell, from what the kernel found for each network."""
+        """For each target set the count of its least cell, from what the kernel found for each network."""
         found: FloatArray = np.concatenate([by_network, [looks, 0.0]])[self._rarest]
         return found
 
@@ -204,20 +208,20 @@ class Estimator:
             factors += elimination.network.factors
         return _ints(starts), factors
 
-    def network(self, node: str) -> FactorNetwork | None:
-        """The network of ``node``, wide or not; None where looking settles nothing, or needs too large tables."""
-        return self.wide[node].network if node in self.wide else self.networks.get(node)
+    def network(self, targets: Targets) -> FactorNetwork | None:
+        """The network of ``targets``, wide or not; None where looking settles nothing, or needs too large tables."""
+        return self.wide[targets].network if targets in self.wide else self.networks.get(targets)
 
-    def folded(self, seen: Tally, node: str, wanted: Scope) -> FloatArray | None:
-        """The looks' counts of some columns, an axis each, from those that settle ``node``; None where these lack."""
-        network = self.network(node)
+    def folded(self, seen: Tally, targets: Targets, wanted: Scope) -> FloatArray | None:
+        """The looks' counts of some columns, an axis each, from those that settle the targets; None if they lack."""
+        network = self.network(targets)
         if network is None or not set(wanted) <= set(network.scope):
             return None
         size = {name: len(values) for name, values in self.problem.domains.items()}
-        table = seen.tables.get(Arm(), {}).get(network.scope)
-        if table is None and node in self.wide and seen.counts[0].any():
+        table = seen.tables.get(LOOK, {}).get(network.scope)
+        if table is None and targets in self.wide and seen.counts[0].any():
             return None
-        if table is None and node not in self.wide:  # the reward's own counts, or none, or an error that says so
+        if table is None and targets not in self.wide:  # the reward's own counts, or none, or an error that says so
             table = (
                 self._table(network.scope, {}, seen).reshape([size[name] for name in network.scope]).astype(np.int64)
             )
@@ -245,14 +249,14 @@ class Estimator:
         starts = dict(zip(self._nodes, np.searchsorted(self.plan.arm_networks, range(len(self._nodes))), strict=True))
         found = []
         for arm in self.problem.arms:
-            network = None if arm.node is None else self.networks.get(arm.node)
-            if arm.node is not None and network is None:
+            network = look_network(self.problem) if arm.is_look else self.networks.get(arm.targets)
+            if network is None:
                 found.append(-1)
-            elif network is None or network.node is None or arm.node is None:
+            elif network.node is None:
                 found.append(0)
             else:
-                values = self.problem.intervene[arm.node]
-                found.append(starts[arm.node] + values.index(arm.value))
+                values = self.problem.intervene[network.node]
+                found.append(starts[network.node] + values.index(arm.settings[network.node]))
         return np.array(found, dtype=np.int64)
 
 

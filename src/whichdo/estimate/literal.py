@@ -48,14 +48,14 @@ def sampled_means(
     found = np.full(len(problem.arms), np.nan)
     plain = float(seen.counts[0] @ utility / looks) if looks else float("nan")
     for position, arm in enumerate(problem.arms):
-        network = None if arm.node is None else model.network(arm.node)
-        if arm.node is None or (network is not None and network.node is None):
+        network = None if arm.is_look else model.network(arm.targets)
+        if arm.is_look or (network is not None and network.node is None):
             found[position] = plain
-        elif network is not None and arm.value is not None:
-            counted = [model.folded(seen, arm.node, factor.columns) for factor in network.factors]
+        elif network is not None and network.node is not None:
+            counted = [model.folded(seen, arm.targets, factor.columns) for factor in network.factors]
             tables = [counts for counts in counted if counts is not None]
             if len(tables) == len(counted):
-                code = problem.domains[arm.node].index(arm.value)
+                code = problem.domains[network.node].index(arm.settings[network.node])
                 found[position] = utility[_draw(problem, network, tables, code, size, threshold, rng)].mean()
     return found
 

@@ -58,10 +58,8 @@ class Step:
     """How many values it has itself."""
     shape: tuple[int, ...]
     """The number of values of each node of the scope."""
-    first: int
-    """The position of the first arm that sets it; those arms stand together."""
-    codes: IntArray
-    """The values they set it to."""
+    forced: IntArray
+    """For each arm the value it sets the node to, or -1."""
     row_of: IntArray
     """For each cell of the frontier before, the joint value of the parents."""
     next_of: IntArray
@@ -74,7 +72,7 @@ class Step:
 
         And for each row the position of the arm that shows it most often, the first of those that are alike.
         """
-        found: tuple[FloatArray, IntArray] = _kernels().reach(law, self.row_of, self.rows, self.first, self.codes)
+        found: tuple[FloatArray, IntArray] = _kernels().reach(law, self.row_of, self.rows, self.forced)
         return found
 
     def onward(self, law: FloatArray, counts: IntArray) -> FloatArray:
@@ -82,9 +80,7 @@ class Step:
 
         A row that was never counted is uniform.
         """
-        found: FloatArray = _kernels().onward(
-            law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes
-        )
+        found: FloatArray = _kernels().onward(law, counts, self.row_of, self.next_of, self.cells, self.forced)
         return found
 
 
@@ -111,7 +107,7 @@ def counted(told: Tally, plan: Sequence[Step]) -> list[IntArray]:
         end = start + step.rows * step.size
         counts: IntArray = total[start:end]
         for place, arm in enumerate(told.tables):
-            if arm.node == step.node:
+            if step.node in arm.settings:
                 counts = counts - each[place, start:end]
         found.append(counts.reshape(step.rows, step.size))
         start = end
@@ -195,15 +191,14 @@ def _turns(problem: Problem) -> list[tuple[str, Scope, Scope]]:
 
 def _step(problem: Problem, node: str, parents: Scope, frontier: Scope, then: Scope) -> Step:
     size = {name: len(problem.domains[name]) for name in (*frontier, node)}
-    forced = [j for j, arm in enumerate(problem.arms) if arm.node == node]
+    code = {value: number for number, value in enumerate(problem.domains[node])}
     return Step(
         node=node,
         scope=(*parents, node),
         shape=tuple(size[name] for name in (*parents, node)),
         rows=prod(size[name] for name in parents),
         size=size[node],
-        first=forced[0] if forced else 0,
-        codes=np.array([problem.domains[node].index(value) for value in problem.intervene.get(node, ())], np.int64),
+        forced=np.array([code[arm.settings[node]] if node in arm.settings else -1 for arm in problem.arms], np.int64),
         row_of=_places(frontier, parents, size),
         next_of=_places((*frontier, node), then, size).reshape(-1, size[node]),
         cells=prod(size[name] for name in then),

@@ -83,12 +83,15 @@ class Split(NamedTuple):
 def parents_of(problem: Problem) -> dict[str, tuple[str, ...]]:
     """The nodes whose arms are estimated so, with all their parents: none where anything is confounded.
 
-    Left out are nodes that do not act on the reward, and nodes whose parents have more than `MOST_LISTS` values.
+    Left out are nodes that do not act on the reward, nodes whose parents have more than `MOST_LISTS` values, and joint
+    arms.
     """
     if problem.graph.bidirected:
         return {}
     found = {}
-    for name, verdict in problem.verdicts.items():
+    for (name, *others), verdict in problem.verdicts.items():
+        if others:
+            continue
         parents = problem.graph.parents(name)
         if verdict.route is not Route.SAME and prod(len(problem.domains[each]) for each in parents) <= MOST_LISTS:
             found[name] = tuple(sorted(parents, key=problem.graph.index))
@@ -110,11 +113,10 @@ def split_sample(problem: Problem, columns: Sequence[str]) -> Split:
             parents.append((place[parent], cells))
             cells *= len(problem.domains[parent])
         nodes[number, :ARMS] = place[name], cells, max(LEAST_STRIDE, cells), start, len(parents)
-        for position, arm in enumerate(problem.arms):
-            if arm.node == name and arm.value is not None:
-                nodes[number, ARMS + problem.domains[name].index(arm.value)] = position
-                progress[position] = lists, 0, cells, 0, 0
-                lists += cells
+        for position in problem.positions[(name,)]:
+            nodes[number, ARMS + problem.domains[name].index(problem.arms[position].settings[name])] = position
+            progress[position] = lists, 0, cells, 0, 0
+            lists += cells
     empty = Split(
         nodes,
         np.array(parents, np.int64).reshape(-1, 2),

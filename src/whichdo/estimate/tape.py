@@ -71,14 +71,15 @@ class Tape(NamedTuple):
 def networks_of(problem: Problem) -> dict[str, FactorNetwork]:
     """The nodes whose arms are drawn so: none where nothing is confounded, then those that looking settles.
 
-    Left out are nodes that do not act on the reward, and nodes that need more than `MOST_LISTS` lists.
+    Left out are nodes that do not act on the reward, nodes that need more than `MOST_LISTS` lists, and joint arms.
     """
     if not problem.graph.bidirected:
         return {}
     return {
-        name: network
-        for name, network in factor_networks(problem).items()
-        if problem.verdicts[name].route is not Route.SAME
+        targets[0]: network
+        for targets, network in factor_networks(problem).items()
+        if len(targets) == 1
+        and problem.verdicts[targets].route is not Route.SAME
         and sum(cell_count(problem, factor.given) for factor in network.factors) <= MOST_LISTS
     }
 
@@ -102,12 +103,11 @@ def tape(problem: Problem, columns: Sequence[str]) -> Tape:
             factors.append((place[factor.node], start, len(given), len(owners), int(factor.inside)))
             owners += _owners(problem, factor.given, None if factor.inside else name)
         nets[number, :ARMS] = begin, len(factors), place[name], first, len(owners)
-        for position, arm in enumerate(problem.arms):
-            if arm.node == name and arm.value is not None:
-                x = problem.domains[name].index(arm.value)
-                nets[number, ARMS + x] = position
-                progress[position] = heads, x, 0, sum(owner in (ANY, x) for owner in owners[first:])
-                heads += len(owners) - first
+        for position in problem.positions[(name,)]:
+            x = problem.domains[name].index(problem.arms[position].settings[name])
+            nets[number, ARMS + x] = position
+            progress[position] = heads, x, 0, sum(owner in (ANY, x) for owner in owners[first:])
+            heads += len(owners) - first
     lists = np.zeros((len(owners), 3), np.int64)
     lists[:, OWNER] = owners
     empty = Tape(

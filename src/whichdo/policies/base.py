@@ -40,6 +40,7 @@ __all__ = [
     "equal_pulls",
     "prices",
     "refuse_below",
+    "refuse_joint",
     "unit_costs",
     "utilities",
 ]
@@ -140,6 +141,16 @@ def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
     """Refuse a hopeless budget, naming the least that would do."""
     if budget < least - ROUNDING:
         raise Unsuitable(f"{policy.name} needs a budget of at least {least:g}: {why}. The budget is {budget:g}.")
+
+
+def refuse_joint(policy: Policy, problem: Problem) -> None:
+    """Refuse a problem with joint arms, for a policy whose estimates are of one node at a time."""
+    arm = problem.first_joint
+    if arm is not None:
+        raise Unsuitable(
+            f"{policy.name} conditions on one node at a time, and {arm} sets {len(arm.targets)}. Choose a policy for "
+            f"any arms, such as warm-halving, srm, causal-ts, sr, sh or ue, or leave joint arms out."
+        )
 
 
 def unit_costs(policy: Policy, problem: Problem) -> None:

@@ -13,7 +13,7 @@ order of the arms that is drawn once; what differs by less than 1e-12 is a tie. 
 shares the looks of do().  Looks at hand before the start have no order and are not used.
 
 The paper wants no hidden cause.  Where there is one, the draws of all arms that looking settles come from their factor
-networks (`whichdo.estimate.tape`); an arm that it does not settle lives on its direct pulls.
+networks (`whichdo.estimate.tape`); an arm that it does not settle lives on its direct pulls, and so does a joint arm.
 
 The paper needs every value of a node with every value of its parents to occur.  An arm for which one has not occurred
 has no draw either; the recommendation's ``notes`` say so.
@@ -175,7 +175,7 @@ class CRM(Sequential):
         arms = np.zeros((8, len(problem.arms)))
         arms[LUCK] = rng.random(len(problem.arms))
         verdicts = problem.verdicts
-        arms[SAME] = [arm.node is not None and verdicts[arm.node].route is Route.SAME for arm in problem.arms]
+        arms[SAME] = [not arm.is_look and verdicts[arm.targets].route is Route.SAME for arm in problem.arms]
         clock = np.array([0.0, 1.0, 0.0, 0.0])  # step 2: beta = 1
         columns = self.columns(problem)
         return _State(arms, clock, utilities(problem), split_sample(problem, columns), tape(problem, columns))

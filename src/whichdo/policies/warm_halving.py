@@ -40,7 +40,7 @@ from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
 from whichdo.policies.registry import register
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from whichdo.counting.scopes import Scope
@@ -122,7 +122,7 @@ class WarmHalving(Policy):
             return None, ()
         wanted = tuple(step.scope for step in steps(problem))
         if seen.counts[0].any():
-            lacking = [scope for scope in wanted if scope not in seen.tables.get(Arm(), {})]
+            lacking = [scope for scope in wanted if scope not in seen.tables.get(LOOK, {})]
             if lacking:
                 return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
         return tuple(dict.fromkeys((*estimator(problem).scopes, *wanted))), ()

@@ -143,7 +143,7 @@ class CausalNetwork:
         return means
 
     def rarity(self, problem: Problem) -> NDArray[np.float64]:
-        """The true q of each intervenable node: the probability of the rarest cell that looking must have seen."""
+        """The true q of each target set: the probability of the rarest cell that looking must have seen."""
         from whichdo.world.exact import true_rarity
 
         return true_rarity(self, problem)
@@ -179,8 +179,7 @@ class CausalNetwork:
                 f"The {len(parents)} parents of {quoted(problem.reward)} have more than {MAX_LAWS:,} joint "
                 f"probabilities under {len(problem.arms)} arms. Choose a policy that needs no laws, such as srm."
             )
-        settings = [{} if arm.node is None or arm.value is None else {arm.node: arm.value} for arm in problem.arms]
-        return np.stack([joint_law(self, parents, self.codes_of(setting)).ravel() for setting in settings])
+        return np.stack([joint_law(self, parents, self.codes_of(arm.settings)).ravel() for arm in problem.arms])
 
     # ----------------------------------------------------------------------------------------------------- samples
 

@@ -211,10 +211,7 @@ def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
     """What each arm sets, by its position, as codes."""
     key = ("forced", problem)
     if key not in network.plans:
-        network.plans[key] = [
-            () if arm.node is None or arm.value is None else tuple(network.codes_of({arm.node: arm.value}).items())
-            for arm in problem.arms
-        ]
+        network.plans[key] = [tuple(network.codes_of(arm.settings).items()) for arm in problem.arms]
     found: list[Forced] = network.plans[key]
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from whichdo.problem import Goal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whichdo.graph.targets import Targets
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
@@ -71,17 +72,15 @@ class Instance:
     @cached_property
     def conditionals(self) -> NDArray[np.float64]:
         """E[Y | X=x] for each arm do(X=x), E[Y] for do(): what conditioning reports.  NaN where X=x never happens."""
-        problem, found = self.problem, {}
+        problem = self.problem
         worth = np.array(list(problem.rewards.values()))
-        for node in problem.intervene:
-            joint = self.network.law([node, problem.reward])
-            chance = joint.sum(axis=1)
-            found[node] = np.divide(joint @ worth, chance, out=np.full(len(chance), np.nan), where=chance > 0)
-        overall = float(self.network.law([problem.reward]) @ worth)
+        found: dict[Targets, Any] = {(): self.network.law([problem.reward]) @ worth}
+        for targets in problem.target_sets:
+            joint = self.network.law([*targets, problem.reward])
+            chance = joint.sum(axis=-1)
+            found[targets] = np.divide(joint @ worth, chance, out=np.full(chance.shape, np.nan), where=chance > 0)
         values = [
-            overall
-            if arm.node is None or arm.value is None
-            else found[arm.node][problem.domains[arm.node].index(arm.value)]
+            found[arm.targets][tuple(problem.domains[name].index(value) for name, value in arm.settings.items())]
             for arm in problem.arms
         ]
         return _frozen(np.array(values))
