@@ -218,9 +218,8 @@ class Inspection:
 
     def _verdict_json(self, targets: Targets) -> dict[str, Any]:
         verdict, name = self._verdict(targets), targets[0]
-        report: dict[str, Any] = {"targets": list(targets), "arms": [str(arm) for arm in self._arms(targets)]}
-        if len(targets) == 1:
-            report["node"] = name
+        report: dict[str, Any] = {"node": name} if len(targets) == 1 else {"targets": list(targets)}
+        report["arms"] = [str(arm) for arm in self._arms(targets)]
         if self.problem is not None and verdict is None:
             return report | {"route": None, "identified": None, "reason": ": ".join(self._not_set(name))}
         if verdict is None:
