@@ -67,7 +67,7 @@ def test_verdicts_are_found_by_one_name_or_by_several_in_any_order() -> None:
 def test_what_cannot_be_listed_is_refused_by_name() -> None:
     assert refused(do(Q=1)) == 'In `arms`, do(Q=1) sets a node that cannot be set: "Q" is not in the graph.'
     assert refused(do(X=1, Y=0)) == (
-        'In `arms`, do(X=1, Y=0) sets the reward "Y". Setting the reward is no answer; remove the arm.'
+        'In `arms`, do(X=1, Y=0) sets the reward "Y", which is what the arms are to improve. Remove this arm.'
     )
     assert refused(do(X=1, Z="lo")) == ('In `arms`, do(X=1, Z=lo) sets "Z" to "lo". Allowed: low, mid and high.')
     assert refused(do(X=1, Z="low"), do(Z="low", X=1)) == (

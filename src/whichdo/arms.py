@@ -144,6 +144,7 @@ def listed_arms(
     check_number(len(given))
     found: dict[Arm, None] = {LOOK: None}
     seen: set[Arm] = set()
+    names: dict[str, str] = {}
     for number, each in enumerate(given, start=1):
         arm = do(each) if isinstance(each, Mapping) else each
         if not isinstance(arm, Arm):
@@ -152,10 +153,13 @@ def listed_arms(
             )
         settings: dict[str, Value] = {}
         for node, value in arm.settings.items():
-            name = known_node(graph, node, f"In `arms`, {arm} sets a node that cannot be set:")
+            if node not in names:
+                names[node] = known_node(graph, node, f"In `arms`, {arm} sets a node that cannot be set:")
+            name = names[node]
             if name == reward:
                 raise ProblemError(
-                    f"In `arms`, {arm} sets the reward {quoted(name)}. Setting the reward is no answer; remove the arm."
+                    f"In `arms`, {arm} sets the reward {quoted(name)}, which is what the arms are to improve. "
+                    f"Remove this arm."
                 )
             if value not in domains[name]:
                 raise ProblemError(
@@ -199,6 +203,9 @@ class ArmTexts:
 
     def find(self, text: str) -> Arm | None:
         """The arm whose own text it is, or else the one that it names in another order; None if there is none."""
+        found = self._exact.get(text)  # most texts have no blanks; a campaign reads one for every ask
+        if found is not None:
+            return found
         squeezed = _squeezed(text)
         found = self._exact.get(squeezed)
         if found is not None or not (squeezed.startswith("do(") and squeezed.endswith(")")):
