@@ -17,6 +17,7 @@ LAYERS = {
     "_version": 0,
     "errors": 0,
     "graph": 0,
+    "identification": 0,
     "kernels": 0,
     "crew": 0,
     "frames": 0,

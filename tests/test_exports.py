@@ -39,7 +39,8 @@ def test_a_name_is_importable_documented_and_typed(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["CausalGraph", "Problem", "confounding_path", "do", "gallery", "project", "read_graph", "read_problem"],
+    ["CausalGraph", "Problem", "confounding_path", "do", "gallery", "identify", "minimal_sets", "possibly_optimal",
+     "project", "read_graph", "read_problem"],
 )  # fmt: skip
 def test_the_names_of_the_contract_are_there(name: str) -> None:
     assert name in whichdo.__all__

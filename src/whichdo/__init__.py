@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         GraphSyntaxError,
         InputError,
         NetworkError,
+        NotIdentifiedError,
         NotOurs,
         ProblemError,
         ReplayDiverged,
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from whichdo.graph.gallery import gallery
     from whichdo.graph.identify import Route, Verdict, confounding_path
     from whichdo.graph.projection import project
+    from whichdo.identification.engine import identify
+    from whichdo.identification.estimand import Estimand
+    from whichdo.identification.pruning import minimal_sets, possibly_optimal
     from whichdo.policies import policies, policy
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Goal, Problem, do
@@ -80,12 +84,14 @@ __all__ = [
     "Damaged",
     "DataError",
     "Detail",
+    "Estimand",
     "Goal",
     "GraphError",
     "GraphSyntaxError",
     "InputError",
     "Mechanism",
     "NetworkError",
+    "NotIdentifiedError",
     "NotOurs",
     "Outcomes",
     "Policy",
@@ -120,9 +126,12 @@ __all__ = [
     "draw_svg",
     "gallery",
     "graph_from",
+    "identify",
+    "minimal_sets",
     "observe",
     "policies",
     "policy",
+    "possibly_optimal",
     "project",
     "pull",
     "rank",
@@ -144,8 +153,8 @@ _ROOMS = {
     "whichdo.counting": ("count",),
     "whichdo.errors": (
         "Busy", "ConflictError", "Damaged", "DataError", "GraphError", "GraphSyntaxError", "InputError",
-        "NetworkError", "NotOurs", "ProblemError", "ReplayDiverged", "StorageError", "TooLarge", "TooNew",
-        "Unknown", "Unsuitable", "UsageError", "Wait", "WhichdoError", "WorkerLost",
+        "NetworkError", "NotIdentifiedError", "NotOurs", "ProblemError", "ReplayDiverged", "StorageError",
+        "TooLarge", "TooNew", "Unknown", "Unsuitable", "UsageError", "Wait", "WhichdoError", "WorkerLost",
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),
@@ -155,6 +164,9 @@ _ROOMS = {
     "whichdo.graph.gallery": ("gallery",),
     "whichdo.graph.identify": ("Route", "Verdict", "confounding_path"),
     "whichdo.graph.projection": ("project",),
+    "whichdo.identification.engine": ("identify",),
+    "whichdo.identification.estimand": ("Estimand",),
+    "whichdo.identification.pruning": ("minimal_sets", "possibly_optimal"),
     "whichdo.policies": ("policies", "policy"),
     "whichdo.policies.base": ("Policy", "Recommendation"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),

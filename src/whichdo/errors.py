@@ -21,6 +21,7 @@
         ├── NetworkError      mechanisms that do not make a network
         ├── DataError         a log that cannot be counted: columns, values, a file that is no table
         ├── Unknown           a campaign or a ticket that is not there; names the nearest
+        ├── NotIdentifiedError   an effect that the available rows cannot settle; names the hedge
         ├── Unsuitable        a policy that cannot serve this problem or this budget
         └── TooLarge          over a limit, with the number that was found
 
@@ -50,6 +51,7 @@ __all__ = [
     "GraphSyntaxError",
     "InputError",
     "NetworkError",
+    "NotIdentifiedError",
     "NotOurs",
     "Place",
     "ProblemError",
@@ -187,6 +189,24 @@ class NetworkError(InputError):
 
 class DataError(InputError):
     """Rows that cannot be counted: a column that is not there, a value outside its domain, a damaged file."""
+
+
+class NotIdentifiedError(InputError):
+    """An effect that two models with the same graph and the same rows may disagree on.
+
+    Attributes
+    ----------
+    hedge : tuple of two tuples of names
+        The witness: hidden causes tie the nodes of the first set together, and within it all of them act on the
+        second, a part of it, which they also tie together.
+    reason : str
+        The same in words, without the way out.
+    """
+
+    def __init__(self, reason: str, hedge: tuple[tuple[str, ...], tuple[str, ...]], remedy: str = "") -> None:
+        super().__init__(f"{reason[:1].upper()}{reason[1:]}. {remedy}".rstrip())
+        self.reason = reason
+        self.hedge = hedge
 
 
 class Unknown(InputError):  # noqa: N818 - it says what the named thing is

@@ -42,6 +42,8 @@ class Route(StrEnum):
     """Adjust for parents of the node: it has no hidden confounder of its own."""
     COMPONENT = "component"
     """Through the node's c-component (the front-door formula and its relatives)."""
+    GENERAL = "general"
+    """By complete identification only (`whichdo.identification`), such as the napkin."""
     TRY = "try"
     """Not from looking: the arms must be tried."""
 

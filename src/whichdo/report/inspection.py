@@ -33,6 +33,7 @@ WORDS = {
     Route.SAME: "equal to do()",
     Route.ADJUSTMENT: "by adjustment",
     Route.COMPONENT: "by c-component",
+    Route.GENERAL: "by complete identification",
     Route.TRY: "must be tried",
 }
 

@@ -1,0 +1,119 @@
+"""What looks say about an effect that they do not settle: a part of its law from below.
+
+Rows in which the targets happened to have the values x are rows of do(x) too, so P(x, y) is at most
+P(y | do(x)), the *natural* bound.  What is left, up to one, may lie on any level of the reward.
+
+*By factors* less is left.  As in `whichdo.identification.engine`, P(y | do(x)) is a sum of products
+of c-factors, and those that looks settle are known exactly.  An open one is a part of some
+c-component S that contains targets, and by the same argument the law of the other nodes of S under
+do(x) is at least Q[S] at x, cell by cell; what no longer acts on the reward is summed out.  Q[S]
+may still depend on parents of targets, which no longer matter: instruments.  Every value of them
+gives a valid bound, so the largest is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from whichdo.graph.components import effective_parents
+from whichdo.identification.engine import acting_targets, c_factors, checked_targets, marginal
+from whichdo.identification.estimand import Conditional, product, sum_over
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whichdo.graph.admg import CausalGraph
+    from whichdo.identification.estimand import CFactor, Expression, Names
+
+__all__ = ["BoundedFactor", "LowerLaw", "factor_bounds", "natural_bounds"]
+
+
+@dataclass(frozen=True)
+class BoundedFactor:
+    """A table that is at most the law of some nodes under do(), cell by cell; equal to it if it is settled."""
+
+    nodes: Names
+    given: Names
+    expression: Expression
+    instruments: Names = ()
+    """Axes of the expression over which the largest value is taken."""
+    settled: bool = True
+
+    @property
+    def symbol(self) -> Conditional:
+        """The table as one part of `LowerLaw.outline`, after instruments are gone."""
+        return Conditional(self.nodes, self.given, self.given)
+
+
+@dataclass(frozen=True)
+class LowerLaw:
+    """A formula for what is surely on each level of the reward under do(targets); sums to less than one if open."""
+
+    targets: Names
+    reward: str
+    factors: tuple[BoundedFactor, ...]
+
+    @cached_property
+    def outline(self) -> Expression:
+        """How the factors make the lower law of the reward."""
+        names = dict.fromkeys(name for factor in self.factors for name in factor.nodes if name != self.reward)
+        return sum_over(names, product(factor.symbol for factor in self.factors))
+
+
+def natural_bounds(graph: CausalGraph, targets: Iterable[str], reward: str) -> LowerLaw:
+    """P(x, y): what the rows alone say, whatever the graph beyond which targets act."""
+    names = checked_targets(graph, targets, reward)
+    acting = acting_targets(graph, names, reward)
+    return LowerLaw(
+        names, reward, (BoundedFactor((reward,), acting, Conditional((*acting, reward)), settled=not acting),)
+    )
+
+
+def factor_bounds(
+    graph: CausalGraph, targets: Iterable[str], reward: str, tried: Iterable[Iterable[str]] = ()
+) -> LowerLaw:
+    """The closed form by c-factors; see the module.  For an effect that can be settled it is the effect.
+
+    ``tried`` are the target sets of experiments from which factors may be taken as well.
+
+    Examples
+    --------
+    An instrument: the best over its values z of P(x, y | z).
+
+    >>> from whichdo.graph.admg import CausalGraph
+    >>> (factor,) = factor_bounds(CausalGraph.parse("Z -> X -> Y; X <-> Y"), ["X"], "Y").factors
+    >>> print(factor.expression, factor.instruments)
+    P(X | Z) P(Y | Z, X) ('Z',)
+    """
+    names = checked_targets(graph, targets, reward)
+    acting = acting_targets(graph, names, reward)  # rows with any value of the others will do
+    within = graph.subgraph(graph.ancestors([reward]))
+    groups: dict[Names, list[CFactor]] = {}
+    for factor in c_factors(graph, acting, reward, tried):
+        groups.setdefault(within.c_component(factor.nodes[0]), []).append(factor)
+    found: list[BoundedFactor] = []
+    for component, parts in groups.items():
+        if all(factor.sources for factor in parts):
+            found += [BoundedFactor(factor.nodes, factor.given, factor.sources[0][1]) for factor in parts]
+        else:
+            found.append(_open(within, component, [name for factor in parts for name in factor.nodes], acting))
+    return LowerLaw(names, reward, tuple(found))
+
+
+def _open(within: CausalGraph, component: Names, nodes: list[str], targets: Names) -> BoundedFactor:
+    """The bound on some nodes of a c-component that contains targets: its c-factor, with these at their set values."""
+    given = effective_parents(within)
+    kernels: dict[str, Expression] = {name: Conditional((name,), given[name]) for name in component}
+    expression = marginal(kernels, (*nodes, *targets))
+    # A target of the component stays at its value; of what is outside only parents of the nodes still matter.
+    acting = {parent for name in nodes for parent in within.parents(name)}.union(set(targets).intersection(component))
+    around = sorted(expression.free.difference(nodes), key=within.index)
+    return BoundedFactor(
+        tuple(nodes),
+        tuple(name for name in around if name in acting),
+        expression,
+        tuple(name for name in around if name not in acting),
+        settled=False,
+    )

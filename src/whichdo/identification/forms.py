@@ -1,0 +1,186 @@
+"""The forms in which one effect is estimated: how much of the graph an estimate leans on.
+
+All are exact for exact laws.  They differ in what they assume of the graph where laws are estimated
+from rows:
+
+graph        `whichdo.identification.engine.identify`: every conditional of what acts on the reward,
+             each given as little as possible.  Leans on every missing edge.
+adjustment   sum over z of P(z) P(y | x, z), with P(z) counted as one joint law: leans on Z being
+             valid, nothing else.
+weight       through c-components: every row counts with the weight that makes it a row of do(x),
+             and only the conditionals of the components are modelled.  For single targets this is
+             Tian and Pearl's formula, and with S = {X} inverse-propensity weighting.
+paper        Algorithms 3 to 5 of the paper: the latent projection on X, Pa^c(X) and the reward, and
+             every conditional in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whichdo.errors import UsageError
+from whichdo.graph.admg import CausalGraph
+from whichdo.graph.components import effective_parents, with_parents
+from whichdo.graph.identify import Route, listed, verdicts
+from whichdo.graph.projection import project
+from whichdo.identification.adjustment import is_valid_adjustment
+from whichdo.identification.engine import acting_targets, checked_targets, identify, marginal
+from whichdo.identification.estimand import Conditional, Estimand, Ratio, product, sum_over
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whichdo.identification.estimand import Expression, Names
+
+__all__ = ["adjustment_estimand", "graph_estimand", "paper_estimand", "weight_estimand", "weighted_components"]
+
+
+def graph_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> Estimand:
+    """Every conditional of what acts on the reward, with minimal conditioning sets, from looks.
+
+    Raises
+    ------
+    NotIdentifiedError
+        If looks do not settle the effect.
+    """
+    return identify(graph, targets, reward)
+
+
+def adjustment_estimand(graph: CausalGraph, targets: Iterable[str], reward: str, given: Iterable[str]) -> Estimand:
+    """Sum over z of P(z) P(y | x, z).
+
+    Targets that do not act on the reward are not conditioned on.
+
+    Raises
+    ------
+    UsageError
+        If adjusting for ``given`` is wrong in some model of the graph.
+
+    Examples
+    --------
+    >>> graph = CausalGraph.parse("A -> X; B -> X; A -> Y; B -> Y; X -> Y")
+    >>> print(adjustment_estimand(graph, ["X"], "Y", ["A", "B"]))
+    Σ_{A, B} P(A, B) P(Y | A, B, X)
+    """
+    names = checked_targets(graph, targets, reward)
+    acting = acting_targets(graph, names, reward)
+    around = tuple(sorted(set(given), key=graph.index))
+    if acting and not is_valid_adjustment(graph, acting, reward, around):
+        raise UsageError(f"Adjusting for {listed(around) or 'nothing'} does not give the effect of {listed(names)}.")
+    if not acting:
+        return Estimand(Conditional((reward,)), names, reward)
+    law = Conditional((reward,), tuple(sorted({*around, *acting}, key=graph.index)))
+    if not around:
+        return Estimand(law, names, reward)
+    return Estimand(sum_over(around, product([Conditional(around), law])), names, reward)
+
+
+def weighted_components(graph: CausalGraph, targets: Names, reward: str) -> tuple[Names, ...] | None:
+    """The c-components of the targets among what acts on the reward, if the weight form is valid for them; else None.
+
+    It is valid if no target in a component S acts directly on a node of S that is not a target itself.  For a single
+    target that is the paper's Assumption 3.  Summing the targets out of Q[S] then leaves the c-factor of the rest.
+    """
+    within = graph.subgraph(graph.ancestors([reward]))
+    chosen = {name for name in targets if name in within}
+    found = tuple(dict.fromkeys(within.c_component(name) for name in within.nodes if name in chosen))
+    for component in found:
+        rest = set(component) - chosen
+        if any(rest.intersection(within.children(name)) for name in chosen.intersection(component)):
+            return None
+    return found
+
+
+def weight_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> Estimand:
+    """Sum over the cells c of W at x of P(c) times, for each component S, (sum over x' of Q[S] at x') / Q[S] at x.
+
+    W is the reward and Pa+ of the components of the targets; P(c) is counted as one joint law.
+
+    Raises
+    ------
+    UsageError
+        If a target acts directly on another node of its c-component (`weighted_components`).
+
+    Examples
+    --------
+    >>> print(weight_estimand(CausalGraph.parse("X -> M -> Y; X <-> Y"), ["X"], "Y"))
+    Σ_M (P(X, M, Y) Σ_X' P(X') P(Y | X', M)) / (P(X) P(Y | X, M))
+    """
+    names = checked_targets(graph, targets, reward)
+    acting = acting_targets(graph, names, reward)
+    if not acting:
+        return Estimand(Conditional((reward,)), names, reward)
+    components = weighted_components(graph, acting, reward)
+    if components is None:
+        raise UsageError(f"{listed(acting)} cannot be weighted: one acts on another node of its own c-component.")
+    within = graph.subgraph(graph.ancestors([reward]))
+    given = effective_parents(within)
+    scope = with_parents(within, (name for component in components for name in component))
+    scope = tuple(sorted({*scope, reward}, key=graph.index))
+    above: list[Expression] = [Conditional(scope)]
+    below: list[Expression] = []
+    for component in components:
+        chosen = set(acting).intersection(component)
+        # Kernels in which no target occurs are the same above and below.
+        kernels: dict[str, Expression] = {
+            name: Conditional((name,), given[name]) for name in component if chosen.intersection((*given[name], name))
+        }
+        below += kernels.values()
+        left = marginal(kernels, tuple({*scope} - chosen))
+        above += [left] if left.free else []
+    ratio = Ratio(product(above), product(below))
+    return Estimand(sum_over([name for name in scope if name not in {*acting, reward}], ratio), names, reward)
+
+
+def paper_estimand(
+    graph: CausalGraph, target: str, reward: str, *, plain: bool = False, late: bool = False
+) -> Estimand:
+    """The paper's Algorithms 3 to 5 for one node: conditionals in the latent projection H on W = {X} + Pa^c(X) + {Y}.
+
+    Inside the c-component S of X in H the node keeps its own value x', which is summed out; everything outside S sees
+    the value x that was set.  In a graph without hidden confounders, only the parents that a back-door path needs are
+    in W, as the paper's footnote has it; ``plain`` keeps all.  ``late`` puts X as late in the order as it can stand,
+    which may leave smaller conditionals.
+
+    Raises
+    ------
+    UsageError
+        If the node fails Assumption 3 in the whole graph and among what acts on the reward.
+    """
+    names = checked_targets(graph, [target], reward)
+    verdict = verdicts(graph, reward, names, restrict=False)[names[0]]
+    if verdict.route is Route.TRY:
+        raise UsageError(f"Assumption 3 fails: {verdict.reason}.")
+    if verdict.route is Route.SAME:
+        return Estimand(Conditional((reward,)), names, reward)
+    if plain or graph.bidirected:
+        around = with_parents(verdict.within, verdict.component)
+    else:
+        around = (verdict.node, *verdict.given)
+    projected = project(verdict.within, {*around, reward})
+    if late:
+        others = [name for name in projected.nodes if name != verdict.node]
+        projected = CausalGraph([*others, verdict.node], sorted(projected.directed), projected.bidirected)
+    given = effective_parents(projected)
+    inside = set(projected.c_component(verdict.node))
+    needed = _needed(verdict.node, reward, given, inside)
+    kernels = {name: Conditional((name,), given[name]) for name in projected.nodes if name in needed}
+    rest = [name for name in kernels if name not in {verdict.node, reward}]
+    if verdict.node not in needed:
+        return Estimand(sum_over(rest, product(kernels.values())), names, reward)
+    inner = sum_over([verdict.node], product(kernel for name, kernel in kernels.items() if name in inside))
+    outer = [kernel for name, kernel in kernels.items() if name not in inside]
+    return Estimand(sum_over(rest, product([*outer, inner])), names, reward)
+
+
+def _needed(node: str, reward: str, given: Mapping[str, Names], inside: set[str]) -> set[str]:
+    """Whose conditionals the reward depends on; outside S the node is the constant x, which depends on nothing."""
+    found = {reward}
+    stack = [reward]
+    while stack:
+        name = stack.pop()
+        for other in given[name]:
+            if other not in found and (other != node or name in inside):
+                found.add(other)
+                stack.append(other)
+    return found

@@ -1,0 +1,282 @@
+"""Which target sets can be best at all, whatever the mechanisms: the graph alone rules the others out.
+
+*Minimal sets* (MIS).  do(X) with a member that does not act on the reward once the others are set
+equals do() of fewer nodes; a set is minimal if every member acts.  All other sets are equal to a
+minimal one.
+
+*Possibly optimal sets* (POMIS; Lee and Bareinboim 2018).  Start with the reward, add all that
+hidden causes tie to it and all that these act on, until nothing is added: this *territory* is where
+a confounder could tell the nodes something about the reward that whoever sets them does not know.
+Its parents, the *border*, are worth setting: once they are set nothing else before them matters.  A
+minimal set can be best in some model just if it is the border of the graph without edges into it.
+Nodes that cannot be set are hidden first, which keeps all that matters about the rest (Lee and
+Bareinboim 2019).
+
+*At most k nodes at once*.  do(X) is never better than do(Z), with Z the minimal set of X and W, if
+seeing W under do(X) is as good as setting it: by averaging over the values of W, some do(X, W=w) is
+at least as good.  That is the second rule of the do-calculus, a separation in the graph without
+edges into X and arrows out of W.  Sets that no other set beats in this way are kept, the smallest
+of several that beat each other.  This is sound for every k, and with no limit it agrees with the
+possibly optimal sets.  It takes for granted that the nodes of W can be set to every value they
+have.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, islice
+from typing import TYPE_CHECKING
+
+from whichdo.errors import TooLarge, UsageError
+from whichdo.graph.projection import project
+from whichdo.graph.separation import m_separated, without_arrows, without_edges_into
+from whichdo.identification.engine import checked_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from whichdo.graph.admg import CausalGraph
+    from whichdo.identification.estimand import Names
+
+__all__ = ["dominating_set", "minimal_sets", "possibly_optimal", "territory"]
+
+MAX_SETS = 100_000
+MAX_TRIES = 1 << 12  # sets W that are tried before an arm is kept: to stop early is never wrong
+
+
+def possibly_optimal(
+    graph: CausalGraph, reward: str, at_once: int | None = None, fixed: Iterable[str] = ()
+) -> tuple[Names, ...]:
+    """The target sets that can be best, each as a sorted tuple, smaller ones first; () stands for do().
+
+    Parameters
+    ----------
+    graph
+        The causal graph.
+    reward
+        The node to be made large or small.
+    at_once
+        The most nodes that can be set at the same time; None for no limit.
+    fixed
+        Nodes that cannot be set.
+
+    Raises
+    ------
+    TooLarge
+        If more than 100,000 sets would have to be looked at.
+
+    Examples
+    --------
+    With an instrument, looking is never best, for setting Z or X is at least as good:
+
+    >>> from whichdo.graph.admg import CausalGraph
+    >>> graph = CausalGraph.parse("Z -> X -> Y; X <-> Y")
+    >>> possibly_optimal(graph, "Y")
+    (('X',), ('Z',))
+    >>> possibly_optimal(graph, "Y", fixed=["Z"])
+    ((), ('X',))
+    """
+    if at_once is not None and at_once < 0:
+        raise UsageError(f"`at_once` is {at_once}; it is a number of nodes.")
+    within = _acting(graph, reward, fixed)
+    if at_once is None or at_once >= len(within.nodes) - 1:
+        return _sorted(set(_borders(within, reward)))
+    return _unbeaten(within, reward, at_once)
+
+
+def minimal_sets(graph: CausalGraph, reward: str, fixed: Iterable[str] = ()) -> tuple[Names, ...]:
+    """The target sets of which every member acts on the reward once the others are set; order as `possibly_optimal`.
+
+    Raises
+    ------
+    TooLarge
+        If they are more than 100,000.
+
+    Examples
+    --------
+    >>> from whichdo.graph.admg import CausalGraph
+    >>> minimal_sets(CausalGraph.parse("Z -> X -> Y"), "Y")
+    ((), ('X',), ('Z',))
+    """
+    within = _acting(graph, reward, fixed)
+    return _sorted(set(_counted(_minimal(within, reward, len(within.nodes)), "minimal target sets")))
+
+
+def territory(graph: CausalGraph, reward: str) -> tuple[Names, Names]:
+    """The nodes that hidden causes and arrows tie to the reward, and their border; see the module.
+
+    The paper's MUCT (minimal unobserved confounders' territory) and IB (interventional border), among what acts on
+    the reward.
+    """
+    within = graph.subgraph(graph.ancestors([reward]))
+    found = {within.index(reward)}
+    stack = list(found)
+    while stack:
+        position = stack.pop()
+        for other in (*within.sibling_ids[position], *within.child_ids[position]):
+            if other not in found:
+                found.add(other)
+                stack.append(other)
+    border = {parent for position in found for parent in within.parent_ids[position]} - found
+    return _names(within, found), _names(within, border)
+
+
+def dominating_set(
+    graph: CausalGraph, targets: Names, reward: str, at_once: int, fixed: Iterable[str] = ()
+) -> tuple[Names, Names] | None:
+    """A target set that is at least as good as another in every model, and the nodes W that it sets in addition.
+
+    The smallest W are tried first; None if there is none, or none was found among the first 4,096.
+    """
+    return next(_dominating(graph, checked_targets(graph, targets, reward), reward, at_once, fixed), None)
+
+
+# ---------------------------------------------------------------------------------------------------------- enumerating
+
+
+def _acting(graph: CausalGraph, reward: str, fixed: Iterable[str]) -> CausalGraph:
+    """The graph of what can be set and acts on the reward."""
+    names = set(checked_targets(graph, fixed, reward))
+    shown = project(graph, [name for name in graph.nodes if name not in names]) if names else graph
+    return shown.subgraph(shown.ancestors([reward]))
+
+
+def _borders(graph: CausalGraph, reward: str) -> Iterator[Names]:
+    """Lee and Bareinboim's recursion (2018, Algorithm 1), with a stack of its own."""
+    inside, border = territory(graph, reward)
+    found = [border]
+    start = _cut(graph, inside, border)
+    later = [name for name in reversed(start.nodes) if name in inside and name != reward]
+    stack = [(start, later, frozenset[str]())]
+    while stack:
+        within, order, seen = stack.pop()
+        for number, name in enumerate(order):
+            inside, border = territory(without_edges_into(within, [name]), reward)
+            known = seen.union(order[:number])
+            if known.isdisjoint(border):
+                found.append(border)
+                following = [other for other in order[number + 1 :] if other in inside]
+                if following:
+                    stack.append((_cut(within, inside, border), following, known))
+        if len(found) > MAX_SETS:
+            break
+    return _counted(found, "target sets that can be best")
+
+
+def _cut(graph: CausalGraph, inside: Names, border: Names) -> CausalGraph:
+    return without_edges_into(graph, border).subgraph((*inside, *border))
+
+
+def _minimal(graph: CausalGraph, reward: str, most: int) -> Iterator[Names]:
+    """All minimal sets of at most so many nodes.
+
+    Nodes are added from the last to the first.  One that acts past those behind it leaves them acting.
+    """
+    goal = graph.index(reward)
+    stack: list[tuple[frozenset[int], int]] = [(frozenset(), len(graph.nodes))]
+    while stack:
+        chosen, end = stack.pop()
+        yield _names(graph, chosen)
+        if len(chosen) < most:
+            passed, _ = _search(graph, goal, chosen)
+            stack += [(chosen | {position}, position) for position in passed if position < end and position != goal]
+
+
+def _search(graph: CausalGraph, goal: int, chosen: frozenset[int]) -> tuple[set[int], set[int]]:
+    """What acts on a node past those chosen, and which of the chosen act on it past the others."""
+    passed, met = {goal}, set[int]()
+    stack = [goal]
+    while stack:
+        for parent in graph.parent_ids[stack.pop()]:
+            if parent in chosen:
+                met.add(parent)
+            elif parent not in passed:
+                passed.add(parent)
+                stack.append(parent)
+    return passed, met
+
+
+def _counted(sets: Iterable[Names], what: str) -> Iterator[Names]:
+    for number, each in enumerate(sets):
+        if number == MAX_SETS:
+            raise TooLarge(
+                f"There are more than {MAX_SETS:,} {what}. Set fewer nodes at once (`at_once`), or name those that "
+                f"cannot be set (`fixed`)."
+            )
+        yield each
+
+
+# ------------------------------------------------------------------------------------------------------ at most k nodes
+
+
+def _unbeaten(graph: CausalGraph, reward: str, most: int) -> tuple[Names, ...]:
+    """The minimal sets of at most so many nodes that no other beats, the smallest of those that beat each other.
+
+    Single nodes W beat most sets.  Only sets that are unbeaten so far are compared further, until every one that is
+    left has been compared with all.
+    """
+    candidates = _sorted(set(_counted(_minimal(graph, reward, most), "target sets to compare")))
+    beaten_by = {
+        each: {better for better, _ in _dominating(graph, each, reward, most, widest=1)} for each in candidates
+    }
+    compared: set[Names] = set()
+    while True:
+        classes = _maximal(beaten_by)
+        rest = [each for members in classes for each in members if each not in compared]
+        if not rest:
+            return _sorted(min(members, key=lambda names: (len(names), names)) for members in classes)
+        for each in rest:
+            beaten_by[each] |= {better for better, _ in _dominating(graph, each, reward, most)}
+            compared.add(each)
+
+
+def _maximal(beaten_by: dict[Names, set[Names]]) -> list[set[Names]]:
+    """The classes of sets that beat each other and are beaten by nothing else."""
+    found: list[set[Names]] = []
+    done: set[Names] = set()
+    for each in beaten_by:
+        if each not in done:
+            better = _reach(beaten_by, each)
+            if all(each in _reach(beaten_by, other) for other in better):  # the first that is not settles it
+                found.append(better | {each})
+                done |= better
+    return found
+
+
+def _dominating(
+    graph: CausalGraph, targets: Names, reward: str, most: int, fixed: Iterable[str] = (), widest: int | None = None
+) -> Iterator[tuple[Names, Names]]:
+    """Every set that is at least as good, with the nodes W that it sets in addition, small ones first."""
+    cut = without_edges_into(graph, targets)
+    out = {*targets, reward, *fixed}
+    free = [graph.index(name) for name in cut.ancestors([reward]) if name not in out]
+    goal, chosen = graph.index(reward), frozenset(map(graph.index, targets))
+    sizes = range(1, (len(free) if widest is None else min(widest, len(free))) + 1)
+    for added in islice(chain.from_iterable(combinations(free, size) for size in sizes), MAX_TRIES):
+        _, better = _search(graph, goal, chosen.union(added))
+        if len(better) <= most and better != chosen:
+            names = _names(graph, added)
+            if _as_good_as_seen(cut, targets, reward, names):
+                yield tuple(sorted(_names(graph, better))), names
+
+
+def _as_good_as_seen(cut: CausalGraph, targets: Names, reward: str, added: Names) -> bool:
+    """The second rule of the do-calculus: setting the added nodes is seeing them."""
+    return m_separated(without_arrows(cut, added), added, [reward], targets)
+
+
+def _reach(steps: dict[Names, set[Names]], start: Names) -> set[Names]:
+    found: set[Names] = set()
+    stack = [start]
+    while stack:
+        fresh = steps[stack.pop()] - found
+        found |= fresh
+        stack.extend(fresh)
+    return found
+
+
+def _sorted(sets: Iterable[Names]) -> tuple[Names, ...]:
+    return tuple(sorted((tuple(sorted(each)) for each in sets), key=lambda names: (len(names), names)))
+
+
+def _names(graph: CausalGraph, positions: Iterable[int]) -> Names:
+    return tuple(graph.nodes[position] for position in sorted(positions))
