@@ -222,6 +222,7 @@ class Job:
             weight=None if self.weight_name is None else self.weight,
             weight_dropped=self.weight_dropped,
             repeated=source.repeated,
+            unverified=source.unverified,
         )
         return Tally(self.problem, levels, tables), notes
 

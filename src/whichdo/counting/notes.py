@@ -36,6 +36,8 @@ class CountNotes:
     """What the dropped rows count for."""
     repeated: tuple[str, ...] = ()
     """Files that were named more than once, and counted once."""
+    unverified: tuple[str, ...] = ()
+    """Parquet files whose pages have no checksums."""
 
     @property
     def share_dropped(self) -> float:
@@ -50,6 +52,10 @@ class CountNotes:
         said = []
         if self.repeated:
             said.append(f"Named more than once, counted once: {listed(map(quoted, self.repeated))}.")
+        if self.unverified:
+            have = "has" if len(self.unverified) == 1 else "have"
+            files = listed(map(quoted, self.unverified))
+            said.append(f"{files} {have} no page checksums: damage to single values would not be noticed.")
         if self.extra_columns:
             what = "column that is no node" if len(self.extra_columns) == 1 else "columns that are no nodes"
             said.append(f"Ignored {len(self.extra_columns):,} {what}: {listed(map(quoted, self.extra_columns))}.")
