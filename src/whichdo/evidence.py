@@ -16,16 +16,18 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.arrays import IntArray
 from whichdo.errors import UsageError
 from whichdo.problem import Arm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from whichdo.arrays import CodeArray, FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.problem import Problem
 
@@ -44,10 +46,6 @@ __all__ = [
     "pull",
     "spread",
 ]
-
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-CodeArray = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class Detail(IntEnum):

@@ -15,8 +15,9 @@ from whichdo.counting.packed import Counter, Layout, SparseCounter, pack_columns
 from whichdo.evidence import Sparse
 
 if TYPE_CHECKING:
+    from whichdo.arrays import CodeArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import CodeArray, Table
+    from whichdo.evidence import Table
 
 NAMES = "ABCDEFGHIJK"
 

@@ -40,13 +40,13 @@ from whichdo.problem import Arm, Goal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whichdo.arrays import FloatArray
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Conflict", "Kind", "Suspect", "audit_pulls", "carried", "conflicts", "fallback", "watched_scopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FOR_MEANS = 0.9
 """The share of the chance of a mistake that is spent on the arms' means."""

@@ -10,7 +10,7 @@ tied as well.
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from whichdo.graph.components import effective_parents
 from whichdo.problem import Arm
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["counts_of", "first_changed", "watched_scopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 MAX_FAMILY = 1 << 10
 """The most cells of a node with its effective parents that is worth watching."""

@@ -20,8 +20,8 @@ from whichdo.problem import Arm
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import IntArray
     from whichdo.campaign.logs import Log
-    from whichdo.evidence import IntArray
     from whichdo.problem import Problem
 
 __all__ = ["disagreements", "homogeneous"]

@@ -19,6 +19,7 @@ from whichdo.problem import Arm
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from whichdo.arrays import IntArray
     from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.logs import Log
     from whichdo.counting.scopes import Scope
@@ -54,7 +55,7 @@ class Ear:
         self._logged = logged
         self._new: dict[Arm, list[Codes]] = {}
         self._tables: dict[Arm, Counts] = {}
-        self._rewards: dict[Arm, np.ndarray[Any, np.dtype[np.int64]]] = {}
+        self._rewards: dict[Arm, IntArray] = {}
 
     def _fits(self, scope: Scope) -> bool:
         return int(np.prod([self._sizes[name] for name in scope])) <= 1 << 16
@@ -123,7 +124,7 @@ class Ear:
             tables[scope] = table + tables[scope] if scope in tables else table
         del self._new[arm]
 
-    def _counts(self, rewards: dict[Arm, Any], problem: Problem) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _counts(self, rewards: dict[Arm, Any], problem: Problem) -> IntArray:
         counts = np.zeros((len(problem.arms), self._sizes[problem.reward]), np.int64)
         for arm, levels in rewards.items():
             if arm in problem.costs:

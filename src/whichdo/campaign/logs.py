@@ -26,8 +26,9 @@ from whichdo.evidence import Sparse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.arrays import CodeArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import CodeArray, Table
+    from whichdo.evidence import Table
     from whichdo.problem import Problem
 
 __all__ = ["Log", "counted_log", "folded", "sources_of"]

@@ -22,10 +22,11 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from whichdo.arrays import BoolArray, CodeArray, IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.counting.sources import Part, Source
-    from whichdo.counting.values import BoolArray, Codebook
-    from whichdo.evidence import CodeArray, IntArray, Table
+    from whichdo.counting.values import Codebook
+    from whichdo.evidence import Table
     from whichdo.problem import Arm, Problem
 
     Progress = Callable[[int, int | None], None]

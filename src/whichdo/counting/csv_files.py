@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import CodeArray, IntArray
 
+
 __all__ = ["EXPORT", "CsvPart", "first_bytes"]
 
 EXPORT = "Export the rows as CSV in UTF-8, or as Parquet"

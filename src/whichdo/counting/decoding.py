@@ -12,7 +12,8 @@ from whichdo.counting.values import BAD, MISSING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whichdo.counting.values import Array, BoolArray, Codebook, IntArray
+    from whichdo.arrays import Array, BoolArray, IntArray
+    from whichdo.counting.values import Codebook
 
 __all__ = ["Decoded", "decode", "text_at"]
 

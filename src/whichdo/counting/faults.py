@@ -19,8 +19,9 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whichdo.arrays import BoolArray
     from whichdo.counting.sources import Part
-    from whichdo.counting.values import BoolArray, Codebook
+    from whichdo.counting.values import Codebook
     from whichdo.problem import Arm
 
 __all__ = ["Faults"]

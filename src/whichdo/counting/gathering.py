@@ -20,8 +20,9 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whichdo.arrays import CodeArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Batch, CodeArray, Table
+    from whichdo.evidence import Batch, Table
     from whichdo.problem import Arm, Problem
 
 __all__ = ["Desk", "Gathering"]

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.scopes import MAX_CELLS
-from whichdo.evidence import CodeArray, IntArray, Sparse
+from whichdo.evidence import Sparse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whichdo.arrays import CodeArray, IntArray, WordArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Table
     from whichdo.kernels.plans import Scopes
@@ -29,8 +30,6 @@ __all__ = ["DENSE_TOTAL", "Counter", "Layout"]
 DENSE_TOTAL = 1 << 25  # cells that all tables laid out may have together, 256 MB; the largest give way
 FEW_CELLS = 1 << 12  # cells that are laid out however few the rows are
 FLAT = 1 << 62  # cells up to which a cell's number fits a word
-
-Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ class Counter:
         return {scope: found[scope] for scope in self.layout.scopes}
 
 
-def pack_columns(columns: Sequence[CodeArray], rows: int) -> Words:
+def pack_columns(columns: Sequence[CodeArray], rows: int) -> WordArray:
     """0/1 columns as words of shape (blocks, columns, words a block)."""
     from whichdo.kernels.packing import pack
     from whichdo.kernels.plans import BLOCK

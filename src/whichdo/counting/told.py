@@ -28,9 +28,10 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import CodeArray, IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.counting.sources import Part
-    from whichdo.evidence import CodeArray, IntArray, Table
+    from whichdo.evidence import Table
     from whichdo.problem import Arm, Problem
 
 __all__ = ["TellReader", "Told", "uniform_table"]

@@ -22,18 +22,15 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import Array, BoolArray, IntArray
     from whichdo.problem import Problem, Value
 
-__all__ = ["BAD", "MISSING", "ArmBook", "Array", "BoolArray", "Codebook", "DomainBook", "IntArray", "WeightBook"]
+__all__ = ["BAD", "MISSING", "ArmBook", "Codebook", "DomainBook", "WeightBook"]
 
 MISSING, BAD = -1, -2
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 LONGEST_NUMBER = 40
 MOST = 2**63 - 1
-
-Array = np.ndarray[Any, np.dtype[Any]]
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Codebook(ABC):

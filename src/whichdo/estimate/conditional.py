@@ -18,13 +18,12 @@ from whichdo.graph.identify import listed
 from whichdo.problem import Arm
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Conditional", "conditional", "first_backdoor", "levels_given", "pair_scopes"]
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from whichdo.problem import Arm
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.estimate.interventional import Looked
     from whichdo.evidence import Table, Tally
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Elimination", "fold", "looked_wide", "slopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FIELDS = ("means", "variances", "shifts", "doubts", "leans", "weakest", "weakest_rows", "spreads", "sizes")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from whichdo.problem import Arm
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Table, Tally
     from whichdo.kernels.contraction import NetPlan, Walk
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimator", "Looked", "estimator", "interventional"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 BATCH = 1 << 16  # slopes kept at a time, in cells; an arm that needs more is a batch of its own
 

@@ -6,7 +6,7 @@ many draws, and takes a thousandth of the time; here every estimate carries the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +16,12 @@ from whichdo.estimate.interventional import estimator
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.dnet import Factor, FactorNetwork
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["sampled_means"]
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-CodeArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def sampled_means(
@@ -68,9 +66,9 @@ def _draw(
     size: int,
     threshold: float,
     rng: np.random.Generator,
-) -> CodeArray:
+) -> IntArray:
     """Codes of the reward in ``size`` draws: walk the factors in order, the node's own value seen inside S only."""
-    values: dict[str, CodeArray] = {}
+    values: dict[str, IntArray] = {}
     for factor, counts in zip(network.factors, tables, strict=True):
         rows = _learned(factor, counts, threshold)
         given = [

@@ -22,6 +22,7 @@ from whichdo.evidence import Sparse, Tables
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
@@ -30,9 +31,6 @@ __all__ = ["MAX_NUMBERS", "Extent", "Step", "counted", "extent", "hidden_causes"
 
 MAX_NUMBERS = 1 << 22
 """The most joint probabilities, of a frontier and the next node under all arms, that are kept."""
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)

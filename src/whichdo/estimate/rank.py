@@ -19,7 +19,7 @@ from whichdo.errors import UsageError, option
 from whichdo.estimate.elimination import fold
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
-from whichdo.estimate.ranking import DRAW_SEED, ArmRank, FloatArray, Ranking
+from whichdo.estimate.ranking import DRAW_SEED, ArmRank, Ranking
 from whichdo.estimate.reasons import reason, weakest
 from whichdo.evidence import whole_number
 from whichdo.problem import Arm, Problem
@@ -27,6 +27,7 @@ from whichdo.problem import Arm, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whichdo.arrays import FloatArray
     from whichdo.evidence import Tally
 
 __all__ = ["ArmRank", "Ranking", "rank", "ranking"]

@@ -27,10 +27,8 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import CodeArray, FloatArray, Int32Array, IntArray
     from whichdo.estimate.dnet import FactorNetwork
-    from whichdo.estimate.splitsample import I32Array
-    from whichdo.evidence import CodeArray
-    from whichdo.kernels.compiling import F64Array, I64Array, U8Array
     from whichdo.problem import Problem, Value
 
 __all__ = ["Tape", "networks_of", "tape", "tape_look", "unseen_on_tape", "with_tape"]
@@ -57,15 +55,15 @@ class Tape(NamedTuple):
     For each network and look, ``trail`` says what follows it in its list and ``values`` what the factor's node was.
     """
 
-    nets: I64Array
-    factors: I64Array
-    given: I64Array
-    lists: I64Array
-    heads: I64Array
-    progress: I64Array
-    trail: I32Array
-    values: U8Array
-    walked: U8Array
+    nets: IntArray
+    factors: IntArray
+    given: IntArray
+    lists: IntArray
+    heads: IntArray
+    progress: IntArray
+    trail: Int32Array
+    values: CodeArray
+    walked: CodeArray
 
 
 def networks_of(problem: Problem) -> dict[str, FactorNetwork]:
@@ -169,7 +167,7 @@ def unseen_on_tape(problem: Problem, kept: Tape) -> dict[int, dict[str, Value]]:
 
 
 @compiled
-def tape_look(kept: Tape, row: CodeArray, utility: F64Array, found: F64Array) -> None:
+def tape_look(kept: Tape, row: CodeArray, utility: FloatArray, found: FloatArray) -> None:
     """Take in a look; ``found`` has for each arm the number of its draws and their sum."""
     nets, factors, given, lists, heads, progress, trail, values, walked = kept
     number = progress[0, LOOKS]
@@ -199,13 +197,13 @@ def tape_look(kept: Tape, row: CodeArray, utility: F64Array, found: F64Array) ->
 
 @compiled
 def _walk(
-    nets: I64Array,
-    factors: I64Array,
-    given: I64Array,
-    heads: I64Array,
-    progress: I64Array,
-    values: U8Array,
-    walked: U8Array,
+    nets: IntArray,
+    factors: IntArray,
+    given: IntArray,
+    heads: IntArray,
+    progress: IntArray,
+    values: CodeArray,
+    walked: CodeArray,
     g: int,
     arm: int,
 ) -> None:
@@ -223,7 +221,7 @@ def _walk(
 
 @compiled
 def _move(
-    nets: I64Array, lists: I64Array, heads: I64Array, progress: I64Array, trail: I32Array, g: int, arm: int
+    nets: IntArray, lists: IntArray, heads: IntArray, progress: IntArray, trail: Int32Array, g: int, arm: int
 ) -> None:
     """The draw has used up an entry of every list that the arm needs."""
     draws = progress[arm, DRAWS] + 1

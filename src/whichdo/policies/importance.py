@@ -35,8 +35,9 @@ from whichdo.policies.registry import register
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import FloatArray, Tally
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Importance"]

@@ -19,7 +19,8 @@ from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.policies.base import utilities
 
 if TYPE_CHECKING:
-    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.contraction import NetPlan
     from whichdo.problem import Problem
 

@@ -14,15 +14,12 @@ from whichdo.kernels import BinaryPlan, CodePlan, Scopes, tables_binary, tables_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.counting.scopes import Scope
     from whichdo.world.network import CausalNetwork
 
 __all__ = ["LookPlan", "look_plan", "plan", "reward_bounds"]
 
-Int64 = np.ndarray[Any, np.dtype[np.int64]]
-UInt64 = np.ndarray[Any, np.dtype[np.uint64]]
-UInt8 = np.ndarray[Any, np.dtype[np.uint8]]
-Float = np.ndarray[Any, np.dtype[np.float64]]
 WORD = 2.0**64
 KEPT_PLANS = 2_000
 
@@ -36,7 +33,7 @@ class LookPlan(NamedTuple):
     steps: BinaryPlan | CodePlan
     layout: Layout | None
     scopes: Scopes
-    draw: Callable[..., Int64]
+    draw: Callable[..., IntArray]
     """The kernel that draws the samples and counts them."""
     levels: slice
     """Where the counts of the reward alone lie; after the scopes, if it is not one of them."""
@@ -74,7 +71,7 @@ def _look_plan(
     return LookPlan(scopes, reward, columns, steps, asked, _counting(network, counted, starts), draw, levels)
 
 
-def _counting(network: CausalNetwork, scopes: tuple[Scope, ...], starts: Int64) -> Scopes:
+def _counting(network: CausalNetwork, scopes: tuple[Scope, ...], starts: IntArray) -> Scopes:
     sizes = network.sizes
     position = {name: number for number, name in enumerate(network.full.nodes)}
     strides = [prod(sizes[other] for other in scope[j + 1 :]) for scope in scopes for j in range(len(scope))]
@@ -99,7 +96,7 @@ def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int
     return _codes(network, steps, tables, forced)
 
 
-def _starts(lengths: Iterable[int]) -> Int64:
+def _starts(lengths: Iterable[int]) -> IntArray:
     return np.concatenate([[0], np.cumsum(list(lengths), dtype=np.int64)]).astype(np.int64)
 
 
@@ -107,7 +104,7 @@ def _joined(parts: Sequence[Any], kind: type) -> Any:
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
 
 
-def _words(probability: Float) -> UInt64:
+def _words(probability: FloatArray) -> WordArray:
     """Probabilities below one as 64-bit integers, rounded down."""
     below = np.minimum(probability, np.nextafter(1.0, 0.0))
     return np.floor(below * WORD).astype(np.uint64)
@@ -116,7 +113,7 @@ def _words(probability: Float) -> UInt64:
 def _binary(
     network: CausalNetwork,
     steps: Sequence[str],
-    tables: Mapping[str, tuple[tuple[str, ...], Float]],
+    tables: Mapping[str, tuple[tuple[str, ...], FloatArray]],
     forced: Mapping[str, int],
 ) -> BinaryPlan:
     position = {name: number for number, name in enumerate(network.full.nodes)}
@@ -144,7 +141,7 @@ def _depth(word: int) -> int:
 def _codes(
     network: CausalNetwork,
     steps: Sequence[str],
-    tables: Mapping[str, tuple[tuple[str, ...], Float]],
+    tables: Mapping[str, tuple[tuple[str, ...], FloatArray]],
     forced: Mapping[str, int],
 ) -> CodePlan:
     position = {name: number for number, name in enumerate(network.full.nodes)}
@@ -167,15 +164,15 @@ def _codes(
     )
 
 
-def reward_bounds(laws: Float) -> UInt64:
+def reward_bounds(laws: FloatArray) -> WordArray:
     """The laws of the reward, a row for each arm, as `whichdo.kernels.rewards` wants them."""
     return _bounds(laws).reshape(len(laws), -1)
 
 
-def _bounds(table: Float) -> UInt64:
+def _bounds(table: FloatArray) -> WordArray:
     """Cumulative probabilities as 63-bit integers; one from the last possible value on, whatever rounding says."""
     total = np.minimum(np.cumsum(table, axis=1), np.nextafter(1.0, 0.0))
     last = table.shape[1] - 1 - (table[:, ::-1] > 0).argmax(axis=1)
     total[np.arange(table.shape[1]) >= last[:, None]] = 1.0
-    bounds: UInt64 = np.floor(total[:, :-1] * 2.0**63).astype(np.uint64).ravel()
+    bounds: WordArray = np.floor(total[:, :-1] * 2.0**63).astype(np.uint64).ravel()
     return bounds

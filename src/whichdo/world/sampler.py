@@ -22,8 +22,9 @@ from whichdo.world.exact import reward_laws
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Batch, CodeArray, FloatArray, IntArray, Table
+    from whichdo.evidence import Batch, Table
     from whichdo.kernels import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
@@ -33,9 +34,7 @@ __all__ = ["SimulatedArena", "World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
 
-State = np.ndarray[Any, np.dtype[np.uint64]]
 Forced = tuple[tuple[str, int], ...]
-Key = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def sample_rows(
@@ -51,11 +50,13 @@ def sample_rows(
 class World:
     """A network that answers the batches of one problem.  The same seed gives the same answers to the same batches."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, seed: int | np.random.SeedSequence | Key = 0) -> None:
+    def __init__(
+        self, network: CausalNetwork, problem: Problem, seed: int | np.random.SeedSequence | WordArray = 0
+    ) -> None:
         network.check(problem)
         self.network = network
         self.problem = problem
-        self.key: Key = seed if isinstance(seed, np.ndarray) else _key(seed)
+        self.key: WordArray = seed if isinstance(seed, np.ndarray) else _key(seed)
         self._arms: dict[int, ArmStream] = {}
         self._counted: dict[tuple[Scope, ...], dict[int, Stream]] = {}
 
@@ -149,7 +150,7 @@ def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
 class SimulatedArena:
     """What a network offers to compiled runs of policies: the rewards of all arms, and looks."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, bounds: Key) -> None:
+    def __init__(self, network: CausalNetwork, problem: Problem, bounds: WordArray) -> None:
         self._network, self._problem = network, problem
         self.bounds = bounds
 
@@ -162,7 +163,7 @@ class SimulatedArena:
         laws = exact_laws(network, problem)
         return None if laws is None else cls(network, problem, reward_bounds(laws))
 
-    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[Key], Callable[[int], FloatArray]] | None:
+    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[WordArray], Callable[[int], FloatArray]] | None:
         """The looks of a world by its key, as flat tables of the scopes; None where one is too wide to lay out.
 
         They are those that a `World` of the same key tells to batches of looks with these scopes.
@@ -172,7 +173,7 @@ class SimulatedArena:
             return None
         network, kernels = self._network, _kernels()
 
-        def begin(key: Key) -> Callable[[int], FloatArray]:
+        def begin(key: WordArray) -> Callable[[int], FloatArray]:
             stream = Stream(network, plan, kernels.keyed_streams(key, 0, kernels.TABLES))
             return lambda count: stream.counts(count).astype(np.float64)
 
@@ -182,7 +183,7 @@ class SimulatedArena:
 class ArmStream:
     """Tables and rows of one arm, each from a stream of its own."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, key: Key, position: int) -> None:
+    def __init__(self, network: CausalNetwork, problem: Problem, key: WordArray, position: int) -> None:
         self._network, self._problem = network, problem
         self._forced = _forced(network, problem)[position]
         self._key, self._position = key, position
@@ -222,7 +223,7 @@ def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
 class Stream:
     """An endless sequence of samples of the columns that some scopes, and the reward where it is named, need."""
 
-    def __init__(self, network: CausalNetwork, plan: LookPlan, state: State) -> None:
+    def __init__(self, network: CausalNetwork, plan: LookPlan, state: WordArray) -> None:
         self._network = network
         self._plan = plan
         self._state = state
@@ -299,7 +300,7 @@ def _look_plan(
     return found
 
 
-def _key(seed: int | np.random.SeedSequence) -> Key:
+def _key(seed: int | np.random.SeedSequence) -> WordArray:
     return _sequence(seed).generate_state(2, np.uint64).astype(np.uint64)
 
 
