@@ -58,7 +58,7 @@ def test_rows_go_to_their_arms(problem: Problem, kind: str, tmp_path: Path) -> N
 
 def test_looks_have_tables_even_if_there_are_none() -> None:
     tally = count(XY, {"X": [1], "Y": [0], "arm": ["do(X=1)"]}, arm="arm")
-    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 0], [0, 0]]  # type: ignore[union-attr]
+    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 0], [0, 0]]
     assert tally.pulls.tolist() == [0, 0, 1]
 
 

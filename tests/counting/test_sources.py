@@ -144,7 +144,7 @@ def test_a_file_of_many_batches_keeps_the_order_of_its_rows(tmp_path: Path) -> N
     (tmp_path / "log.csv").write_text(f"X,Y\n{lines}\n")
     ones = int(values.sum())
     for name in ("log.parquet", "log.csv"):
-        assert count(problem, tmp_path / name).tables[do()]["X", "Y"].tolist() == [[0, 400_000 - ones], [ones, 0]]  # type: ignore[union-attr]
+        assert count(problem, tmp_path / name).tables[do()]["X", "Y"].tolist() == [[0, 400_000 - ones], [ones, 0]]
 
 
 @settings(max_examples=40, deadline=None)
@@ -165,7 +165,7 @@ def test_a_csv_file_as_people_write_them(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes(b'\xef\xbb\xbfX,"note",Y\r\n1,"a ""word"",\r\nor two",0\r\n\r\n"0",,"1"\r\ntrue,x,1.0')
     tally, notes = count_with_notes(Problem("X -> Y", "Y"), path)
-    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 1], [1, 1]]  # type: ignore[union-attr]
+    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 1], [1, 1]]
     assert notes.extra_columns == ("note",)
     assert notes.sentences == ('Ignored 1 column that is no node: "note".',)
 
@@ -184,7 +184,7 @@ def test_names_that_differ_in_case_are_different_columns(tmp_path: Path) -> None
     pd.DataFrame(table).to_csv(tmp_path / "log.csv", index=False)
     for source in (table, tmp_path / "log.parquet", tmp_path / "log.csv"):
         found = count(problem, source, scopes=[("x", "X")]).tables[do()]["x", "X"]
-        assert found.tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+        assert found.tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("odd", ["a\"b'; DROP TABLE x; --", "X.Y", "X.", "", "Y\n"])
@@ -192,7 +192,7 @@ def test_a_column_with_an_odd_name_is_nobody_else(odd: str, tmp_path: Path) -> N
     table = {odd: [1, 2], "X": [0, 1], "Y": [1, 1]}
     pq.write_table(pa.table(table), tmp_path / "log.parquet")
     tally, notes = count_with_notes(Problem("X -> Y", "Y"), tmp_path / "log.parquet")
-    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 1], [0, 1]]  # type: ignore[union-attr]
+    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 1], [0, 1]]
     assert notes.extra_columns == (odd,)
 
 
@@ -225,7 +225,7 @@ def test_midnight_in_frames_is_a_date(tmp_path: Path) -> None:
     data = {"X": days, "Y": [0, 1, 1]}
     pq.write_table(pa.table(data), tmp_path / "log.parquet")
     for source in (data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data), tmp_path / "log.parquet"):
-        assert count(problem, source).tables[do()]["X", "Y"].tolist() == [[1, 0], [0, 2]]  # type: ignore[union-attr]
+        assert count(problem, source).tables[do()]["X", "Y"].tolist() == [[1, 0], [0, 2]]
 
 
 def test_batches_of_a_log_have_the_same_columns() -> None:
@@ -284,7 +284,7 @@ def test_scopes_can_be_chosen() -> None:
     tables = count(problem, as_columns(rows), scopes=chosen).tables[do()]
     assert list(tables) == [("X3", "X1"), ("X0",), (), ("X5",)]
     for scope, table in tables.items():
-        assert table.tolist() == plain_table(problem, rows, scope)  # type: ignore[union-attr]
+        assert table.tolist() == plain_table(problem, rows, scope)
     with pytest.raises(UsageError, match='names "Q", which is no observed node'):
         count(problem, as_columns(rows), scopes=[("Q",)])
     with pytest.raises(UsageError, match="names a column twice"):

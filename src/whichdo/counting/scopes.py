@@ -13,11 +13,11 @@ PLAIN   as PAPER, and no parent is ever dropped: the paper without its footnote.
 from __future__ import annotations
 
 from enum import StrEnum
-from math import prod
 from typing import TYPE_CHECKING
 
 from whichdo.graph.components import with_parents
 from whichdo.graph.identify import Route, verdicts
+from whichdo.tables import MAX_CELLS, Radix, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
 
 __all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "full_scope", "judged", "pair_scope", "scopes", "together"]
-
-Scope = tuple[str, ...]
-
-MAX_CELLS = 1 << 20
-"""The most cells that are laid out for one scope; what becomes of wider ones is in `whichdo.counting.wide`."""
 
 
 class Reading(StrEnum):
@@ -90,4 +85,4 @@ def pair_scope(problem: Problem, name: str) -> Scope:
 
 def cell_count(problem: Problem, scope: Scope) -> int:
     """The number of cells of a scope, before anything is allocated."""
-    return prod(len(problem.domains[name]) for name in scope)
+    return Radix(scope, tuple(len(problem.domains[name]) for name in scope)).cells

@@ -12,6 +12,7 @@ import numpy as np
 
 from whichdo.counting.scopes import Reading
 from whichdo.estimate.interventional import estimator
+from whichdo.tables import conditional_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,9 +82,4 @@ def _draw(
 
 def _learned(factor: Factor, counts: FloatArray, threshold: float) -> FloatArray:
     """P(v | z) by Algorithm 5: add-one, or uniform for a row outside S seen less often than the threshold."""
-    total = counts.sum(axis=-1, keepdims=True)
-    size = counts.shape[-1]
-    learned: FloatArray = (counts + 1) / (total + size)
-    if not factor.inside:
-        learned = np.where(total < threshold, 1 / size, learned)
-    return learned
+    return conditional_rows(counts, 1.0, 0.0 if factor.inside else threshold)

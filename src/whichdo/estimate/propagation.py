@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.evidence import Sparse, Tables
+from whichdo.tables import Radix, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,8 +54,6 @@ class Step:
     """How many joint values its parents have."""
     size: int
     """How many values it has itself."""
-    shape: tuple[int, ...]
-    """The number of values of each node of the scope."""
     first: int
     """The position of the first arm that sets it; those arms stand together."""
     codes: IntArray
@@ -121,11 +119,7 @@ def _side_by_side(told: Tally, plan: Sequence[Step]) -> IntArray:
     scopes = tuple(step.scope for step in plan)
     if all(isinstance(tables, Tables) and tables.layout.scopes == scopes for tables in told.tables.values()):
         return np.array([tables.counts for tables in told.tables.values()])  # type: ignore[attr-defined]  # as they lie
-    found = [
-        table.laid_out(step.shape) if isinstance(table := tables[step.scope], Sparse) else table
-        for tables in told.tables.values()
-        for step in plan
-    ]
+    found = [tables[step.scope].dense().count for tables in told.tables.values() for step in plan]
     return np.concatenate(found, axis=None).reshape(len(told.tables), -1)
 
 
@@ -197,25 +191,20 @@ def _step(problem: Problem, node: str, parents: Scope, frontier: Scope, then: Sc
     return Step(
         node=node,
         scope=(*parents, node),
-        shape=tuple(size[name] for name in (*parents, node)),
-        rows=prod(size[name] for name in parents),
+        rows=Radix.of(parents, size).cells,
         size=size[node],
         first=forced[0] if forced else 0,
         codes=np.array([problem.domains[node].index(value) for value in problem.intervene.get(node, ())], np.int64),
         row_of=_places(frontier, parents, size),
         next_of=_places((*frontier, node), then, size).reshape(-1, size[node]),
-        cells=prod(size[name] for name in then),
+        cells=Radix.of(then, size).cells,
     )
 
 
 def _places(nodes: Scope, table: Scope, size: Mapping[str, int]) -> IntArray:
     """For each joint value of some nodes, the last varying fastest, its cell in a table over some of them."""
     places = np.zeros(1, np.int64)
-    stride = dict.fromkeys(nodes, 0)
-    step = 1
-    for name in reversed(table):
-        stride[name] = step
-        step *= size[name]
+    steps = Radix.of(table, size).steps
     for name in nodes:
-        places = (places[:, None] + stride[name] * np.arange(size[name])).ravel()
+        places = (places[:, None] + steps.get(name, 0) * np.arange(size[name])).ravel()
     return places

@@ -16,7 +16,6 @@ import numpy as np
 
 from whichdo.counting.scopes import Reading, pair_scope
 from whichdo.errors import UsageError, option
-from whichdo.estimate.elimination import fold
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
 from whichdo.estimate.ranking import DRAW_SEED, ArmRank, Ranking
@@ -190,8 +189,7 @@ def _conditional(model: Estimator, seen: Tally, arm: Arm, worth: FloatArray) -> 
         pair = pair_scope(problem, arm.node)
         counted = seen.tables.get(Arm(), {}).get(pair)
         if counted is not None:
-            sizes = {name: len(problem.domains[name]) for name in pair}
-            both = fold(counted, pair, pair, sizes).reshape([sizes[name] for name in pair])
+            both = counted.dense().count.astype(np.float64)
         else:
             folded = model.folded(seen, arm.node, pair)
             if folded is None:

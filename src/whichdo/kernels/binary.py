@@ -22,7 +22,8 @@ from whichdo.kernels.random import fill, next_word
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
-    from whichdo.kernels.plans import BinaryPlan, Scopes
+    from whichdo.kernels.plans import BinaryPlan
+    from whichdo.tables.layout import Places
 
 __all__ = ["rows_binary", "tables_binary"]
 
@@ -178,7 +179,7 @@ def _clear_tail(words: WordArray, width: int, samples: int) -> None:
 
 
 @compiled
-def _count_block(words: WordArray, width: int, samples: int, scopes: Scopes, cells: IntArray, both: WordArray) -> None:
+def _count_block(words: WordArray, width: int, samples: int, scopes: Places, cells: IntArray, both: WordArray) -> None:
     """Add to ``cells[S]``, for every set S of a scope's columns, the samples in which all of S are 1."""
     ones = np.full(words.shape[0], np.int64(-1))
     for scope in range(scopes.start.size - 1):
@@ -229,7 +230,7 @@ def _count_wide(words: WordArray, samples: int, columns: IntArray, target: IntAr
 
 
 @compiled
-def _cells_from_subsets(scopes: Scopes, cells: IntArray) -> None:
+def _cells_from_subsets(scopes: Places, cells: IntArray) -> None:
     """Turn counts of "all of S are 1" into counts of cells, by Moebius inversion in place."""
     for scope in range(scopes.start.size - 1):
         size = scopes.start[scope + 1] - scopes.start[scope]
@@ -252,7 +253,7 @@ def _longest(starts: IntArray) -> int:
 
 
 @compiled
-def tables_binary(state: WordArray, samples: int, plan: BinaryPlan, scopes: Scopes) -> IntArray:
+def tables_binary(state: WordArray, samples: int, plan: BinaryPlan, scopes: Places) -> IntArray:
     """Draw samples and count the tables of all scopes; the memory does not grow with the samples."""
     most = (min(BLOCK, samples) + 63) // 64  # small buffers for few samples: fresh pages cost more than the draws
     words = np.empty((plan.nodes, most), np.uint64)

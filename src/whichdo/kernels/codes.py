@@ -12,7 +12,8 @@ from whichdo.kernels.random import STREAMS, fill
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
-    from whichdo.kernels.plans import CodePlan, Scopes
+    from whichdo.kernels.plans import CodePlan
+    from whichdo.tables.layout import Places
 
 __all__ = ["rows_codes", "tables_codes"]
 
@@ -65,7 +66,7 @@ def _draw_codes(
 
 
 @compiled
-def tables_codes(state: WordArray, samples: int, plan: CodePlan, scopes: Scopes) -> IntArray:
+def tables_codes(state: WordArray, samples: int, plan: CodePlan, scopes: Places) -> IntArray:
     """Draw samples of any domains and count the tables of all scopes."""
     codes = np.empty((plan.nodes, BLOCK), np.uint8)
     random = np.empty(BLOCK, np.uint64)

@@ -16,7 +16,7 @@ from whichdo.kernels.plans import BLOCK
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
-    from whichdo.kernels.plans import Scopes
+    from whichdo.tables.layout import Places
 
 __all__ = ["cells_from_subsets", "count_codes", "count_packed", "pack"]
 
@@ -45,7 +45,7 @@ def pack(eights: WordArray, tail: CodeArray, column: int, words: WordArray) -> N
 
 
 @compiled
-def count_packed(words: WordArray, rows: int, scopes: Scopes, subsets: IntArray) -> None:
+def count_packed(words: WordArray, rows: int, scopes: Places, subsets: IntArray) -> None:
     """Add to ``subsets`` the rows in which all columns of S are 1, for every S of every scope."""
     both = np.empty((1 << LARGEST, BLOCK // 64), np.uint64)
     done = 0
@@ -56,13 +56,13 @@ def count_packed(words: WordArray, rows: int, scopes: Scopes, subsets: IntArray)
 
 
 @compiled
-def cells_from_subsets(scopes: Scopes, subsets: IntArray) -> None:
+def cells_from_subsets(scopes: Places, subsets: IntArray) -> None:
     """Turn what `count_packed` has added up into the cells of the tables, in place."""
     _cells_from_subsets(scopes, subsets)
 
 
 @compiled
-def count_codes(codes: CodeArray, weights: IntArray, scopes: Scopes, cells: IntArray) -> None:
+def count_codes(codes: CodeArray, weights: IntArray, scopes: Places, cells: IntArray) -> None:
     """Add the rows of ``codes`` (columns, rows) to the cells of every scope; without ``weights`` each counts 1."""
     index = np.empty(BLOCK, np.int64)
     rows = codes.shape[1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
 
-__all__ = ["BLOCK", "BinaryPlan", "CodePlan", "Scopes"]
+__all__ = ["BLOCK", "BinaryPlan", "CodePlan"]
 
 BLOCK = 4096  # samples drawn at a time: 64 words a node, so that the buffers of a 100-node network stay in L2
 
@@ -47,12 +47,3 @@ class CodePlan(NamedTuple):
     widths: IntArray
     bound_start: IntArray
     bounds: WordArray
-
-
-class Scopes(NamedTuple):
-    """Which columns to count together: ``start[s] : start[s + 1]`` are those of scope s, with their strides."""
-
-    start: IntArray
-    columns: IntArray
-    strides: IntArray
-    cell_start: IntArray

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.scopes import MAX_CELLS
-from whichdo.evidence import Layout
-from whichdo.kernels import BinaryPlan, CodePlan, Scopes, tables_binary, tables_codes
+from whichdo.kernels import BinaryPlan, CodePlan, tables_binary, tables_codes
+from whichdo.tables import MAX_CELLS, Layout, Radix, starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.arrays import FloatArray, IntArray, WordArray
-    from whichdo.counting.scopes import Scope
+    from whichdo.tables import Places, Scope
     from whichdo.world.network import CausalNetwork
 
 __all__ = ["LookPlan", "look_plan", "plan", "reward_bounds"]
@@ -32,7 +30,7 @@ class LookPlan(NamedTuple):
     columns: tuple[str, ...]
     steps: BinaryPlan | CodePlan
     layout: Layout | None
-    scopes: Scopes
+    scopes: Places
     draw: Callable[..., IntArray]
     """The kernel that draws the samples and counts them."""
     levels: slice
@@ -61,26 +59,13 @@ def _look_plan(
 ) -> LookPlan:
     counted = scopes if reward is None or (reward,) in scopes else (*scopes, (reward,))
     columns = tuple(dict.fromkeys(name for scope in counted for name in scope))
-    cells = [prod(network.sizes[name] for name in scope) for scope in counted]
+    cells = [Radix.of(scope, network.sizes).cells for scope in counted]
     asked = Layout(network.sizes, scopes) if max(cells, default=0) <= MAX_CELLS else None
-    starts = _starts(cells)
-    at = 0 if reward is None else counted.index((reward,))
-    levels = slice(int(starts[at]), int(starts[min(at + 1, len(cells))]))
+    whole = Layout(network.sizes, () if asked is None else counted)
+    levels = slice(0, 0) if reward is None or asked is None else whole.place((reward,))
     steps = plan(network, columns, forced)
     draw = tables_binary if isinstance(steps, BinaryPlan) else tables_codes
-    return LookPlan(scopes, reward, columns, steps, asked, _counting(network, counted, starts), draw, levels)
-
-
-def _counting(network: CausalNetwork, scopes: tuple[Scope, ...], starts: IntArray) -> Scopes:
-    sizes = network.sizes
-    position = {name: number for number, name in enumerate(network.full.nodes)}
-    strides = [prod(sizes[other] for other in scope[j + 1 :]) for scope in scopes for j in range(len(scope))]
-    return Scopes(
-        start=_starts(len(scope) for scope in scopes),
-        columns=np.array([position[name] for scope in scopes for name in scope], np.int64),
-        strides=np.array(strides, np.int64),
-        cell_start=starts,
-    )
+    return LookPlan(scopes, reward, columns, steps, asked, whole.places(network.full.nodes), draw, levels)
 
 
 def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
@@ -97,7 +82,7 @@ def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int
 
 
 def _starts(lengths: Iterable[int]) -> IntArray:
-    return np.concatenate([[0], np.cumsum(list(lengths), dtype=np.int64)]).astype(np.int64)
+    return np.array(starts(lengths), np.int64)
 
 
 def _joined(parts: Sequence[Any], kind: type) -> Any:
@@ -147,10 +132,7 @@ def _codes(
     position = {name: number for number, name in enumerate(network.full.nodes)}
     free = {name: tables[name] if name not in forced else ((), np.array([1.0, 0.0])) for name in steps}
     rows = {name: table.reshape(-1, table.shape[-1]) for name, (_, table) in free.items()}
-    strides = [
-        [int(np.prod([network.sizes[other] for other in inputs[j + 1 :]])) for j in range(len(inputs))]
-        for inputs, _ in free.values()
-    ]
+    strides = [Radix.of(inputs, network.sizes).strides for inputs, _ in free.values()]
     return CodePlan(
         nodes=len(position),
         targets=np.array([position[name] for name in steps], dtype=np.int64),

@@ -8,25 +8,24 @@ the arm; the graph is sampled only where tables or rows are asked for, and then 
 from __future__ import annotations
 
 from functools import cache, cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.scopes import MAX_CELLS
 from whichdo.counting.wide import counted_scopes
 from whichdo.errors import TooLarge
-from whichdo.evidence import Detail, Rows, Sparse, Tables, Tally, whole_number
+from whichdo.evidence import Detail, Rows, Tally, whole_number
+from whichdo.tables import Table, Tables
 from whichdo.world.exact import reward_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
-    from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Batch, Table
+    from whichdo.evidence import Batch
     from whichdo.kernels import RewardStreams
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
     from whichdo.world.network import CausalNetwork
     from whichdo.world.plans import LookPlan
 
@@ -262,20 +261,18 @@ class Stream:
         """Count from rows where some scope is too wide to lay out; in chunks, so that memory stays bounded."""
         found: dict[Scope, Table] = {}
         place = {name: number for number, name in enumerate(self._plan.columns)}
-        reward = () if self._plan.reward is None else (self._plan.reward,)
-        levels = np.zeros([self._network.sizes[name] for name in reward], np.int64)
+        reward: Scope = () if self._plan.reward is None else (self._plan.reward,)
         done = 0
         while done < count or not found:
             now = min(SPARSE_BLOCK, count - done)
             rows = self.rows(now)
-            levels += _dense(rows[[place[name] for name in reward]], list(levels.shape)) if reward else 0
-            for scope in self._plan.asked:
-                part = rows[[place[name] for name in scope]]
+            for scope in dict.fromkeys((*self._plan.asked, reward)):
+                columns = [rows[place[name]] for name in scope]
                 sizes = [self._network.sizes[name] for name in scope]
-                table = _dense(part, sizes) if prod(sizes) <= MAX_CELLS else _sparse(part)
-                found[scope] = found[scope] + table if scope in found else table  # type: ignore[operator]
+                table = Table.from_rows(scope, sizes, columns, np.ones(now, np.int64))
+                found[scope] = found[scope] + table if scope in found else table
             done += max(now, 1)
-        return levels, found
+        return found[reward].count, {scope: found[scope] for scope in self._plan.asked}
 
 
 @cache
@@ -308,13 +305,3 @@ def _sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
     if isinstance(seed, np.random.SeedSequence):
         return seed
     return np.random.SeedSequence(whole_number(seed, "seed"))
-
-
-def _dense(part: CodeArray, sizes: Sequence[int]) -> IntArray:
-    flat = np.ravel_multi_index(tuple(part.astype(np.int64)), sizes)
-    return np.bincount(flat, minlength=prod(sizes)).reshape(sizes).astype(np.int64)
-
-
-def _sparse(part: CodeArray) -> Sparse:
-    cells, counts = np.unique(part.T, axis=0, return_counts=True)
-    return Sparse(np.ascontiguousarray(cells), counts.astype(np.int64))
