@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter as Plain
 from typing import TYPE_CHECKING
 
@@ -54,25 +56,42 @@ def test_columns_that_lie_anywhere_in_memory_are_packed() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_all_three_ways_of_counting_agree_with_counting_rows(data: st.DataObject) -> None:
+def test_all_ways_of_counting_agree_with_counting_rows(data: st.DataObject) -> None:
     sizes = {name: data.draw(st.sampled_from([1, 2, 2, 2, 3, 5])) for name in NAMES}
     chosen = data.draw(st.lists(st.lists(st.sampled_from(NAMES), unique=True, max_size=10).map(tuple), max_size=5))
     weighted = data.draw(st.booleans())
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     plan = Plan(sizes, tuple(dict.fromkeys(chosen)), weighted=weighted)
     counter = Adder(plan)
+    small = data.draw(st.sampled_from([0, 2_000, packed.SMALL]))  # none, some or all of the rows counted by numpy
     every: dict[str, list[CodeArray]] = {name: [] for name in NAMES}
     weights: list[int] = []
     for size in data.draw(st.lists(st.sampled_from([0, 1, 64, 100, 4096, 5000]), max_size=3)):
         codes = {name: rng.integers(0, sizes[name], size).astype(np.uint8) for name in NAMES}
         mine = rng.integers(0, 4, size) if weighted else np.ones(size, np.int64)
-        counter.add(codes, size, mine if weighted else None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(packed, "SMALL", small)
+            counter.add(codes, size, mine if weighted else None)
         weights += mine.tolist()
         for name in NAMES:
             every[name].append(codes[name])
     together = {name: np.concatenate([np.zeros(0, np.uint8), *parts]) for name, parts in every.items()}
     for scope, table in counter.tables().items():
         assert cells(table) == plain(together, scope, weights)
+
+
+def test_few_rows_load_no_compiler() -> None:
+    """16 million codes are counted by numpy in less time than numba takes to load."""
+    code = (
+        "import sys, numpy as np, whichdo as wd\n"
+        "rows = {name: np.arange(100_000) % 2 for name in 'XY'}\n"
+        "problem = wd.Problem('X -> Y', 'Y')\n"
+        "wd.count(problem, rows); assert 'numba' not in sys.modules\n"
+        "many = {name: np.tile(column, 100) for name, column in rows.items()}\n"
+        "assert wd.count(problem, many).pulls[0] == 10_000_000\n"
+        "assert 'numba' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_table_with_too_many_cells_keeps_those_that_occurred(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.counter import Counted, Counter
-from whichdo.counting.decoding import decode
-from whichdo.counting.faults import Faults
-from whichdo.counting.notes import CountNotes
+from whichdo.counting.notes import CountNotes, Faults
 from whichdo.counting.packed import Adder, Plan
 from whichdo.counting.scopes import pair_scope
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import ArmBook, DomainBook, WeightBook
+from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
 from whichdo.counting.wide import counted_scopes
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally

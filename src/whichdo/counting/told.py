@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.counting import absent_columns
-from whichdo.counting.decoding import decode
-from whichdo.counting.faults import Faults
+from whichdo.counting.notes import Faults
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import BAD, MISSING, DomainBook
+from whichdo.counting.values import BAD, MISSING, DomainBook, decode
 from whichdo.errors import DataError, UsageError, quoted
 from whichdo.graph.identify import listed
 from whichdo.tables import Table

@@ -203,7 +203,9 @@ class Table:
         return self._like(laid_out)
 
     def sparse(self) -> Table:
-        """The same as a list of the cells that occurred."""
+        """The same as a list of the cells that occurred; a table without columns, which has one cell, stays dense."""
+        if not self.sizes:
+            return self
         where = np.nonzero(self.count)
         cells = np.stack(where, axis=1).astype(np.uint8) if self.cells is None else self.cells[where]
         return self._like(lambda name: self.statistics[name][where], np.ascontiguousarray(cells))
