@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,6 @@ from whichdo.problem import Problem, do
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.counting.plain import Row
 
@@ -317,5 +317,18 @@ def test_counting_a_dict_loads_neither_pyarrow_nor_pandas() -> None:
         "import numpy as np\n"
         "c.count(Problem('X -> Y', 'Y'), {'X': np.array([0, 1]), 'Y': [1, 1]})\n"
         "assert not {'duckdb', 'pandas', 'polars', 'pyarrow'} & set(sys.modules), set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_counting_a_small_file_loads_no_compiler() -> None:
+    """What `rank` on the infection example waits for before anything is estimated."""
+    folder = Path(__file__).parents[2] / "examples" / "infection"
+    code = (
+        "import sys, whichdo as wd\n"
+        f"seen = wd.count(wd.read_problem({str(folder / 'problem.toml')!r}), {str(folder / 'logs.csv')!r})\n"
+        "assert seen.pulls[0] == 4_000\n"
+        "heavy = {'numba', 'duckdb', 'pandas', 'scipy', 'narwhals', 'pyarrow.dataset', 'pyarrow.parquet'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,6 +15,7 @@ import io
 import re
 import zlib
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -132,35 +133,34 @@ class CsvPart:
         """The file without its byte-order mark in pieces of whole rows, each of them checked."""
         check = _Check(self.name)
         rest = b""
-        for number, block in enumerate(_blocks(self._path, packed=self._packed)):
+        for number, block in enumerate(chain(_blocks(self._path, packed=self._packed), [b""])):
             data = rest + block
             if not number and data.startswith(BOM):
                 data, check.bytes = data[len(BOM) :], len(BOM)
-            end = len(data) - data.endswith(b"\r")  # half a line ending, perhaps
-            if b'"' in data:
-                found = _RowEnds(data, self._header.delimiter)
-                ends = found.ends[found.ends < end]
-                cut = int(ends[-1]) + 1 if len(ends) else 0
-                if found.wrong is not None and found.wrong < cut:
-                    raise self._undivided()
-            else:
-                ends, cut = None, max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, end)) + 1
+            ends, cut = self._cut(data, last=not block)
             if cut:
-                yield check.piece(data[:cut], ends)
+                # Without a line ending at its end, pyarrow does not find a header that stands alone.
+                yield check.piece(data[:cut], ends) + (b"" if block else b"\n")
             elif len(data) > LONGEST_LINE:
                 check.line_lengths(data)
                 raise self._undivided()
             rest = data[cut:]
         self._read_to_end = True
-        if not rest:
-            return
-        ends = None
-        if b'"' in rest:
-            found = _RowEnds(rest, self._header.delimiter)
-            if found.wrong is not None or found.unclosed:
-                raise self._undivided()
-            ends = found.ends
-        yield check.piece(rest, ends) + b"\n"  # without it, pyarrow does not find the end of a lone header
+
+    def _cut(self, data: bytes, *, last: bool) -> tuple[IntArray | None, int]:
+        """Where the last whole row ends, all before being quoted as it should be; and where rows end, if it is quoted.
+
+        ``last``: nothing comes after.
+        """
+        end = len(data) - data.endswith(b"\r")  # half a line ending, perhaps
+        if b'"' not in data:
+            return None, len(data) if last else max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, end)) + 1
+        found = _RowEnds(data, self._header.delimiter)
+        whole = found.ends[found.ends < end]
+        cut = len(data) if last else int(whole[-1]) + 1 if len(whole) else 0
+        if (found.wrong is not None and found.wrong < cut) or (last and found.unclosed):
+            raise self._undivided()
+        return found.ends[found.ends < cut], cut
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """The data rows with the line each begins on.  Empty lines are not rows, unless there is one column only."""
@@ -228,8 +228,14 @@ class _Check:
         half = LONGEST_LINE // 2
         if any(piece.find(b"\n", at, at + half) < 0 for at in range(0, len(piece) - half, half)):
             self.line_lengths(piece)
-        self._line_endings(piece, ends)
-        self._lines += piece.count(b"\n") + piece.count(b"\r") - piece.count(b"\r\n")
+        feeds, returns, both = piece.count(b"\n"), piece.count(b"\r"), piece.count(b"\r\n")
+        plain = not returns or (ends is None and feeds == returns == both)  # all lines end alike
+        ending = CR + LF if returns else LF
+        if not plain or self._ending not in {None, ending}:
+            self._line_endings(piece, ends)
+        elif feeds:
+            self._ending = ending
+        self._lines += feeds + returns - both
         self.bytes += len(piece)
         return piece
 
@@ -243,10 +249,7 @@ class _Check:
                 )
 
     def _line_endings(self, piece: bytes, ends: IntArray | None) -> None:
-        """Raise if a row ends in another way than the first.  Two programs wrote it, and one may have left a mess."""
-        if b"\r" not in piece and self._ending in {None, LF} and b"\n" in piece:
-            self._ending = LF
-            return
+        """Raise if a row ends in another way than the first."""
         letters = np.frombuffer(piece, np.uint8)
         places = _line_ends(letters) if ends is None else ends
         places = places[(letters[places] == CR) | (letters[places - 1] != CR) | (places == 0)]  # where each begins
