@@ -269,6 +269,18 @@ def test_a_file_is_counted_once_however_often_it_is_named(tmp_path: Path) -> Non
     assert notes.sentences == ('Named more than once, counted once: "link.csv".',)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of open files")
+def test_there_may_be_more_files_than_can_be_open_at_once(tmp_path: Path) -> None:
+    for number in range(60):
+        pq.write_table(pa.table({"X": [0, 1], "Y": [1, 1]}), tmp_path / f"{number}.parquet")
+    code = (
+        "import resource, sys, whichdo as wd, pyarrow.parquet\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))\n"
+        "assert wd.count(wd.Problem('X -> Y', 'Y'), sys.argv[1]).pulls[0] == 120"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "*.parquet")], check=True)
+
+
 def test_a_tally_is_returned_as_it_is() -> None:
     problem = Problem("X -> Y", "Y")
     tally = count(problem, {"X": [0, 1], "Y": [1, 1]})

@@ -119,9 +119,6 @@ class CsvPart:
         line = self._line_of(row, position, text)
         return f"{self.name}{'' if line is None else f', line {line:,}'}: Row {row + 1:,}"
 
-    def close(self) -> None:
-        """A file is open only while it is read."""
-
     def check_whole(self) -> None:
         """Raise if this is a gzip file that is damaged, which explains more than what the damage leads to."""
         if self._packed and not self._read_to_end:

@@ -79,7 +79,6 @@ class Files:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         for part in self.parts:
-            part.close()
             if isinstance(error, InputError):
                 part.check_whole()
 
@@ -88,34 +87,24 @@ class ParquetPart:
     """One Parquet file; its values keep their types."""
 
     def __init__(self, path: Path) -> None:
-        self.name = path.name
-        with _Translated(self.name):
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            self._source = pa.OSFile(str(path))  # whatever its name looks like, a file on this machine
-            self._file = pq.ParquetFile(self._source, buffer_size=BUFFER, page_checksum_verification=True)
-            self._names: list[str] = self._file.schema_arrow.names
-            self.rows: int | None = self._file.metadata.num_rows
-            self.checksums = _has_checksums(path, self._file.metadata)
+        self._path, self.name = path, path.name
+        with _Translated(self.name), self._open() as source:
+            file = _parquet(source)
+            self._names: list[str] = file.schema_arrow.names
+            self.rows: int | None = file.metadata.num_rows
+            self.checksums = _has_checksums(source, file.metadata)
         self.columns = [plain_name(name) for name in self._names]
         check_names(self.columns, self.name)
 
     def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
         """Batches of the wanted columns, their types as in the file."""
         names = [self._names[column] for column in wanted]
-        batches = self._file.iter_batches(size, columns=names)
         done = 0
-        while True:
-            with _Translated(self.name):
-                batch = next(batches, None)
-                if batch is None:
-                    break
-                columns = [batch.column(name) for name in names]
-                for column in columns:
-                    _check_text(column)
-            done += len(batch)
-            yield columns
+        with _Translated(self.name), self._open() as source:
+            batches = _parquet(source).iter_batches(size, columns=names)
+            while (columns := self._next(batches, names)) is not None:
+                done += len(columns[0])
+                yield columns
         if done != self.rows:
             raise _damaged(self.name)
 
@@ -126,10 +115,18 @@ class ParquetPart:
     def check_whole(self) -> None:
         """Damage is noticed where it is read."""
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-        self._source.close()
+    def _open(self) -> Any:
+        """The file while it is read: there may be more files than can be open at once."""
+        import pyarrow as pa
+
+        return pa.OSFile(str(self._path))  # whatever its name looks like, a file on this machine
+
+    def _next(self, batches: Iterator[Any], names: Sequence[str]) -> list[Any] | None:
+        batch = next(batches, None)
+        columns = None if batch is None else [batch.column(name) for name in names]
+        for column in columns or ():
+            _check_text(column)
+        return columns
 
 
 class _Translated:
@@ -151,6 +148,12 @@ class _Translated:
             raise _damaged(self._name) from None
 
 
+def _parquet(source: Any) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(source, buffer_size=BUFFER, page_checksum_verification=True)
+
+
 def _damaged(name: str) -> DataError:
     return DataError(f"{name} is a damaged or incomplete Parquet file. Write or copy it again.")
 
@@ -164,7 +167,7 @@ def _check_text(column: Any) -> None:
         column.validate(full=True)
 
 
-def _has_checksums(path: Path, metadata: Any) -> bool:
+def _has_checksums(file: Any, metadata: Any) -> bool:
     """Whether the first data page of every column has a checksum.
 
     A page begins with a header in Thrift's compact protocol: type, size, compressed size and then, if it is there,
@@ -173,17 +176,16 @@ def _has_checksums(path: Path, metadata: Any) -> bool:
     if not metadata.num_row_groups:
         return True
     group = metadata.row_group(0)
-    with path.open("rb") as file:
-        for column in range(group.num_columns):
-            file.seek(group.column(column).data_page_offset)
-            header, at = file.read(32), 0
-            for _ in range(3):
+    for column in range(group.num_columns):
+        file.seek(group.column(column).data_page_offset)
+        header, at = file.read(32), 0
+        for _ in range(3):
+            at += 1
+            while at < len(header) and header[at] & 0x80:
                 at += 1
-                while at < len(header) and header[at] & 0x80:
-                    at += 1
-                at += 1
-            if header[at : at + 1] != b"\x15":
-                return False
+            at += 1
+        if header[at : at + 1] != b"\x15":
+            return False
     return True
 
 
