@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from itertools import accumulate
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,7 +145,7 @@ class Elimination:
         node = self.network.node
         if factor.inside or node is None or node not in factor.given:
             return table.reshape(-1)
-        before = prod(self.sizes[name] for name in factor.given[: factor.given.index(node)])
+        before = Radix.of(factor.given[: factor.given.index(node)], self.sizes).cells
         return table.reshape(before, self.sizes[node], -1)[:, code]
 
     def _axes(self, scope: Scope) -> Scope:

@@ -31,6 +31,7 @@ import numpy as np
 
 from whichdo.graph.identify import Route
 from whichdo.kernels.compiling import compiled
+from whichdo.tables import Radix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +139,7 @@ def unseen(problem: Problem, split: Split) -> dict[int, dict[str, Value]]:
             place = 0
             if given:
                 place = int(np.argmin(split.lists[first : first + prod(sizes), LENGTH]))
-            codes = np.unravel_index(place, sizes) if given else ()
+            codes = Radix(given, tuple(sizes)).codes(np.array([place]))[0].tolist()
             setting = {parent: problem.domains[parent][code] for parent, code in zip(given, codes, strict=True)}
             missing[position] = {name: problem.domains[name][x], **setting}
     return missing

@@ -13,7 +13,6 @@ A draw never changes once it is made, so a look costs the same however many ther
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from whichdo.estimate.dnet import factor_networks
 from whichdo.estimate.splitsample import MOST_LISTS, SIZE, SUM, longer
 from whichdo.graph.identify import Route
 from whichdo.kernels.compiling import compiled
+from whichdo.tables import Radix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,8 +124,7 @@ def tape(problem: Problem, columns: Sequence[str]) -> Tape:
 
 def _steps(problem: Problem, names: Sequence[str]) -> list[tuple[str, int]]:
     """Each name with its step in the numbering of all settings, the last name varying fastest."""
-    sizes = [len(problem.domains[name]) for name in names]
-    return [(name, prod(sizes[k + 1 :])) for k, name in enumerate(names)]
+    return list(Radix(tuple(names), tuple(len(problem.domains[name]) for name in names)).steps.items())
 
 
 def _owners(problem: Problem, names: Sequence[str], node: str | None) -> list[int]:
