@@ -15,10 +15,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "whichdo"
 
 LAYERS = {
     "_version": 0,
+    "arrays": 0,
     "errors": 0,
     "graph": 0,
     "identification": 0,
     "kernels": 0,
+    "tables": 0,
     "crew": 0,
     "frames": 0,
     "progress": 0,

@@ -18,10 +18,10 @@ from tests.estimate.wide import fine_reward, many_parents, tied_chain
 from whichdo.counting import count
 from whichdo.counting.scopes import MAX_CELLS, Reading, cell_count, full_scope, judged, together
 from whichdo.counting.wide import counted_scopes, needed_cells
-from whichdo.estimate.elimination import Elimination, fold, looked_wide, slopes
+from whichdo.estimate.elimination import Elimination, looked_wide, slopes
 from whichdo.estimate.interventional import Estimator, Looked, estimator, interventional
 from whichdo.estimate.rank import ranking
-from whichdo.evidence import Sparse, Tally, observe
+from whichdo.evidence import Tally, observe
 from whichdo.graph.factors import factor_network, surely_together
 from whichdo.graph.identify import Route
 from whichdo.graph.ordering import min_fill
@@ -87,11 +87,7 @@ def test_everything_equals_the_kernel(smoothing: float, threshold: float) -> Non
 
 def sparse(tally: Tally) -> Tally:
     """The same with tables as lists of the cells that occurred."""
-    tables = {
-        scope: Sparse(np.argwhere(table).astype(np.uint8), table[table > 0])
-        for scope, table in tally.tables[do()].items()
-        if isinstance(table, np.ndarray)
-    }
+    tables = {scope: table.sparse() for scope, table in tally.tables[do()].items() if table.cells is None}
     return Tally(tally.problem, tally.counts, {do(): tables})
 
 
@@ -218,10 +214,10 @@ def test_files_frames_and_worlds_count_wide_scopes_alike(tmp_path: Path) -> None
     ]
     for tally in (*tallies, half[0] + half[1]):
         table = tally.tables[do()][scope]
-        assert isinstance(table, Sparse)
+        assert table.cells is not None
         assert interventional(problem, tally).means.tolist() == interventional(problem, tallies[0]).means.tolist()
     pulled = World(network, problem, seed=1).pull(observe(20_000))
-    assert isinstance(pulled.tables[do()][scope], Sparse)
+    assert pulled.tables[do()][scope].cells is not None
     assert interventional(problem, pulled).means == pytest.approx(network.means(problem), abs=0.06)
 
 
@@ -305,12 +301,3 @@ def test_a_hopeless_component_is_seen_at_once() -> None:
 def _wide(problem: Problem) -> FactorNetwork:
     verdict = problem.verdicts["X"]
     return factor_network(verdict, full_scope(problem, verdict), together(problem, verdict), late=True)
-
-
-def test_folding_keeps_the_order_that_is_asked_for() -> None:
-    table = np.arange(24).reshape(2, 3, 4)
-    listed = Sparse(np.argwhere(table >= 0).astype(np.uint8), table.ravel())
-    sizes = {"A": 2, "B": 3, "C": 4}
-    for counted in (table, listed):
-        assert fold(counted, ("A", "B", "C"), ("C", "A"), sizes).tolist() == table.sum(axis=1).T.ravel().tolist()
-    assert fold(None, ("A", "B", "C"), ("C", "A"), sizes).tolist() == [0] * 8

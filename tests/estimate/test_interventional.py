@@ -18,9 +18,10 @@ from tests.world import enumeration
 from whichdo.counting.scopes import Reading
 from whichdo.errors import UsageError
 from whichdo.estimate.interventional import Estimator, Looked, estimator, interventional
-from whichdo.evidence import REWARDS, Sparse, Tally, observe
+from whichdo.evidence import REWARDS, Tally, observe
 from whichdo.graph.identify import Route
 from whichdo.problem import Arm, Problem, do
+from whichdo.tables import Table
 from whichdo.world.instances import canonical, component, front_door
 from whichdo.world.sampler import World
 
@@ -352,7 +353,7 @@ def tally_of(problem: Problem, rows: Codes) -> Tally:
         counts[0, at["Y"]] += 1
         for scope, table in found.items():
             table[tuple(at[name] for name in scope)] += 1
-    return Tally(problem, counts, {do(): found})
+    return Tally(problem, counts, {do(): {scope: Table.of(scope, table) for scope, table in found.items()}})
 
 
 def same(first: Looked, second: Looked, arms: Sequence[int] | slice = slice(None)) -> None:
@@ -419,7 +420,7 @@ def test_a_million_looks_into_a_world_come_near_the_truth() -> None:
     assert np.sqrt(looked.variances).max() < 0.001
     assert looked.means == pytest.approx(instance.means, abs=0.006)
     assert looked.looks == 1_000_000
-    assert looked.rarest[0] == seen.tables[Arm()]["X", "M", "Y"].min()  # type: ignore[union-attr]
+    assert looked.rarest[0] == seen.tables[Arm()]["X", "M", "Y"].count.min()
 
 
 def test_rewards_alone_are_not_enough() -> None:
@@ -431,11 +432,7 @@ def test_rewards_alone_are_not_enough() -> None:
 
 def sparsely(tally: Tally) -> Tally:
     """The same with every table as a list of the cells that occurred."""
-    tables = {
-        scope: Sparse(np.argwhere(table).astype(np.uint8), table[table > 0])
-        for scope, table in tally.tables[do()].items()
-        if isinstance(table, np.ndarray)
-    }
+    tables = {scope: table.sparse() for scope, table in tally.tables[do()].items() if table.cells is None}
     return Tally(tally.problem, tally.counts, {do(): tables})
 
 

@@ -14,6 +14,7 @@ from whichdo.estimate.literal import sampled_means
 from whichdo.estimate.rank import Ranking, rank, ranking
 from whichdo.evidence import Tally, observe, spread
 from whichdo.problem import Problem, do
+from whichdo.tables import Table
 from whichdo.world.instances import canonical
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World
@@ -282,7 +283,7 @@ def test_an_arm_without_any_evidence_is_no_rival() -> None:
     """Nobody looked, and do(X=0) came to 1 in 4 of 10: do(X=1) and do() are unknown, not 1/2, so nothing competes."""
     problem = Problem("X -> Y", "Y")
     counts = np.array([[0, 0], [6, 4], [0, 0]])
-    found = ranking(Tally(problem, counts, {do(): {scope: np.zeros(2, np.int64) for scope in [("Y",)]}}))
+    found = ranking(Tally(problem, counts, {do(): {("Y",): Table.of(("Y",), np.zeros(2, np.int64))}}))
     assert found.best.arm == do(X=0)
     assert [row.is_known for row in found.values()] == [False, True, False]
     assert found.probability_best == 1.0

@@ -24,7 +24,8 @@ from whichdo.world.sampler import World
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.evidence import FloatArray, Tally
+    from whichdo.arrays import FloatArray
+    from whichdo.evidence import Tally
     from whichdo.problem import Arm
 
 Rows = dict[str, dict[tuple[int, ...], list[float]]]

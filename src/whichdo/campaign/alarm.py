@@ -40,6 +40,7 @@ from whichdo.problem import LOOK, Arm, Goal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whichdo.arrays import FloatArray
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.evidence import Tally
     from whichdo.graph.targets import Targets
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Conflict", "Kind", "Suspect", "audit_pulls", "carried", "conflicts", "fallback", "watched_scopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FOR_MEANS = 0.9
 """The share of the chance of a mistake that is spent on the arms' means."""

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from whichdo.counting.scopes import full_scope
 from whichdo.errors import UsageError, counted
-from whichdo.evidence import Rows, Sparse, Tally
+from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, listed, verdicts
 from whichdo.problem import Problem
@@ -24,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table
     from whichdo.graph.identify import Verdict
     from whichdo.graph.targets import ByTargets, Targets
     from whichdo.problem import Arm, Value
+    from whichdo.tables import Table
 
 __all__ = ["Conflict", "Kind", "Suspect", "carried", "fallback", "lost_arms"]
 
@@ -192,19 +190,14 @@ def carried(tally: Tally, problem: Problem) -> Tally:
     rows = tally.rows
     if rows is not None and rows.codes.shape[1] == len(old.graph.nodes):
         rows = Rows(rows.arms, rows.codes[:, [old.graph.index(name) for name in problem.graph.nodes]])
-    tables = {arm: dict(_ordered(problem, *each) for each in held.items()) for arm, held in tally.tables.items()}
+    tables = {arm: dict(_ordered(problem, table) for table in held.values()) for arm, held in tally.tables.items()}
     return Tally(problem, tally.counts, tables, rows)
 
 
-def _ordered(problem: Problem, scope: Scope, table: Table) -> tuple[Scope, Table]:
+def _ordered(problem: Problem, table: Table) -> tuple[Scope, Table]:
     """A table with its columns in the order of the problem's graph."""
-    wanted = tuple(sorted(scope, key=problem.graph.index))
-    axes = [scope.index(name) for name in wanted]
-    if isinstance(table, Sparse):
-        cells = table.cells[:, axes]
-        order = np.lexsort(cells.T[::-1])
-        return wanted, Sparse(cells[order], table.counts[order])
-    return wanted, np.ascontiguousarray(np.transpose(table, axes))
+    wanted = tuple(sorted(table.scope, key=problem.graph.index))
+    return wanted, table.marginal(wanted)
 
 
 class _Draft:

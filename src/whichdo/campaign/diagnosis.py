@@ -10,17 +10,18 @@ tied as well.
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.counting.scopes import cell_count
 from whichdo.counting.wide import counted_scopes
-from whichdo.estimate.elimination import fold
 from whichdo.graph.components import effective_parents
 from whichdo.problem import LOOK
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.graph.targets import Targets
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["counts_of", "first_changed", "watched_scopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 MAX_FAMILY = 1 << 10
 """The most cells of a node with its effective parents that is worth watching."""
@@ -69,25 +69,23 @@ def counts_of(tally: Tally, arm: Arm, wanted: Scope) -> FloatArray | None:
         return levels
     tables = tally.tables.get(arm, {})
     found = tables.get(wanted)
-    if isinstance(found, np.ndarray):
-        whole: FloatArray = found.astype(np.float64)
+    if found is not None and found.cells is None:
+        whole: FloatArray = found.count.astype(np.float64)
         return whole
     sizes = {name: len(problem.domains[name]) for name in problem.graph.nodes}
     shape = [sizes[name] for name in wanted]
     holding = [scope for scope in tables if set(wanted) <= set(scope)]
     if holding:
         scope = min(holding, key=lambda scope: cell_count(problem, scope))
-        return fold(tables[scope], scope, wanted, sizes).reshape(shape)
+        return tables[scope].marginal(wanted).dense().count.astype(np.float64)
     rows = tally.rows
     if rows is None or rows.codes.shape[1] != len(sizes):
         return None
     codes = rows.codes[rows.arms == position]
     if len(codes) != tally.pulls[position]:  # some pulls were told as tables
         return None
-    at = np.zeros(len(codes), np.int64)
-    for name in wanted:
-        at = at * sizes[name] + codes[:, problem.graph.index(name)]
-    return np.bincount(at, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
+    columns = [codes[:, problem.graph.index(name)] for name in wanted]
+    return Table.from_rows(wanted, shape, columns).dense().count.astype(np.float64)
 
 
 def first_changed(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> str | None:

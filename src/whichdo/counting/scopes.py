@@ -13,12 +13,12 @@ PLAIN   as PAPER, and no parent is ever dropped: the paper without its footnote.
 from __future__ import annotations
 
 from enum import StrEnum
-from math import prod
 from typing import TYPE_CHECKING
 
 from whichdo.graph.components import with_parents
 from whichdo.graph.identify import Route, verdicts
 from whichdo.graph.targets import ByTargets
+from whichdo.tables import MAX_CELLS, Radix, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
 
 __all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "full_scope", "judged", "naive_scope", "scopes", "together"]
-
-Scope = tuple[str, ...]
-
-MAX_CELLS = 1 << 20
-"""The most cells that are laid out for one scope; what becomes of wider ones is in `whichdo.counting.wide`."""
 
 
 class Reading(StrEnum):
@@ -92,4 +87,4 @@ def naive_scope(problem: Problem, targets: Targets) -> Scope:
 
 def cell_count(problem: Problem, scope: Scope) -> int:
     """The number of cells of a scope, before anything is allocated."""
-    return prod(len(problem.domains[name]) for name in scope)
+    return Radix(scope, tuple(len(problem.domains[name]) for name in scope)).cells

@@ -10,30 +10,28 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whichdo.counting.counting import absent_columns
-from whichdo.counting.decoding import decode
-from whichdo.counting.faults import Faults
-from whichdo.counting.scopes import MAX_CELLS
+from whichdo.counting.notes import Faults
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import BAD, MISSING, DomainBook
+from whichdo.counting.values import BAD, MISSING, DomainBook, decode
 from whichdo.errors import DataError, UsageError, quoted
-from whichdo.evidence import Sparse, Tally
 from whichdo.graph.identify import listed
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.counting.scopes import Scope
+    from whichdo.arrays import Array, CodeArray, IntArray
     from whichdo.counting.sources import Part
-    from whichdo.evidence import CodeArray, IntArray, Table
+    from whichdo.evidence import Tally
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
 
-__all__ = ["TellReader", "Told", "uniform_table"]
+__all__ = ["TellReader", "Told"]
 
 PLAIN = frozenset({int, float, str, bool, type(None)})
 NOTHING = "There are no rows, so nothing is told."
@@ -178,7 +176,8 @@ class TellReader:
         tables = {scope: self._checked(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
         if tally.rows is not None:
             return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])
-        own: dict[Scope, Table] = {(problem.reward,): levels}  # in the counts anyway
+        reward: Scope = (problem.reward,)
+        own = {reward: Table(reward, (len(levels),), levels)}  # in the counts anyway
         lacking = [scope for scope in scopes if scope not in tables and scope not in own]
         if lacking:
             raise DataError(
@@ -203,27 +202,24 @@ class TellReader:
             self._check_applied(arm, name, np.bincount(codes[:, problem.graph.index(name)]))
         return codes
 
-    def _checked(self, arm: Arm, scope: Scope, table: Table, levels: IntArray) -> Table:
-        """A table of a tally, which must fit its counts."""
+    def _checked(self, arm: Arm, scope: Scope, table: Table | Array, levels: IntArray) -> Table:
+        """A table of a tally, or an array with an axis for each column, which must fit its counts."""
         problem = self._problem
         if any(name not in problem.domains for name in scope) or len(set(scope)) < len(scope):
             raise DataError(f"This tally has a table of {scope}, which are no different nodes of this problem.")
         sizes = [len(problem.domains[name]) for name in scope]
         what = f"The table of {listed(scope, most=12) or 'nothing'} in this tally"
-        if not _is_table(table, sizes):
+        table = table if isinstance(table, Table) else Table.of(scope, np.asarray(table))
+        if not _is_table(table, scope, sizes):
             raise DataError(f"{what} is no table of counts with {' by '.join(map(str, sizes)) or '1'} cells.")
-        if isinstance(table, Sparse):  # a cell may be listed twice, or with a count of 0
-            some = table.counts > 0
-            table = Sparse(table.cells[some], table.counts[some]) + Sparse(table.cells[:0], table.counts[:0])
-        table = uniform_table(table, sizes)
-        total = int((table.counts if isinstance(table, Sparse) else table).sum())
-        if total != levels.sum():
-            raise DataError(f"{what} holds {total:,} pulls, where {int(levels.sum()):,} were counted.")
-        if problem.reward in scope and np.any(_margin(table, scope.index(problem.reward), len(levels)) != levels):
+        table = _uniform(table)
+        if table.total != levels.sum():
+            raise DataError(f"{what} holds {table.total:,} pulls, where {int(levels.sum()):,} were counted.")
+        if problem.reward in scope and np.any(table.marginal((problem.reward,)).count != levels):
             raise DataError(f"{what} has other rewards than its counts.")
         for name in arm.targets:
             if name in scope:
-                self._check_applied(arm, name, _margin(table, scope.index(name), len(problem.domains[name])))
+                self._check_applied(arm, name, table.marginal((name,)).count)
         return table
 
     def _check_applied(self, arm: Arm, name: str, margin: IntArray) -> None:
@@ -238,16 +234,6 @@ class TellReader:
 
     def _places(self, needed: Sequence[str]) -> list[int]:
         return [self._problem.graph.index(name) for name in needed]
-
-
-def uniform_table(table: Table, sizes: Sequence[int]) -> Table:
-    """A table in the one form it is handed to policies in: laid out, or sparse if it has over `MAX_CELLS` cells."""
-    if prod(sizes) <= MAX_CELLS:
-        return table.laid_out(sizes) if isinstance(table, Sparse) else table.astype(np.int64)
-    if isinstance(table, Sparse):
-        return table
-    where = np.nonzero(table)
-    return Sparse(np.stack(where, axis=1).astype(np.uint8), table[where].astype(np.int64))
 
 
 def _is_column(value: object) -> bool:
@@ -269,18 +255,19 @@ def _are_counts(array: Any, shape: Sequence[int]) -> bool:
     return fits and not np.any(array < 0)
 
 
-def _is_table(table: Table, sizes: Sequence[int]) -> bool:
-    if not isinstance(table, Sparse):
-        return _are_counts(table, sizes)
+def _is_table(table: Table, scope: Scope, sizes: Sequence[int]) -> bool:
+    if table.scope != scope or table.sizes != tuple(sizes):
+        return False
     cells = table.cells
+    if cells is None:
+        return _are_counts(table.count, sizes)
     shaped = bool(sizes) and cells.dtype == np.uint8 and cells.shape == (len(cells), len(sizes))
-    return shaped and _are_counts(table.counts, (len(cells),)) and not np.any(cells >= np.array(sizes))
+    return shaped and _are_counts(table.count, (len(cells),)) and not np.any(cells >= np.array(sizes))
 
 
-def _margin(table: Table, axis: int, size: int) -> IntArray:
-    """The counts of one column of a table."""
-    if not isinstance(table, Sparse):
-        return np.asarray(table.sum(axis=tuple(j for j in range(table.ndim) if j != axis)), np.int64)
-    margin = np.zeros(size, np.int64)
-    np.add.at(margin, table.cells[:, axis], table.counts)
-    return margin
+def _uniform(table: Table) -> Table:
+    """A table as counting makes it: of its kind, whole numbers of 64 bits, every cell listed once."""
+    if table.cells is None:
+        return Table(table.scope, table.sizes, table.count.astype(np.int64)).compact()
+    seen = table.count > 0
+    return Table.from_rows(table.scope, table.sizes, list(table.cells[seen].T), table.count[seen].astype(np.int64))

@@ -8,7 +8,6 @@ to be tried.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 from whichdo.counting.scopes import MAX_CELLS, Reading, cell_count, full_scope, judged, scopes, together
@@ -16,6 +15,7 @@ from whichdo.graph.factors import factor_network, surely_together
 from whichdo.graph.identify import Route
 from whichdo.graph.ordering import min_fill
 from whichdo.graph.targets import ByTargets
+from whichdo.tables import Radix
 
 if TYPE_CHECKING:
     from whichdo.counting.scopes import Scope
@@ -67,15 +67,15 @@ def _measured(problem: Problem, reading: Reading) -> dict[Targets, FactorNetwork
 
 def _network(problem: Problem, verdict: Verdict, reading: Reading) -> FactorNetwork | int:
     sizes = {name: len(values) for name, values in problem.domains.items()}
-    least = max((prod(sizes[name] for name in columns) for columns in surely_together(verdict)), default=1)
+    least = max((Radix.of(columns, sizes).cells for columns in surely_together(verdict)), default=1)
     if least > MAX_CELLS:
         return least
     cells = together(problem, verdict, reading)
     network = factor_network(verdict, full_scope(problem, verdict, reading), cells, late=True)
-    factors = [prod(sizes[name] for name in factor.columns) for factor in network.factors]
+    factors = [Radix.of(factor.columns, sizes).cells for factor in network.factors]
     if max(factors) > MAX_CELLS:  # in whatever order the sum is done
         return max(factors)
-    turns = [prod(sizes[name] for name in turn) for turn in min_fill(network.summed)]
+    turns = [Radix.of(turn, sizes).cells for turn in min_fill(network.summed)]
     if max(turns) > MAX_CELLS:
         return max(turns)
     work = sum(factors) + sum(turns)

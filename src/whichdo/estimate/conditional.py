@@ -16,15 +16,15 @@ from whichdo.errors import UsageError
 from whichdo.graph.backdoor import backdoor_path
 from whichdo.graph.identify import listed
 from whichdo.problem import LOOK
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Conditional", "conditional", "first_backdoor", "levels_given", "pair_scopes"]
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def _table(problem: Problem, seen: Tally, scope: Scope) -> Any:
                 f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
                 f"detail TABLES and these scopes."
             )
-        found = np.zeros(sizes, np.int64)
-    laid_out = found if isinstance(found, np.ndarray) else found.laid_out(sizes)
-    return laid_out.T if scope[0] == problem.reward else laid_out
+        found = Table(scope, sizes, np.zeros(sizes, np.int64))
+    counts = found.dense().count
+    return counts.T if scope[0] == problem.reward else counts
 
 
 def _rows(problem: Problem) -> Any:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.evidence import Sparse, Tables
+from whichdo.tables import Radix, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
@@ -30,9 +31,6 @@ __all__ = ["MAX_NUMBERS", "Extent", "Step", "counted", "extent", "hidden_causes"
 
 MAX_NUMBERS = 1 << 22
 """The most joint probabilities, of a frontier and the next node under all arms, that are kept."""
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,6 @@ class Step:
     """How many joint values its parents have."""
     size: int
     """How many values it has itself."""
-    shape: tuple[int, ...]
-    """The number of values of each node of the scope."""
     forced: IntArray
     """For each arm the value it sets the node to, or -1."""
     row_of: IntArray
@@ -119,11 +115,7 @@ def _side_by_side(told: Tally, plan: Sequence[Step]) -> IntArray:
     scopes = tuple(step.scope for step in plan)
     if all(isinstance(tables, Tables) and tables.layout.scopes == scopes for tables in told.tables.values()):
         return np.array([tables.counts for tables in told.tables.values()])  # type: ignore[attr-defined]  # as they lie
-    found = [
-        table.laid_out(step.shape) if isinstance(table := tables[step.scope], Sparse) else table
-        for tables in told.tables.values()
-        for step in plan
-    ]
+    found = [tables[step.scope].dense().count for tables in told.tables.values() for step in plan]
     return np.concatenate(found, axis=None).reshape(len(told.tables), -1)
 
 
@@ -195,24 +187,19 @@ def _step(problem: Problem, node: str, parents: Scope, frontier: Scope, then: Sc
     return Step(
         node=node,
         scope=(*parents, node),
-        shape=tuple(size[name] for name in (*parents, node)),
-        rows=prod(size[name] for name in parents),
+        rows=Radix.of(parents, size).cells,
         size=size[node],
         forced=np.array([code[arm.settings[node]] if node in arm.settings else -1 for arm in problem.arms], np.int64),
         row_of=_places(frontier, parents, size),
         next_of=_places((*frontier, node), then, size).reshape(-1, size[node]),
-        cells=prod(size[name] for name in then),
+        cells=Radix.of(then, size).cells,
     )
 
 
 def _places(nodes: Scope, table: Scope, size: Mapping[str, int]) -> IntArray:
     """For each joint value of some nodes, the last varying fastest, its cell in a table over some of them."""
     places = np.zeros(1, np.int64)
-    stride = dict.fromkeys(nodes, 0)
-    step = 1
-    for name in reversed(table):
-        stride[name] = step
-        step *= size[name]
+    steps = Radix.of(table, size).steps
     for name in nodes:
-        places = (places[:, None] + stride[name] * np.arange(size[name])).ravel()
+        places = (places[:, None] + steps.get(name, 0) * np.arange(size[name])).ravel()
     return places

@@ -16,10 +16,9 @@ import numpy as np
 
 from whichdo.counting.scopes import Reading, naive_scope
 from whichdo.errors import UsageError, option
-from whichdo.estimate.elimination import fold
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
-from whichdo.estimate.ranking import DRAW_SEED, ArmRank, FloatArray, Ranking
+from whichdo.estimate.ranking import DRAW_SEED, ArmRank, Ranking
 from whichdo.estimate.reasons import reason, weakest
 from whichdo.evidence import whole_number
 from whichdo.problem import LOOK, Arm, Problem
@@ -27,6 +26,7 @@ from whichdo.problem import LOOK, Arm, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whichdo.arrays import FloatArray
     from whichdo.evidence import Tally
 
 __all__ = ["ArmRank", "Ranking", "rank", "ranking"]
@@ -189,8 +189,7 @@ def _conditional(model: Estimator, seen: Tally, arm: Arm, worth: FloatArray) -> 
         scope = naive_scope(problem, arm.targets)
         counted = seen.tables.get(LOOK, {}).get(scope)
         if counted is not None:
-            sizes = {name: len(problem.domains[name]) for name in scope}
-            together = fold(counted, scope, scope, sizes).reshape([sizes[name] for name in scope])
+            together = counted.dense().count.astype(np.float64)
         else:
             folded = model.folded(seen, arm.targets, scope)
             if folded is None:

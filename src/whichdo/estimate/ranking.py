@@ -22,12 +22,12 @@ from whichdo.problem import Arm, Goal, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whichdo.arrays import FloatArray
     from whichdo.estimate.interventional import Looked
     from whichdo.graph.targets import Targets
 
-__all__ = ["DRAW_SEED", "ArmRank", "FloatArray", "Ranking"]
+__all__ = ["DRAW_SEED", "ArmRank", "Ranking"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 DRAWS = 10_000
 DRAW_SEED = 20_220_611
 

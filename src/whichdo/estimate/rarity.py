@@ -17,8 +17,9 @@ from whichdo.counting.scopes import Reading, judged, together
 from whichdo.graph.identify import Route
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from whichdo.arrays import IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.problem import Problem
 
@@ -36,9 +37,9 @@ def rarity_scopes(problem: Problem) -> list[Scope | None]:
     ]
 
 
-def c_sizes(problem: Problem) -> NDArray[np.int64]:
+def c_sizes(problem: Problem) -> IntArray:
     """k: the size of each target set's c-component in the graph that `rarity_scopes` counts it in."""
-    made: NDArray[np.int64] = problem.remember(
+    made: IntArray = problem.remember(
         "c-component sizes",
         lambda: np.array([len(verdict.component) for verdict in judged(problem, Reading.PAPER).values()], np.int64),
     )

@@ -16,18 +16,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-__all__ = ["F64Array", "I64Array", "U8Array", "U64Array", "bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
+__all__ = ["bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
 
-U8Array = np.ndarray[Any, np.dtype[np.uint8]]
-F64Array = np.ndarray[Any, np.dtype[np.float64]]
-I64Array = np.ndarray[Any, np.dtype[np.int64]]
-U64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from whichdo.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import F64Array, I64Array
+    from whichdo.arrays import FloatArray, IntArray
 
 __all__ = ["onward", "reach"]
 
@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 @compiled
-def reach(law: F64Array, row_of: I64Array, rows: int, forced: I64Array) -> tuple[F64Array, I64Array]:
+def reach(law: FloatArray, row_of: IntArray, rows: int, forced: IntArray) -> tuple[FloatArray, IntArray]:
     """The law of the node's parents under each arm, 0 for arms that set the node; and the arm that shows each row most.
 
     Arms whose probabilities differ by rounding alone are alike: the first of them is named.
@@ -42,8 +42,8 @@ def reach(law: F64Array, row_of: I64Array, rows: int, forced: I64Array) -> tuple
 
 @compiled
 def onward(
-    law: F64Array, counts: I64Array, row_of: I64Array, next_of: I64Array, cells: int, forced: I64Array
-) -> F64Array:
+    law: FloatArray, counts: IntArray, row_of: IntArray, next_of: IntArray, cells: int, forced: IntArray
+) -> FloatArray:
     """The law of the next frontier, of ``cells`` cells: ``next_of[cell, value]`` is where a cell and a value lead.
 
     The node's rows are the shares of its ``counts`` (rows by values), uniform where nothing was counted.

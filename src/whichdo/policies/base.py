@@ -15,18 +15,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
+from whichdo.arrays import WordArray
 from whichdo.errors import Unsuitable
 from whichdo.evidence import Batch, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import FloatArray
     from whichdo.problem import Arm, Problem
 
 __all__ = [
@@ -46,7 +47,6 @@ __all__ = [
 ]
 
 ROUNDING = 1e-9
-Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class Objective(StrEnum):
@@ -71,17 +71,17 @@ class Recommendation:
 
 
 Play = Generator[Batch, Tally, Recommendation]
-Run = Callable[[Words, np.random.Generator], tuple[int, float]]
+Run = Callable[[WordArray, np.random.Generator], tuple[int, float]]
 """One run against the world with this key: the position of the recommended arm, and the money spent."""
 
 
 class Arena(Protocol):
     """What a simulated world offers to compiled runs: ways to pull, none to peep."""
 
-    bounds: Words
+    bounds: WordArray
     """For `whichdo.kernels.rewards.reward_streams`."""
 
-    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[Words], Callable[[int], FloatArray]] | None:
+    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[WordArray], Callable[[int], FloatArray]] | None:
         """For a world's key, a function that looks so often and gives the tables of the scopes, flat, in order.
 
         The very looks that `play` would get; None where a scope is too wide to lay out.

@@ -37,10 +37,10 @@ from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
+    from whichdo.arrays import CodeArray, FloatArray
     from whichdo.estimate.splitsample import Split
     from whichdo.estimate.tape import Tape
-    from whichdo.evidence import CodeArray, FloatArray, Tally
-    from whichdo.kernels.compiling import F64Array
+    from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
@@ -59,9 +59,9 @@ class _State(NamedTuple):
     ``clock`` holds the rounds played, beta squared, and the logarithms of this number and the next.
     """
 
-    arms: F64Array
-    clock: F64Array
-    utility: F64Array
+    arms: FloatArray
+    clock: FloatArray
+    utility: FloatArray
     split: Split
     tape: Tape
 
@@ -102,7 +102,7 @@ def _loop(state: _State, world: Rounds) -> None:
 
 
 @compiled
-def _best(arms: F64Array, clock: F64Array) -> int:
+def _best(arms: FloatArray, clock: FloatArray) -> int:
     if clock[ROUND] < arms.shape[1]:
         return int(clock[ROUND])  # step 1
     if arms[PULLS, 0] < clock[BETA] * clock[NEXT]:
@@ -119,7 +119,7 @@ def _best(arms: F64Array, clock: F64Array) -> int:
 
 
 @compiled
-def _count(arms: F64Array, clock: F64Array, arm: int, gain: float) -> None:
+def _count(arms: FloatArray, clock: FloatArray, arm: int, gain: float) -> None:
     arms[PULLS, arm] += 1.0  # step 9
     arms[TOTAL, arm] += gain
     if arm > 0:
@@ -142,7 +142,7 @@ def _count(arms: F64Array, clock: F64Array, arm: int, gain: float) -> None:
 
 
 @compiled
-def _estimate(arms: F64Array, arm: int) -> None:
+def _estimate(arms: FloatArray, arm: int) -> None:
     """Equations 3 and 4."""
     size = arms[PULLS, arm] + arms[SIZE, arm]
     if size > 0.0:

@@ -31,7 +31,8 @@ from whichdo.policies.conditioning import rarest_first, refuse_backdoors, whole_
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
-    from whichdo.evidence import FloatArray, Tally
+    from whichdo.arrays import FloatArray
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Parallel"]

@@ -40,9 +40,10 @@ from whichdo.policies.rejects import race, rejects
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.estimate.interventional import Estimator
-    from whichdo.evidence import FloatArray, IntArray, Tally
-    from whichdo.policies.base import Arena, Run, Words
+    from whichdo.evidence import Tally
+    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
 
 __all__ = ["SRM"]
@@ -92,7 +93,7 @@ class SRM(Policy):
             return None
         arms, levels, look, left = len(problem.arms), len(known.utility), known.look, known.left
 
-        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(arms)
             tables: Callable[[int], FloatArray] = looks(key)
             counts = tables(look)

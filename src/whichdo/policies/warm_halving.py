@@ -43,11 +43,11 @@ from whichdo.policies.registry import register
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import FloatArray, IntArray
     from whichdo.kernels.contraction import NetPlan
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run, Words
+    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
 
 __all__ = ["WarmHalving"]
@@ -141,7 +141,7 @@ class WarmHalving(Policy):
         nothing = model.counts(Tally.empty(problem))
         plan, sources, bounds = model.plan, model.sources, arena.bounds
 
-        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
             counts = looks(key)(look) if look else nothing
             winner, spent = _whole(
@@ -266,8 +266,8 @@ def _whole(
     plan: NetPlan,
     counts: FloatArray,
     sources: IntArray,
-    bounds: Words,
-    key: Words,
+    bounds: WordArray,
+    key: WordArray,
     caution: float,
     optimism: float,
     prices: FloatArray,

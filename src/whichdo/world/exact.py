@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from whichdo.graph.ordering import min_fill
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.arrays import FloatArray
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
@@ -38,10 +39,8 @@ FEW_SOURCES = 20
 FEW_CELLS = 64
 """How many joint values of targets are summed at once for each arm on them; where there are more, each is summed."""
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
-
-def reward_laws(network: CausalNetwork, problem: Problem) -> Array:
+def reward_laws(network: CausalNetwork, problem: Problem) -> FloatArray:
     """The probability of each reward level under each arm: shape (arms, levels)."""
     network.check(problem)
     reward, levels = problem.reward, len(problem.domains[problem.reward])
@@ -64,7 +63,7 @@ def reward_laws(network: CausalNetwork, problem: Problem) -> Array:
     return laws
 
 
-def _joint_arms(network: CausalNetwork, problem: Problem, arms: Sequence[Arm]) -> Array:
+def _joint_arms(network: CausalNetwork, problem: Problem, arms: Sequence[Arm]) -> FloatArray:
     """The law of the reward under arms on the same targets, a row each."""
     reward, codes = problem.reward, [network.codes_of(arm.settings) for arm in arms]
     sources = _sources(network, [reward], codes[0])
@@ -73,17 +72,17 @@ def _joint_arms(network: CausalNetwork, problem: Problem, arms: Sequence[Arm]) -
         return np.array([joint_law(network, [reward], each) for each in codes])
     scope = (*acting, reward)
     law = JunctionTree(network, sources, [scope], dict.fromkeys(acting)).marginals([scope])[0]
-    found: Array = law[tuple(np.array([each[name] for each in codes], np.int64) for name in acting)]
+    found: FloatArray = law[tuple(np.array([each[name] for each in codes], np.int64) for name in acting)]
     return np.broadcast_to(found, (len(arms), len(problem.domains[reward])))
 
 
-def joint_law(network: CausalNetwork, scope: Sequence[str], forced: Mapping[str, int]) -> Array:
+def joint_law(network: CausalNetwork, scope: Sequence[str], forced: Mapping[str, int]) -> FloatArray:
     """The joint probabilities of ``scope`` with some nodes forced; an axis for each node of the scope, in its order."""
     tree = JunctionTree(network, _sources(network, scope, forced), [tuple(scope)], forced)
     return tree.marginals([tuple(scope)])[0]
 
 
-def true_rarity(network: CausalNetwork, problem: Problem) -> Array:
+def true_rarity(network: CausalNetwork, problem: Problem) -> FloatArray:
     """The true q of each intervenable node; 0 where looking settles nothing.
 
     A scope of more than `RARE_CELLS` cells has a cell rarer than one in as many: its q is given as 0.
@@ -95,7 +94,7 @@ def true_rarity(network: CausalNetwork, problem: Problem) -> Array:
     return np.array([float(laws[scope].min()) if scope in laws else 0.0 for scope in scopes])
 
 
-def _joint_laws(network: CausalNetwork, scopes: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Array]:
+def _joint_laws(network: CausalNetwork, scopes: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], FloatArray]:
     """The joint law of each scope: a tree each where scopes depend on few nodes, else all from one tree if it fits.
 
     One tree must hold every scope in a clique, which can be far larger than any one of them needs.
@@ -116,7 +115,7 @@ class Factor:
     """A table over some nodes, an axis each."""
 
     nodes: tuple[str, ...]
-    table: Array
+    table: FloatArray
 
 
 @dataclass
@@ -149,7 +148,7 @@ class JunctionTree:
         for number, factor in enumerate(self._factors):
             self._cliques[self._home(factor.nodes)].factors.append(number)
 
-    def left_out(self, seen: Factor, wanted: Iterable[str]) -> tuple[float, dict[str, Array]]:
+    def left_out(self, seen: Factor, wanted: Iterable[str]) -> tuple[float, dict[str, FloatArray]]:
         """The sum of all factors times ``seen``; and for each wanted node the same with its own mechanism left out."""
         up, down = self._messages(seen)
         found = {}
@@ -162,7 +161,7 @@ class JunctionTree:
         root = len(self._cliques) - 1
         return float(self._sum(root, self._parts(root, up, down, seen), ())), found
 
-    def marginals(self, scopes: Sequence[tuple[str, ...]]) -> list[Array]:
+    def marginals(self, scopes: Sequence[tuple[str, ...]]) -> list[FloatArray]:
         """The joint tables of sets of nodes that were asked to stay together."""
         nothing = Factor((), np.array(1.0))
         up, down = self._messages(nothing)
@@ -212,7 +211,7 @@ class JunctionTree:
             parts.append(seen)
         return parts
 
-    def _sum(self, here: int, parts: Sequence[Factor], keep: tuple[str, ...]) -> Array:
+    def _sum(self, here: int, parts: Sequence[Factor], keep: tuple[str, ...]) -> FloatArray:
         """The product of the parts over the clique's nodes, summed over all but ``keep``."""
         nodes = self._cliques[here].nodes
         axis = {name: position for position, name in enumerate(nodes)}
@@ -223,7 +222,7 @@ class JunctionTree:
         return np.array(np.transpose(summed, [left.index(name) for name in keep]), order="C")
 
 
-def _spread(part: Factor, axis: Mapping[str, int]) -> Array:
+def _spread(part: Factor, axis: Mapping[str, int]) -> FloatArray:
     """A factor's table with its axes in the clique's order and length 1 for nodes it does not speak of."""
     order = sorted(range(len(part.nodes)), key=lambda j: axis[part.nodes[j]])
     shape = [1] * len(axis)

@@ -16,8 +16,7 @@ from whichdo.errors import UsageError
 from whichdo.problem import Goal
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from whichdo.arrays import FloatArray
     from whichdo.graph.targets import Targets
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
@@ -43,7 +42,7 @@ class Instance:
     about: str
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> FloatArray:
         """The mean reward of each arm, in the order of ``problem.arms``."""
         return _frozen(self.network.means(self.problem))
 
@@ -70,7 +69,7 @@ class Instance:
         return self.network.hardness(self.problem)
 
     @cached_property
-    def conditionals(self) -> NDArray[np.float64]:
+    def conditionals(self) -> FloatArray:
         """E[Y | X=x] for each arm do(X=x), E[Y] for do(): what conditioning reports.  NaN where X=x never happens."""
         problem = self.problem
         worth = np.array(list(problem.rewards.values()))
@@ -104,7 +103,7 @@ class Instance:
     def _sign(self) -> int:
         return -1 if self.problem.goal is Goal.MINIMIZE else 1
 
-    def _leaders(self, values: NDArray[np.float64]) -> tuple[Arm, ...]:
+    def _leaders(self, values: FloatArray) -> tuple[Arm, ...]:
         worth = self._sign * values
         return tuple(
             arm for arm, value in zip(self.problem.arms, worth, strict=True) if value >= np.nanmax(worth) - TIE
@@ -128,6 +127,6 @@ def check_budget(budget: float) -> None:
         raise UsageError(f"The budget is {budget}; it must be 1 or more.")
 
 
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frozen(array: FloatArray) -> FloatArray:
     array.flags.writeable = False
     return array
