@@ -1,7 +1,8 @@
 """How kernels are compiled and where the result is kept.
 
 Numba compiles on first use and keeps the result on disk.  An edit to a helper in another file does not invalidate
-numba's own cache, so the folder is named by a hash of the package's sources.
+numba's own cache, so the folder is named by a hash of the package's sources.  Processes that start together share the
+folder, so each kernel is compiled by one of them, under a lock.
 """
 
 from __future__ import annotations
@@ -19,8 +20,14 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["F64Array", "I64Array", "U8Array", "U64Array", "bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
 
@@ -64,6 +71,7 @@ def _forget_old(base: Path, current: Path) -> None:
 
 
 KEPT_DAYS = 30
+LONGEST_COMPILATION = 120.0  # seconds after which a lock is taken for one that nobody will release
 FOLDER = _cache_folder()
 
 
@@ -81,9 +89,76 @@ def compiled(function: Function) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(FOLDER or "")
     try:
-        return cast("Function", numba.njit(cache=FOLDER is not None, nogil=True)(function))
+        kernel = numba.njit(nogil=True)(function)
+        if FOLDER is not None and isinstance(kernel, Dispatcher):
+            kernel._cache = _SharedCache(function)  # type: ignore[attr-defined]
+        return cast("Function", kernel)
     finally:
         numba.config.CACHE_DIR = before
+
+
+class _SharedCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one kernel, where several processes begin at the same time.
+
+    Numba writes an index first and the code second, without a lock: of two processes that save different signatures at
+    once, one may later load the other's code.  Here a process that finds nothing keeps the lock until it has saved what
+    it compiled; the others wait for it and load the result.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._lock: int | None = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        taken = self._take_lock()
+        found = super().load_overload(sig, target_context)
+        if taken and found is not None:
+            self._release_lock()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._take_lock()  # again, where a kernel that calls itself has released it
+        try:
+            super().save_overload(sig, data)
+        finally:
+            self._release_lock()
+
+    def _take_lock(self) -> bool:
+        """Take the lock of this kernel unless it is held; whether it was taken.
+
+        Without locks (another system, a network disk), or when a process holds one for too long, numba's own cache
+        remains: the kernel is compiled once more.
+        """
+        if self._lock is not None or fcntl is None:
+            return False
+        with contextlib.suppress(OSError):
+            self._impl.locator.ensure_cache_path()
+            self._lock = _locked(Path(self.cache_path) / f"{self._impl.filename_base}.lock")
+        return self._lock is not None
+
+    def _release_lock(self) -> None:
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_UN)  # not by closing alone: a child of a fork has a copy
+            os.close(self._lock)
+            self._lock = None
+
+
+def _locked(path: Path) -> int:
+    """An open file that no other process has locked, or has locked for too long."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    until = time.monotonic() + LONGEST_COMPILATION
+    try:
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def bound(function: Function, *arguments: object) -> Function:
