@@ -9,7 +9,7 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from tests.mortal import Slow
+from tests.slow import Slow
 from whichdo import simulation
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.policies import policy
