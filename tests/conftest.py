@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+from tests.memory import in_memory
 from tests.soak import FULL
 from whichdo import __version__
 
 _lines: list[str] = []
+
+if (folder := in_memory()) is not None:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)  # where pytest makes `tmp_path`
+
+settings.register_profile("whichdo", deadline=None)  # a busy machine is not a failure
+settings.load_profile("whichdo")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.memory import in_memory
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,7 +56,7 @@ def running() -> Iterator[str]:
     assert home is not None
     user = _unprivileged() if os.geteuid() == 0 else None
     owner = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    folder = Path(tempfile.mkdtemp(prefix="whichdo-postgres-", dir=_in_memory()))
+    folder = Path(tempfile.mkdtemp(prefix="whichdo-postgres-", dir=in_memory()))
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
     data = folder / "data"
@@ -87,14 +89,6 @@ rm -rf "$PWD"
 """Ends the server and removes its data when standard input ends: after the tests, or when they are killed."""
 
 
-def _in_memory() -> str | None:
-    """The folder of a file system in memory, where there is one.
-
-    Each of the hundreds of databases has a thousand files: on a disk, removing them took a minute and a half.
-    """
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -121,3 +115,12 @@ def new_database(server: str, name: str, like: str = "template1") -> str:
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}"')
     return f"{server}/{name}"
+
+
+def drop_database(address: str) -> None:
+    """Remove a database, whoever is connected: each has a thousand files, and there are hundreds."""
+    import psycopg
+
+    server, _, name = address.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')

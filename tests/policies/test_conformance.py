@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.sessions import RowSource, rows_of
+from tests.worlds import family
 from whichdo.errors import TooLarge, Unsuitable, UsageError
 from whichdo.evidence import ROWS, Tally
 from whichdo.policies import policies, policy
@@ -71,8 +72,8 @@ def played_out(each: Policy, network: CausalNetwork, problem: Problem, budget: f
 @NAMED
 @pytest.mark.parametrize("budget", [40, 41, 100, 997])
 def test_never_over_budget_and_only_listed_arms(played: Policy, budget: int) -> None:
-    confounded = [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=1)[:2]]
-    open_to_view = [canonical("backdoor"), *families()["no-backdoor"](seed=1)[:1], *families()["experiment-3"]()]
+    confounded = [canonical("frontdoor"), canonical("bow"), *family("random-confounded", 1)[:2]]
+    open_to_view = [canonical("backdoor"), *family("no-backdoor", 1)[:1], *family("experiment-3")]
     for seed, instance in enumerate([*confounded, *open_to_view]):
         told = equipped(played, instance.network, instance.problem)
         try:
@@ -171,7 +172,7 @@ def driven(
 
 def served(each: Policy, budget: int) -> list[Instance]:
     """Some instances that a policy can play, identifiable arms and others."""
-    instances = [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=3)[:2]]
+    instances = [canonical("frontdoor"), canonical("bow"), *family("random-confounded", 3)[:2]]
     network = plain()
     instances.append(Instance("plain", network, network.problem("Y"), "three causes, nothing hidden"))
     found = []
@@ -240,7 +241,7 @@ def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
     """The same recommendation and the same money, on every kind of instance, for every seed."""
     rng = np.random.default_rng(11)
     chosen = [canonical("frontdoor"), canonical("bow"), canonical("two_comp")]
-    chosen += [made(seed=2)[0] for name, made in families().items() if name != "bnlearn"]
+    chosen += [family(name, 2)[0] for name in families() if name != "bnlearn"]
     for instance in chosen:
         problem, network = instance.problem, instance.network
         if len(problem.arms) > 60:
@@ -298,8 +299,8 @@ SEQUENTIAL = [each for each in EVERY if isinstance(each, Sequential)]
 def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential, dear: bool) -> None:
     """Round by round, on identifiable and other arms, binary and other domains, for several seeds."""
     rng = np.random.default_rng(12)
-    chosen = [canonical("frontdoor"), canonical("bow"), *families()["experiment-3"](), *families()["bows"](seed=1)[:1]]
-    chosen += [*families()["random-confounded"](seed=4)[:2], *families()["no-backdoor"](seed=1)[:1]]
+    chosen = [canonical("frontdoor"), canonical("bow"), *family("experiment-3"), *family("bows", 1)[:1]]
+    chosen += [*family("random-confounded", 4)[:2], *family("no-backdoor", 1)[:1]]
     seen = 0
     for instance in chosen:
         problem, network = instance.problem, instance.network

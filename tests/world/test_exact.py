@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.soak import scaled
 from tests.world.enumeration import marginal, means, problem_on, random_network
 from whichdo.errors import TooLarge
 from whichdo.estimate.rarity import hardness
@@ -15,10 +16,11 @@ from whichdo.problem import do
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 
 
+@pytest.mark.soak
 def test_means_of_every_arm_equal_enumeration_on_2000_random_networks() -> None:
     """Hidden nodes, mixed domains, parents without influence, probabilities 0 and 1, any reward."""
     rng = np.random.default_rng(20)
-    for _ in range(2000):
+    for _ in range(scaled(2000, 400)):
         network = random_network(rng)
         problem = problem_on(network, rng)
         assert network.means(problem) == pytest.approx(means(network, problem), abs=1e-12)
