@@ -1,4 +1,4 @@
-"""Processes that begin together compile each kernel once, and none loads the code of another signature."""
+"""Processes that begin together compile each kernel once; an edit compiles again what depends on it, and no more."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from numba.core.dispatcher import Dispatcher
+
+from whichdo.kernels import compiling
+from whichdo.policies import policies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,3 +58,23 @@ def test_each_kernel_is_compiled_once_by_processes_that_begin_together(tmp_path:
         assert sorted(result for result, _ in answers) == ["1806"] * 3 + ["1806.0"] * 3
         assert sum(misses for _, (_, misses) in answers) == compiled_now
         assert sum(misses for _, (misses, _) in answers) == compiled_now
+
+
+def test_an_edit_touches_what_depends_on_it() -> None:
+    """Helpers of helpers, types that kernels take, and constants; not the kernels of another policy."""
+    found = compiling._dependencies("whichdo.policies.ucb")
+    assert {"whichdo.kernels.rounds", "whichdo.kernels.random", "whichdo.policies.base"} < found
+    assert not found & {"whichdo.policies.crm", "whichdo.simulation", "whichdo.problem"}
+    assert "whichdo.kernels.plans" in compiling._dependencies("whichdo.kernels.codes")
+    assert compiling._dependencies("__main__") == set(compiling.SOURCES)
+
+
+def test_no_kernel_calls_one_that_it_does_not_depend_on() -> None:
+    assert policies()
+    for module in [name for name in compiling.FOLDERS if name in compiling.SOURCES]:
+        for kernel in vars(sys.modules[module]).values():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module:
+                known = kernel.py_func.__globals__
+                called = [known[name] for name in kernel.py_func.__code__.co_names if name in known]
+                homes = {each.py_func.__module__ for each in called if isinstance(each, Dispatcher)}
+                assert homes <= compiling._dependencies(module), kernel
