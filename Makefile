@@ -28,6 +28,7 @@ types: setup
 # Which lines the tests run, outside compiled kernels; the lines they miss are named.
 coverage: setup
 	$(BIN)/pytest -q $(PARALLEL) --cov --cov-report=term-missing:skip-covered
+	@rm -f .coverage.*  # of processes that were killed
 
 setup: $(VENV)/.ready
 

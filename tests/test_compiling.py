@@ -46,6 +46,7 @@ for _ in range(6):
 """
 
 
+@pytest.mark.slow("5 s: twelve processes and two compilers; finds a lock that does not hold")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks and locks of files")
 def test_each_kernel_is_compiled_once_by_processes_that_begin_together(tmp_path: Path) -> None:
     """Two signatures are compiled, and used three times each; afterwards nothing is compiled."""

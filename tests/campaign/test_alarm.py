@@ -82,6 +82,7 @@ def most_false(campaigns: int) -> float:
     return 0.05 + (0.0 if FULL else 5.2 * sqrt(0.05 * 0.95 / campaigns))
 
 
+@pytest.mark.slow("8 s: 20 campaigns in each of six worlds; finds an alarm that goes off too often")
 @pytest.mark.soak
 @pytest.mark.parametrize("name", RIGHT_GRAPHS)
 def test_silent_in_whole_campaigns_with_a_right_graph(name: str, record_property: Record) -> None:
@@ -118,6 +119,7 @@ def least_loud(campaigns: int) -> float:
     return 0.95 - (0.0 if FULL else 5.2 * sqrt(0.05 * 0.95 / campaigns))
 
 
+@pytest.mark.slow("2 s: 10 campaigns in each of six worlds; finds an alarm that is deaf")
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("case", "logs"),

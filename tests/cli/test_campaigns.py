@@ -314,6 +314,7 @@ def test_tab_does_not_write(call: Call, tmp_path: Path) -> None:
     assert answer(call("status", "spring", "-f", "json"))["tickets"]["expired"] == 1
 
 
+@pytest.mark.slow("12 s: bash starts the command eight times, as the page shows it")
 def test_the_loop_of_the_docs_runs_a_campaign_to_its_end(call: Call, tmp_path: Path) -> None:
     if (bash := shutil.which("bash")) is None:
         pytest.skip("this system has no bash")

@@ -46,6 +46,7 @@ def exact(oracle: Oracle, problem: Problem, reading: Reading) -> Looked:
     return made.from_counts(counts, np.array(list(problem.rewards.values())), smoothing=0)
 
 
+@pytest.mark.slow("3 s: 500 networks against enumeration; finds any estimand that is wrong")
 @pytest.mark.soak
 def test_the_exact_law_gives_the_true_mean_of_every_arm_on_5000_random_networks() -> None:
     """Both readings, all arms of all nodes that looking settles; the rest has no mean and no size.

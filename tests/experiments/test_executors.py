@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow(
+    "25 s: starts Dask schedulers and workers and kills some; finds work that is lost with a worker"
+)
+
 
 def started(*words: str) -> subprocess.Popen[bytes]:
     """A scheduler or a worker, in a process of its own."""

@@ -114,6 +114,7 @@ def test_a_hopeless_budget_is_refused_with_the_least_that_would_do(played: Polic
     played_out(played, plain(), problem, least, 1)
 
 
+@pytest.mark.slow("3 s: 200 runs of every policy; finds one that runs but does not learn")
 @NAMED
 def test_an_obvious_best_arm_is_found_in_95_percent_of_200_runs(played: Policy) -> None:
     network = plain()

@@ -29,6 +29,7 @@ def thirds() -> tuple[CausalNetwork, Problem]:
     return network, network.problem("Y", rewards={0: 0.0, 1: 0.3, 2: 1.0}, goal="minimize")
 
 
+@pytest.mark.slow("2 s: solves every index in every round, where the policy skips most")
 def test_it_chooses_as_a_twin_that_solves_all() -> None:
     instances = [experiment_3(), experiment_5(1, 1)[0], canonical("bow"), family("random-confounded", 2)[0]]
     cases = [(each.network, each.problem) for each in instances] + [thirds()]

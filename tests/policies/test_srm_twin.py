@@ -99,6 +99,7 @@ def even(rng: np.random.Generator) -> CausalNetwork:
     return CausalNetwork(causes | {"Y": bernoulli(chosen, rng.uniform(0.1, 0.9, (2, 2)), parents=names)})
 
 
+@pytest.mark.slow("1 s: SRM in plain Python on 60 networks; finds a wrong q, m or set Q")
 @pytest.mark.soak
 def test_300_random_networks_are_played_alike() -> None:
     """Hidden confounders or none, arms that looking cannot settle, rewards anywhere in the order, small budgets too."""
