@@ -327,6 +327,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(graph, reward, intervene, costs=costs, **rest)
 
 
+@pytest.mark.slow("1 s: 60 problems with strange names and values; finds characters that do not survive")
 @pytest.mark.soak
 @settings(max_examples=scaled(300, 60), suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
@@ -339,6 +340,7 @@ def test_a_problem_written_is_the_problem_read(tmp_path_factory: pytest.TempPath
     assert problem_to_toml(again) == problem_to_toml(problem)
 
 
+@pytest.mark.slow("2 s: 60 problems with strange names and values; finds characters that do not survive")
 @pytest.mark.soak
 @settings(max_examples=scaled(300, 60), suppress_health_check=[HealthCheck.too_slow])
 @given(problems())

@@ -105,6 +105,7 @@ def one_time(problem: Problem, looks: Tally, pulls: Tally, **_: object) -> tuple
     return (True,) if (z[tested] > stats.norm.isf(0.05 / (2 * len(problem.arms)))).any() else ()
 
 
+@pytest.mark.slow("1 s: the same campaigns with a wrong test, which must go off too often")
 def test_a_test_for_one_time_is_caught() -> None:
     assert share_that_goes_off(RIGHT_GRAPHS["backdoor"], 40, one_time) > 0.05 + 5.2 * sqrt(0.05 * 0.95 / 40)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.slow("1 s: 30 interrupts for each of three policies; finds a receipt without its event")
 @pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # struck while garbage was collected
 @pytest.mark.parametrize("policy", ["causal-ts", "sr", "warm-halving"])
@@ -82,6 +83,7 @@ def test_an_interrupted_recommendation_loses_no_counts(tmp_path: Path, monkeypat
     assert campaign.recommend().certainty == expected.certainty
 
 
+@pytest.mark.slow("1 s: interrupts while two threads read, for a second")
 def test_an_interrupt_does_not_disturb_other_threads(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=60)
     run(campaign, rng(6), most=20)

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 EVERY = [policy(name) for name in policies()]
 NAMED = pytest.mark.parametrize("played", EVERY, ids=lambda each: each.name)
+AGAIN = pytest.mark.slow("10 s: every policy once more, at another budget or with costs that differ")
+DEAR = pytest.mark.parametrize(
+    "dear", [pytest.param(False, id="equal costs"), pytest.param(True, id="different costs", marks=AGAIN)]
+)
 
 
 def plain() -> CausalNetwork:
@@ -70,7 +74,7 @@ def played_out(each: Policy, network: CausalNetwork, problem: Problem, budget: f
 
 
 @NAMED
-@pytest.mark.parametrize("budget", [40, 41, 100, 997])
+@pytest.mark.parametrize("budget", [40, pytest.param(41, marks=AGAIN), pytest.param(100, marks=AGAIN), 997])
 def test_never_over_budget_and_only_listed_arms(played: Policy, budget: int) -> None:
     confounded = [canonical("frontdoor"), canonical("bow"), *family("random-confounded", 1)[:2]]
     open_to_view = [canonical("backdoor"), *family("no-backdoor", 1)[:1], *family("experiment-3")]
@@ -188,7 +192,7 @@ def served(each: Policy, budget: int) -> list[Instance]:
 
 
 @NAMED
-@pytest.mark.parametrize("budget", [60, 177])
+@pytest.mark.parametrize("budget", [60, pytest.param(177, marks=AGAIN)])
 def test_decides_the_same_told_at_once_or_pull_by_pull_or_in_any_split(played: Policy, budget: int) -> None:
     for number, instance in enumerate(served(played, budget)):
         whole = driven(played, instance, budget, tell_whole_batches, number)
@@ -237,7 +241,7 @@ def test_costs_are_paid(played: Policy) -> None:
 
 
 @NAMED
-@pytest.mark.parametrize("dear", [False, True], ids=["equal costs", "different costs"])
+@DEAR
 def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
     """The same recommendation and the same money, on every kind of instance, for every seed."""
     rng = np.random.default_rng(11)
@@ -296,7 +300,7 @@ SEQUENTIAL = [each for each in EVERY if isinstance(each, Sequential)]
 
 
 @pytest.mark.parametrize("played", SEQUENTIAL, ids=lambda each: each.name)
-@pytest.mark.parametrize("dear", [False, True], ids=["equal costs", "different costs"])
+@DEAR
 def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential, dear: bool) -> None:
     """Round by round, on identifiable and other arms, binary and other domains, for several seeds."""
     rng = np.random.default_rng(12)
