@@ -120,6 +120,9 @@ class Program(RuleBasedStateMachine):
 
 
 TestProgram = pytest.mark.soak(Program.TestCase)
+TestProgram = pytest.mark.slow("4 s: 100 programs against a plain model; finds a session that changes when it refuses")(
+    TestProgram
+)
 TestProgram.settings = settings(
     max_examples=scaled(2000, 60),
     stateful_step_count=25,

@@ -64,6 +64,7 @@ def test_rare_nodes_and_m_agree() -> None:
     assert rare
 
 
+@pytest.mark.slow("3 s: a straightforward implementation of three policies, over many runs")
 @pytest.mark.parametrize(("peer", "name"), [(srm, "srm"), (uniform, "ue"), (successive_rejects, "sr")])
 def test_regrets_agree(peer: Callable[[Model, int], Arm], name: str) -> None:
     """The mean of 40 of its runs is within 5 standard errors (false alarms: 6e-7) of that of 3,000 of ours."""

@@ -83,6 +83,7 @@ def most_false(campaigns: int) -> float:
     return 0.05 + (0.0 if FULL else 5.2 * sqrt(0.05 * 0.95 / campaigns))
 
 
+@pytest.mark.slow("8 s: 20 campaigns in each of six worlds; finds an alarm that goes off too often")
 @pytest.mark.soak
 @pytest.mark.parametrize("name", RIGHT_GRAPHS)
 def test_silent_in_whole_campaigns_with_a_right_graph(name: str, record_property: Record) -> None:
@@ -105,6 +106,7 @@ def one_time(problem: Problem, looks: Tally, pulls: Tally, **_: object) -> tuple
     return (True,) if (z[tested] > stats.norm.isf(0.05 / (2 * len(problem.arms)))).any() else ()
 
 
+@pytest.mark.slow("1 s: the same campaigns with a wrong test, which must go off too often")
 def test_a_test_for_one_time_is_caught() -> None:
     assert share_that_goes_off(RIGHT_GRAPHS["backdoor"], 40, one_time) > 0.05 + 5.2 * sqrt(0.05 * 0.95 / 40)
 
@@ -119,6 +121,7 @@ def least_loud(campaigns: int) -> float:
     return 0.95 - (0.0 if FULL else 5.2 * sqrt(0.05 * 0.95 / campaigns))
 
 
+@pytest.mark.slow("2 s: 10 campaigns in each of six worlds; finds an alarm that is deaf")
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("case", "logs"),

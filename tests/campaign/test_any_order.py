@@ -178,6 +178,9 @@ def shown(state: State) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow(
+    "24 s: 25 random programs of verbs in each setting, replayed at every step; finds memory and log that part"
+)
 @pytest.mark.soak
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_memory_and_log_agree_whatever_was_done(

@@ -72,6 +72,7 @@ def test_a_missing_confounder_is_named_and_its_arms_fall_back_to_direct_pulls(tm
     assert again.verify()
 
 
+@pytest.mark.slow("10 s: 20 whole campaigns through the public verbs; finds audits that do not reach the alarm")
 @pytest.mark.soak
 def test_a_wrong_graph_is_found_in_whole_campaigns_and_a_right_one_is_left_alone(
     tmp_path: Path, record_property: Callable[[str, object], None]
@@ -155,6 +156,7 @@ def test_one_large_ask_is_looked_at_as_it_is_told(tmp_path: Path) -> None:
     assert kinds.index("stopped") < len(kinds) - 1
 
 
+@pytest.mark.slow("2 s: a campaign of up to 4,000 pulls, as long as it takes to be sure")
 def test_arms_that_differ_by_less_than_the_margin_are_practically_equal(tmp_path: Path) -> None:
     same = wd.CausalNetwork(
         {"X": wd.bernoulli((), 0.5), "Z": wd.bernoulli((), 0.5), "Y": wd.bernoulli((), 0.5, parents=("X",))}

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import whichdo as wd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from sqlalchemy import Connection
 
     from whichdo.campaign.store import Store
@@ -31,6 +32,10 @@ class Clock:
 
     def move(self, **by: float) -> None:
         self.now += timedelta(**by)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
 def row_of(ticket: wd.Ticket, rng: np.random.Generator) -> dict[str, Any]:

@@ -165,9 +165,9 @@ def test_forty_columns_and_a_hundred_thousand_rows_in_seconds() -> None:
     estimator(problem).from_tally(count(problem, {name: column[:10] for name, column in rows.items()}), np.arange(2.0))
     tracemalloc.start()
     try:
-        began = time.perf_counter()
+        began = time.process_time()
         found = wd.rank(problem, rows)
-        took = time.perf_counter() - began
+        took = time.process_time() - began
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -292,9 +292,9 @@ def test_a_hopeless_component_is_seen_at_once() -> None:
     """300 nodes tied in a chain, all acting on Y: whoever is asked about, the others need a table of 2^150 or more."""
     text = "; ".join(f"P{number} <-> P{number + 1}; P{number} -> Y" for number in range(300))
     problem = Problem(f"{text}; P300 -> Y", "Y")
-    began = time.perf_counter()
+    began = time.process_time()
     assert counted_scopes(problem) == {}
-    assert time.perf_counter() - began < 3  # .2 s; working all networks out takes 10
+    assert time.process_time() - began < 3  # .2 s; working all networks out takes 10
     assert needed_cells(problem, ("P0",)) == 2**300
 
 

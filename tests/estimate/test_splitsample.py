@@ -76,6 +76,7 @@ def compiled_draws(problem: Problem, looks: Sequence[dict[str, int]]) -> tuple[l
     return sizes, sums
 
 
+@pytest.mark.slow("2 s: the exact law over all data sets of a size; finds draws with a bias")
 @pytest.mark.parametrize("arm", [do(X=0), do(X=1)], ids=str)
 def test_given_their_number_the_draws_have_the_mean_of_the_arm_exactly(arm: Arm) -> None:
     """Over all data sets of 7 looks: E[Y_1 + ... + Y_C | C] = C * E[Y | do(X=x)], in rational numbers.
@@ -107,6 +108,7 @@ def test_given_their_number_the_draws_have_the_mean_of_the_arm_exactly(arm: Arm)
         assert total[draws] == draws * truth(int(arm.settings.get("X", 0))) * weight[draws]
 
 
+@pytest.mark.slow("3 s: the exact law of every draw over all data sets of a size; finds draws with a bias")
 def test_every_single_draw_has_the_mean_and_without_the_split_it_has_not() -> None:
     """The twin, over all data sets of 4 odd and 3 even looks: E[Y_c; C >= c] = mu * P(C >= c)."""
     seen = every_data_set(4, 3)

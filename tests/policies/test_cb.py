@@ -252,6 +252,7 @@ def regrets(name: str, horizon: int, runs: int) -> FloatArray:
     return np.concatenate(found)
 
 
+@pytest.mark.slow("2 s: regret over many runs against the paper's figure")
 @pytest.mark.parametrize(
     ("name", "horizon", "least", "most", "error"),
     [("cb", 500, 0.0, 0.003, 0.0), ("cb", 1000, 0.0, 0.0, 0.0), ("srm", 500, 0.0242, 0.0242, 0.0058)],

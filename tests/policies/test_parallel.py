@@ -144,6 +144,7 @@ def test_costs_and_parameters_are_refused() -> None:
         policy("parallel", trust=1)
 
 
+@pytest.mark.slow("1 s: regret over 400 runs against its authors' figure")
 @pytest.mark.parametrize(("m", "mean", "error"), [(2, 0.0, 0.0), (10, 0.0357, 0.002), (20, 0.1377, 0.0027)])
 def test_experiment_1_of_its_authors(m: int, mean: float, error: float) -> None:
     """N = 50, T = 400, epsilon = .3: a faithful re-run gave these means.

@@ -11,6 +11,7 @@ import pytest
 from tests.estimate.oracle import any_problem, semi_markovian
 from tests.policies.srm_twin import Act, Plain, Row, SlowSRM, poorly_seen, shares, slow_hardness
 from tests.sessions import RowSource, rows_of
+from tests.soak import scaled
 from whichdo.counting.scopes import Reading
 from whichdo.estimate.interventional import estimator
 from whichdo.estimate.rarity import c_sizes, hardness
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Arm
 
-NETWORKS = 300
+NETWORKS = scaled(300, 60)
 
 
 def slow(problem: Problem) -> SlowSRM:
@@ -99,6 +100,8 @@ def even(rng: np.random.Generator) -> CausalNetwork:
     return CausalNetwork(causes | {"Y": bernoulli(chosen, rng.uniform(0.1, 0.9, (2, 2)), parents=names)})
 
 
+@pytest.mark.slow("1 s: SRM in plain Python on 60 networks; finds a wrong q, m or set Q")
+@pytest.mark.soak
 def test_300_random_networks_are_played_alike() -> None:
     """Hidden confounders or none, arms that looking cannot settle, rewards anywhere in the order, small budgets too."""
     kinds: Counter[str] = Counter()
@@ -110,7 +113,7 @@ def test_300_random_networks_are_played_alike() -> None:
         kinds[compared(network, problem, budget, number)] += 1
         kinds["no confounder"] += not problem.graph.bidirected
         kinds["not identifiable"] += any(slow(problem).judged(node).others is None for node in problem.intervene)
-    assert min(kinds.values()) >= 10, kinds
+    assert min(kinds.values()) >= NETWORKS / 30, kinds
     assert len(kinds) == 5, kinds
 
 

@@ -251,6 +251,7 @@ def test_trees_have_no_only_children(tree: list[int | None]) -> None:
     assert tree.count(None) == 1
 
 
+@pytest.mark.slow("2 s: searches as long as it may before it gives up")
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -298,6 +299,7 @@ def test_a_table_that_does_not_fit_is_refused_before_it_is_made() -> None:
         random_confounded(30, 465, in_degree=30)
 
 
+@pytest.mark.slow("1 s: a network as large as the theorem needs")
 @pytest.mark.parametrize(
     "q", [[0.01] * 12 + [0.2, 0.25, 0.5], [0.02] * 30 + [0.25] * 5 + [0.5], [0.001, *[0.03] * 14, 0.1, 0.4]]
 )
@@ -448,6 +450,7 @@ def test_in_a_component_the_best_arm_looks_poor(size: int) -> None:
     assert instance.bias == pytest.approx(0.096, abs=1e-12)
 
 
+@pytest.mark.slow("2 s: searches for five networks that mislead")
 def test_random_confounded_networks_are_what_was_asked_for() -> None:
     for instance in random_confounded(8, 4, 5, seed=11, in_degree=3, rare=2, chance=0.02, bound=0.15):
         network, graph = instance.network, instance.problem.graph
@@ -462,6 +465,7 @@ def test_random_confounded_networks_are_what_was_asked_for() -> None:
             assert one.max() <= high + 1e-12
 
 
+@pytest.mark.slow("4 s: searches for 30 networks that mislead")
 def test_random_confounded_networks_take_every_route_and_fool_who_conditions() -> None:
     made = random_confounded(count=30, seed=2)
     assert {verdict.route for each in made for verdict in each.problem.verdicts.values()} == set(Route)
@@ -575,6 +579,7 @@ def test_every_family_is_complete_and_consistent(name: str) -> None:
             instance.means[0] = 0.0
 
 
+@pytest.mark.slow("2 s: makes every family twice; finds draws that depend on anything but the seed")
 @pytest.mark.parametrize("name", families())
 def test_the_same_seed_gives_the_same_instances(name: str) -> None:
     family = families()[name]

@@ -155,10 +155,7 @@ def paper_estimand(
         raise UsageError(f"Assumption 3 fails: {verdict.reason}.")
     if verdict.route is Route.SAME:
         return Estimand(Conditional((reward,)), names, reward)
-    if plain or graph.bidirected:
-        around = with_parents(verdict.within, verdict.component)
-    else:
-        around = (node, *verdict.given)
+    around = with_parents(verdict.within, verdict.component) if plain or graph.bidirected else (node, *verdict.given)
     projected = project(verdict.within, {*around, reward})
     if late:
         others = [name for name in projected.nodes if name != node]
