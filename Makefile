@@ -4,16 +4,31 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test setup bench families earning confounded reproduction soak clean
+# One worker a core; what a worker has not begun, an idle one takes over.
+PARALLEL := -n logical --maxprocesses 8 --dist worksteal
+
+.PHONY: demo check test types coverage setup bench families earning confounded reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
 
-test: setup
+# For every edit: style, types, and the tests that are not marked slow.
+check: types
+	$(BIN)/pytest -q $(PARALLEL) -m "not slow"
+
+# Before every merge: everything, the soak tests at about a twentieth of their counts.
+test: types
+	$(BIN)/pytest -q $(PARALLEL)
+
+types: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q
+
+# Which lines the tests run, outside compiled kernels; the lines they miss are named.
+coverage: setup
+	$(BIN)/pytest -q $(PARALLEL) --cov --cov-report=term-missing:skip-covered
+	@rm -f .coverage.*  # of processes that were killed
 
 setup: $(VENV)/.ready
 
@@ -38,7 +53,7 @@ reproduction: setup
 
 # The crash, fuzz and statistics tests at the counts that are promised; last result in docs/soak.md.
 soak: setup
-	WHICHDO_SOAK=1 $(BIN)/pytest -q -m soak
+	WHICHDO_SOAK=1 $(BIN)/pytest -q $(PARALLEL) -m soak
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,4 +68,4 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@ $(VENV)/.demo-ready
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage

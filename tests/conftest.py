@@ -1,19 +1,36 @@
-"""``make soak`` writes what it did, and with which seed, into ``docs/soak.md``."""
+"""``make soak`` writes what it did, and with which seed, into ``docs/soak.md``; slow tests say what they cost."""
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
+from hypothesis import settings
+
+from tests.memory import in_memory
 from tests.soak import FULL
 from whichdo import __version__
 
-if TYPE_CHECKING:
-    import pytest
-
 _lines: list[str] = []
+
+if (folder := in_memory()) is not None:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)  # where pytest makes `tmp_path`
+
+settings.register_profile("whichdo", deadline=None)  # a busy machine is not a failure
+settings.load_profile("whichdo")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a slow test that does not say what it costs and why it is worth it."""
+    for item in items:
+        for mark in item.iter_markers("slow"):
+            if not (len(mark.args) == 1 and re.fullmatch(r"\d+ s: \S.*", str(mark.args[0]))):
+                form = '@pytest.mark.slow("16 s: what it does; what it found or would find")'
+                raise pytest.UsageError(f"{item.nodeid} is marked slow without cost and reason. Write {form}.")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -24,6 +41,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(config: pytest.Config) -> None:
+    """Only the process that shows the results has a terminal; it hears of the tests of all workers."""
     if not FULL or not _lines:
         return
     when = time.strftime("%Y-%m-%d", time.gmtime())
@@ -35,6 +53,6 @@ def pytest_terminal_summary(config: pytest.Config) -> None:
         "",
         "| test | result | counts and seed | time |",
         "|---|---|---|---|",
-        *_lines,
+        *sorted(_lines),  # workers finish in any order
     ]
     (Path(config.rootpath) / "docs" / "soak.md").write_text("\n".join(text) + "\n", encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.evidence import Batch, Detail, Sparse, Tally
+from whichdo.evidence import Batch, Detail, Tally
 from whichdo.policies.base import Objective, Play, Policy, Recommendation
 from whichdo.world.sampler import World
 
@@ -62,9 +62,9 @@ def as_plain(tally: Tally) -> dict[str, Any]:
     """All of a tally as plain lists, with the kind of every table, to be compared."""
     tables = {
         str(arm): {
-            scope: ("sparse", table.cells.tolist(), table.counts.tolist())
-            if isinstance(table, Sparse)
-            else ("laid out", table.shape, table.ravel().tolist(), str(table.dtype))
+            scope: ("sparse", table.cells.tolist(), table.count.tolist())
+            if table.cells is not None
+            else ("laid out", table.count.shape, table.count.ravel().tolist(), str(table.count.dtype))
             for scope, table in tables.items()
         }
         for arm, tables in tally.tables.items()

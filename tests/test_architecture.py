@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,16 @@ SOURCE = Path(__file__).parents[1] / "src" / "whichdo"
 
 LAYERS = {
     "_version": 0,
+    "arrays": 0,
     "errors": 0,
     "graph": 0,
     "identification": 0,
     "kernels": 0,
+    "tables": 0,
     "crew": 0,
     "frames": 0,
     "progress": 0,
+    "arms": 1,
     "counting": 1,
     "domains": 1,
     "evidence": 1,
@@ -53,6 +57,7 @@ OWN_GENERATORS = {
 }  # fmt: skip
 
 
+@cache
 def modules() -> dict[str, ast.Module]:
     """Every module of the package by its dotted name below ``whichdo``."""
     return {
@@ -151,7 +156,7 @@ def global_randomness(module: str, tree: ast.Module) -> list[str]:
         if base in OWN_GENERATORS and last not in OWN_GENERATORS[base]:
             found.append(name)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
             base = ast.unparse(node.value).replace("np.random", "numpy.random")
             if base in OWN_GENERATORS and node.attr not in OWN_GENERATORS[base]:
                 found.append(f"{base}.{node.attr}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import mortal
+from tests import tasks
 from whichdo.crew import cores, shared
 from whichdo.errors import Unsuitable, WorkerLost
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def test_every_task_is_done_once() -> None:
-    found = list(shared(mortal.doubled, range(30), 2))
+    found = list(shared(tasks.doubled, range(30), 2))
     assert sorted(found) == [(task, 2 * task) for task in range(30)]
     assert active_children() == []
 
@@ -30,7 +30,7 @@ def test_a_killed_worker_is_replaced_and_its_task_is_done_again() -> None:
     """Really killed, twice, each time in the middle of a task."""
     found = []
     killed = 0
-    with closing(shared(mortal.doubled, range(200), 2)) as answers:
+    with closing(shared(tasks.doubled, range(200), 2)) as answers:
         for answer in answers:
             found.append(answer)
             if killed < 2 and len(found) > 80 * (killed + 1):
@@ -44,8 +44,8 @@ def test_a_killed_worker_is_replaced_and_its_task_is_done_again() -> None:
 @pytest.mark.parametrize(
     ("work", "said"),
     [
-        (mortal.dies_at_7, "the last one was killed by SIGKILL, as a system does whose memory runs out."),
-        (mortal.leaves_at_7, r"the last one ended with exit code 3\."),
+        (tasks.dies_at_7, "the last one was killed by SIGKILL, as a system does whose memory runs out."),
+        (tasks.leaves_at_7, r"the last one ended with exit code 3\."),
     ],
 )
 def test_a_task_that_always_kills_is_given_up_with_the_way_it_ends(work: object, said: str) -> None:
@@ -56,15 +56,15 @@ def test_a_task_that_always_kills_is_given_up_with_the_way_it_ends(work: object,
 
 def test_an_error_of_the_work_is_raised_here() -> None:
     with pytest.raises(Unsuitable, match="Seven is not served") as refused:
-        list(shared(mortal.refuses_at_7, [7, 7], 2))
+        list(shared(tasks.refuses_at_7, [7, 7], 2))
     assert "In a worker process:\nTraceback" in refused.value.__notes__[0]
     with pytest.raises(RuntimeError, match="Unsendable: kept"):
-        list(shared(mortal.raises_what_cannot_be_sent, [1], 1))
+        list(shared(tasks.raises_what_cannot_be_sent, [1], 1))
     assert active_children() == []
 
 
 def test_closing_ends_the_processes() -> None:
-    answers = shared(mortal.doubled, range(10_000), 2)
+    answers = shared(tasks.doubled, range(10_000), 2)
     next(answers)
     answers.close()
     assert active_children() == []

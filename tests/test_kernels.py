@@ -13,6 +13,7 @@ from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import bound, trailing_zeros
 from whichdo.kernels.random import STREAMS, fill, keyed_streams, next_word
 from whichdo.kernels.rewards import pull_all, pull_one, reward_streams
+from whichdo.tables import Places
 from whichdo.world.plans import reward_bounds
 
 MASK = (1 << 64) - 1
@@ -117,7 +118,7 @@ def test_counting_words_equals_counting_rows(columns: int, samples: int) -> None
     rng = np.random.default_rng(columns)
     words = rng.integers(0, 1 << 64, (10, 8), dtype=np.uint64)
     scope = rng.permutation(10)[:columns].astype(np.int64)
-    scopes = kernels.Scopes(np.array([0, columns]), scope, np.zeros(columns, np.int64), np.array([0, 1 << columns]))
+    scopes = Places(np.array([0, columns]), scope, np.zeros(columns, np.int64), np.array([0, 1 << columns]))
     counts = np.zeros(1 << columns, np.int64)
     binary._clear_tail(words, 8, samples)
     binary._count_block(words, 8, samples, scopes, counts, np.empty((256, 8), np.uint64))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.soak import scaled
 from tests.twins import letters
 from whichdo.errors import GraphError, GraphSyntaxError, InputError, ProblemError, TooLarge
 from whichdo.graph.admg import CausalGraph
@@ -326,7 +327,9 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(graph, reward, intervene, costs=costs, **rest)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow("1 s: 60 problems with strange names and values; finds characters that do not survive")
+@pytest.mark.soak
+@settings(max_examples=scaled(300, 60), suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_a_problem_written_is_the_problem_read(tmp_path_factory: pytest.TempPathFactory, problem: Problem) -> None:
     file = tmp_path_factory.getbasetemp() / "round trip.toml"
@@ -337,7 +340,9 @@ def test_a_problem_written_is_the_problem_read(tmp_path_factory: pytest.TempPath
     assert problem_to_toml(again) == problem_to_toml(problem)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow("2 s: 60 problems with strange names and values; finds characters that do not survive")
+@pytest.mark.soak
+@settings(max_examples=scaled(300, 60), suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_canonical_json_gives_the_problem_back_and_the_same_bytes(problem: Problem) -> None:
     text = problem_to_json(problem)

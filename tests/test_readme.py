@@ -83,6 +83,7 @@ def test_in_the_example_conditioning_names_the_wrong_measure() -> None:
     assert all(row.low <= truth[row.arm] <= row.high for row in found.values())
 
 
+@pytest.mark.slow("2 s: the whole demo")
 def test_the_lines_of_the_demo_are_what_it_prints(tmp_path: Path) -> None:
     lines = re.findall(r"^    +(\S.*)$", README.split("200 times over:")[1].split("\n## ")[0], re.MULTILINE)
     printed = [line.strip() for part in story(tmp_path) for line in part.splitlines()]

@@ -11,7 +11,8 @@ import pytest
 
 import whichdo as wd
 from tests.sessions import RowSource, Scripted, as_plain, rows_of
-from whichdo.evidence import Rows, Sparse
+from whichdo.evidence import Rows
+from whichdo.tables import Table
 from whichdo.world.instances import canonical
 
 if TYPE_CHECKING:
@@ -156,9 +157,8 @@ def test_the_policy_is_handed_the_same_however_it_was_told(tell: Callable[..., N
         for arm, told in rows.items():
             assert tuple(answer.tables[arm]) == scopes
             for scope, table in answer.tables[arm].items():
-                assert isinstance(table, np.ndarray)
-                assert table.dtype == np.int64
-                for cell, count in np.ndenumerate(table):
+                assert table.count.dtype == np.int64
+                for cell, count in np.ndenumerate(table.count):
                     assert count == sum(all(row[n] == v for n, v in zip(scope, cell, strict=True)) for row in told)
     if detail is wd.ROWS:
         assert answer.rows is not None
@@ -189,13 +189,13 @@ def test_declared_values_are_read_as_in_a_log() -> None:
 def test_what_was_told_is_whole_in_the_middle_of_a_batch_and_over_several() -> None:
     session = scripted(wd.observe(3, scopes=[("X", "Y")]), wd.pull(X1, 1), wd.pull(X0, 2, detail=wd.ROWS))
     session.tell(LOOK, [{"X": 0, "Y": 1}, {"X": 1, "Y": 1}])
-    assert session.told.tables[LOOK]["X", "Y"].tolist() == [[0, 1], [0, 1]]  # type: ignore[union-attr]
+    assert session.told.tables[LOOK]["X", "Y"].tolist() == [[0, 1], [0, 1]]
     session.tell(LOOK, {"X": 0, "Y": 1})
     session.tell(X1, {"Y": 0})
     session.tell(X0, {"X": 0, "M": 1, "Y": 0})
     told = session.told
     assert told.counts.tolist() == [[0, 3], [1, 0], [1, 0]]
-    assert told.tables[LOOK]["X", "Y"].tolist() == [[0, 2], [0, 1]]  # type: ignore[union-attr]
+    assert told.tables[LOOK]["X", "Y"].tolist() == [[0, 2], [0, 1]]
     assert told.rows is not None
     assert told.rows.codes.tolist() == [[0, 1, 0]]
     assert session.spent == 5
@@ -212,11 +212,13 @@ def test_a_scope_of_too_many_cells_is_sparse_whether_told_as_rows_or_tallies() -
     rows = RowSource(network, problem, 1).tally(wd.do(), 50)
     assert rows.rows is not None
     cells, counts = np.unique(rows.rows.codes, axis=0, return_counts=True)
-    twice = Sparse(np.concatenate([cells, cells[::-1]]), np.concatenate([counts, 0 * counts]))
+    listed = np.concatenate([counts, 0 * counts]), np.concatenate([cells, cells[::-1]])
+    twice = Table(wide, [2] * 21, *listed)
     pair = np.array(
         [[int(((rows.rows.codes[:, [0, 20]] == [x, y]).all(axis=1)).sum()) for y in (0, 1)] for x in (0, 1)]
     )
-    tables = wd.Tally(problem, rows.counts, {wd.do(): {wide: twice, ("X0", "Y"): pair}})
+    both = Table(("X0", "Y"), (2, 2), pair)
+    tables = wd.Tally(problem, rows.counts, {wd.do(): {wide: twice, both.scope: both}})
     found = []
     for outcome in (rows, rows_of(rows), tables):
         policy = Scripted((batch,))
@@ -280,7 +282,11 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (X1, tally(ONE, {X1: {XMY: TABLE[::-1]}}), "but X is 0 in 1 pulls of this tally: the intervention was not applied"),
     (X1, tally(ONE, {X1: {XMY: TABLE[0]}}), "is no table of counts with 2 by 2 by 2 cells"),
     (X1, tally(ONE, {X1: {("X", "Z"): TABLE[0]}}), "are no different nodes of this problem"),
-    (X1, tally(ONE, {X1: {XMY: Sparse(np.array([[1, 0, 2]], np.uint8), np.array([1]))}}), "is no table of counts"),
+    (
+        X1,
+        tally(ONE, {X1: {XMY: Table(XMY, (2, 2, 2), np.array([1]), np.array([[1, 0, 2]], np.uint8))}}),
+        "is no table of counts",
+    ),
     (X1, tally(ONE, rows=codes([1, 0, 1], [1, 0, 1])), "are not those of its 1 pulls"),
     (X1, tally(ONE, rows=codes([1, 0, 1], arms=[0])), "are not those of its 1 pulls"),
     (X1, tally(ONE, rows=codes([1, 0, 0])), "The rewards in the rows of this tally are not those of its counts"),
@@ -302,7 +308,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(arm: Any, outcome: Any
     session.tell(X1, tally(ONE, rows=codes([1, 0, 1])))
     session.tell(LOOK, {"X": 1, "M": 1, "Y": 1})
     assert session.ask() == [X0]
-    assert session.told.tables[X1][XMY].ravel().tolist() == [0, 0, 0, 0, 0, 2, 0, 1]  # type: ignore[union-attr]
+    assert session.told.tables[X1][XMY].count.ravel().tolist() == [0, 0, 0, 0, 0, 2, 0, 1]
 
 
 def test_a_wrong_value_is_refused_in_a_node_that_is_not_needed_too() -> None:

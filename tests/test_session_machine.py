@@ -30,7 +30,7 @@ def batches(draw: st.DrawFn) -> wd.Batch:
 
 def rows_of_arm(arm: wd.Arm) -> st.SearchStrategy[dict[str, Any]]:
     free = {name: st.sampled_from(domain) for name, domain in PROBLEM.domains.items()}
-    return st.fixed_dictionaries(free if arm.node is None else free | {arm.node: st.just(arm.value)})
+    return st.fixed_dictionaries(free | {name: st.just(value) for name, value in arm.settings.items()})
 
 
 def expected(batch: wd.Batch, rows: dict[wd.Arm, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -101,8 +101,8 @@ class Program(RuleBasedStateMachine):
         arm = data.draw(st.sampled_from(PROBLEM.arms))
         rows = data.draw(st.lists(rows_of_arm(arm), min_size=1, max_size=5))
         spoilt = data.draw(st.sampled_from([None, {"Y": 0.25}, {"Y": None}, {"X": "d"}]))
-        if arm.node is not None and spoilt is None and data.draw(st.booleans()):
-            spoilt = {"X": "a" if arm.value != "a" else "b"}
+        if not arm.is_look and spoilt is None and data.draw(st.booleans()):
+            spoilt = {"X": "a" if arm.settings.get("X") != "a" else "b"}
         rows = rows + [rows[0]] * self.owed().get(arm, 0) if spoilt is None else [*rows[:-1], rows[-1] | spoilt]
         before = as_plain(self.session.told)
         with pytest.raises(wd.WhichdoError, match=r"Nothing was changed\.$"):
@@ -120,6 +120,9 @@ class Program(RuleBasedStateMachine):
 
 
 TestProgram = pytest.mark.soak(Program.TestCase)
+TestProgram = pytest.mark.slow("4 s: 100 programs against a plain model; finds a session that changes when it refuses")(
+    TestProgram
+)
 TestProgram.settings = settings(
     max_examples=scaled(2000, 60),
     stateful_step_count=25,

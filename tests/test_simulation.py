@@ -9,7 +9,7 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from tests.mortal import Slow
+from tests.slow import Slow
 from whichdo import simulation
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.policies import policy
@@ -55,6 +55,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "WORTH", 0.0)
 
 
+@pytest.mark.slow("6 s: several crews of processes; finds runs that depend on who makes them")
 @pytest.mark.usefixtures("eager")
 def test_results_do_not_depend_on_the_number_of_workers() -> None:
     instance = canonical("frontdoor")
@@ -67,6 +68,7 @@ def test_results_do_not_depend_on_the_number_of_workers() -> None:
         assert each.spent.tolist() == found[0].spent.tolist()
 
 
+@pytest.mark.slow("4 s: kills a worker that simulates; finds runs that are lost or made twice")
 @pytest.mark.usefixtures("eager")
 def test_a_worker_that_is_killed_changes_nothing() -> None:
     instance = canonical("frontdoor")
@@ -87,6 +89,7 @@ def test_a_worker_that_is_killed_changes_nothing() -> None:
     assert found.spent.tolist() == alone.spent.tolist()
 
 
+@pytest.mark.slow("3 s: starts processes, and compares what each of them reports")
 @pytest.mark.usefixtures("eager")
 def test_progress_is_told_in_runs() -> None:
     instance = canonical("frontdoor")
@@ -117,6 +120,7 @@ def test_a_short_job_starts_no_process() -> None:
     assert set(found) == {0}
 
 
+@pytest.mark.slow("1 s: starts processes; finds some that are left behind")
 @pytest.mark.usefixtures("eager")
 def test_an_error_while_simulating_ends_the_workers() -> None:
     instance = canonical("frontdoor")

@@ -48,7 +48,8 @@ def test_estimates_from_the_same_rows_agree() -> None:
     rows = model.samples(1000)
     ours = interventional(problem, count(problem, rows), reading=Reading.PAPER).means
     for arm, mean in zip(problem.arms[1:], ours[1:], strict=True):
-        theirs = do_mean(model, rows, (str(arm.node), int(str(arm.value))), DRAWS)
+        ((node, value),) = arm.settings.items()
+        theirs = do_mean(model, rows, (node, int(value)), DRAWS)
         assert abs(theirs - mean) < 6 * sqrt(mean * (1 - mean) / DRAWS), arm
 
 
@@ -63,6 +64,7 @@ def test_rare_nodes_and_m_agree() -> None:
     assert rare
 
 
+@pytest.mark.slow("3 s: a straightforward implementation of three policies, over many runs")
 @pytest.mark.parametrize(("peer", "name"), [(srm, "srm"), (uniform, "ue"), (successive_rejects, "sr")])
 def test_regrets_agree(peer: Callable[[Model, int], Arm], name: str) -> None:
     """The mean of 40 of its runs is within 5 standard errors (false alarms: 6e-7) of that of 3,000 of ours."""

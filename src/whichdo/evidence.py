@@ -11,23 +11,23 @@ ROWS      the rows themselves, in the order of pulling.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.errors import UsageError
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
+from whichdo.tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from whichdo.counting.scopes import Scope
-    from whichdo.problem import Problem
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope, Table
 
 __all__ = [
     "REWARDS",
@@ -35,19 +35,12 @@ __all__ = [
     "TABLES",
     "Batch",
     "Detail",
-    "Layout",
     "Rows",
-    "Sparse",
-    "Tables",
     "Tally",
     "observe",
     "pull",
     "spread",
 ]
-
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-CodeArray = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class Detail(IntEnum):
@@ -102,7 +95,7 @@ def whole_number(value: object, what: str) -> int:
 
 def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | None = None) -> Batch:
     """Look ``count`` times."""
-    return Batch((Arm(),), (count,), detail, None if scopes is None else tuple(scopes))
+    return Batch((LOOK,), (count,), detail, None if scopes is None else tuple(scopes))
 
 
 def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS) -> Batch:
@@ -117,64 +110,6 @@ def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batc
         raise UsageError("There is no arm to spread pulls over.")
     each, more = divmod(whole_number(count, "number of pulls"), len(chosen))
     return Batch(chosen, tuple(each + (position < more) for position in range(len(chosen))), detail)
-
-
-@dataclass(frozen=True)
-class Sparse:
-    """Counts of the cells that occurred, for a scope with more cells than can be laid out."""
-
-    cells: CodeArray
-    """One row of codes for each cell that occurred, in lexical order."""
-    counts: IntArray
-
-    def __add__(self, other: Sparse) -> Sparse:
-        cells, inverse = np.unique(np.concatenate([self.cells, other.cells]), axis=0, return_inverse=True)
-        counts = np.zeros(len(cells), np.int64)
-        np.add.at(counts, inverse.ravel(), np.concatenate([self.counts, other.counts]))
-        return Sparse(cells, counts)
-
-    def laid_out(self, sizes: Sequence[int]) -> IntArray:
-        """The same counts with an axis for each column of the scope."""
-        table = np.zeros(sizes, np.int64)
-        table[tuple(self.cells.T)] = self.counts
-        return table
-
-
-Table = IntArray | Sparse
-
-
-class Tables(Mapping["Scope", "Table"]):
-    """Tables of several scopes that lie in one array, one after the other; looked up by scope.
-
-    What a simulation hands over by the hundred, and what an estimator that wants the same scopes reads as it lies.
-    """
-
-    def __init__(self, layout: Layout, counts: IntArray) -> None:
-        self.layout = layout
-        self.counts = counts
-
-    def __getitem__(self, scope: Scope) -> Table:
-        start, end, shape = self.layout.places[scope]
-        return self.counts[start:end].reshape(shape)
-
-    def __iter__(self) -> Iterator[Scope]:
-        return iter(self.layout.places)
-
-    def __len__(self) -> int:
-        return len(self.layout.places)
-
-
-class Layout:
-    """Where the table of each scope lies, and its shape."""
-
-    def __init__(self, sizes: Mapping[str, int], scopes: Iterable[Scope]) -> None:
-        self.scopes = tuple(dict.fromkeys(scopes))
-        self.places: dict[Scope, tuple[int, int, tuple[int, ...]]] = {}
-        self.cells = 0
-        for scope in self.scopes:
-            shape = tuple(sizes[name] for name in scope)
-            self.places[scope] = (self.cells, self.cells + prod(shape), shape)
-            self.cells += prod(shape)
 
 
 @dataclass(frozen=True)
@@ -243,15 +178,8 @@ class Tally:
 
 def _together(first: Mapping[Scope, Table], second: Mapping[Scope, Table]) -> Mapping[Scope, Table]:
     if isinstance(first, Tables) and isinstance(second, Tables) and first.layout is second.layout:
-        return Tables(first.layout, first.counts + second.counts)
-    return {scope: _summed(table, second[scope]) for scope, table in first.items() if scope in second}
-
-
-def _summed(first: Table, second: Table) -> Table:
-    """Of the same scope; what few looks listed sparsely is laid out to be added to what many looks did not."""
-    if isinstance(first, Sparse):
-        return first + second if isinstance(second, Sparse) else first.laid_out(second.shape) + second
-    return first + (second.laid_out(first.shape) if isinstance(second, Sparse) else second)
+        return first + second
+    return {scope: table + second[scope] for scope, table in first.items() if scope in second}
 
 
 def _joined(first: Rows | None, second: Rows | None) -> Rows | None:

@@ -1,21 +1,20 @@
-"""What a learner may know: the graph, what is good, and which single interventions are on offer.
+"""What a learner may know: the graph, what is good, and which interventions are on offer.
 
-An *arm* is one thing that can be done: ``do()``, which is to look and leave everything as it is, or ``do(X=x)``, which
-is to set one node to one value.  A *problem* lists the arms and says which node is the reward.  It holds no
-probabilities; those belong to the world.
+An *arm* is one thing that can be done (`whichdo.arms`): ``do()``, which is to look and leave everything as it is, or
+to set one or several nodes.  A *problem* lists the arms and says which node is the reward.  It holds no probabilities;
+those belong to the world.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from whichdo.arms import LOOK, MAX_ARMS, Arm, ArmTexts, check_number, do, listed_arms
 from whichdo.domains import (
     BINARY,
     MAX_VALUES,
@@ -37,7 +36,21 @@ from whichdo.graph.identify import Route, Verdict, listed, verdicts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["BINARY", "MAX_VALUES", "Arm", "Goal", "Problem", "Value", "check_domain", "do", "plain_value"]
+    from whichdo.graph.targets import ByTargets, Targets
+
+__all__ = [
+    "BINARY",
+    "LOOK",
+    "MAX_ARMS",
+    "MAX_VALUES",
+    "Arm",
+    "Goal",
+    "Problem",
+    "Value",
+    "check_domain",
+    "do",
+    "plain_value",
+]
 
 MAX_WARNINGS = 20
 
@@ -49,50 +62,15 @@ class Goal(StrEnum):
     MINIMIZE = "minimize"
 
 
-@dataclass(frozen=True)
-class Arm:
-    """One thing that can be done; written ``do()`` or ``do(X=1)``.  Make arms with `do`."""
-
-    node: str | None = None
-    value: Value | None = None
-
-    @property
-    def is_look(self) -> bool:
-        """True for ``do()``: leave everything as it is and look."""
-        return self.node is None
-
-    def __str__(self) -> str:
-        return "do()" if self.node is None else f"do({self.node}={self.value})"
-
-
-def do(setting: Mapping[str, Value] | None = None, /, **values: Value) -> Arm:
-    """The arm that sets one node, ``do(X=1)``, or none, ``do()``; a name with blanks goes into a mapping.
-
-    >>> str(do(X=1)), str(do()), str(do({"face mask": 1}))
-    ('do(X=1)', 'do()', 'do(face mask=1)')
-    """
-    if setting is not None and not isinstance(setting, Mapping):
-        raise UsageError(
-            f'do() takes a name and a value, as in do(X=1) or do({{"face mask": 1}}); found {quoted(setting)}. '
-            f"problem.arm(text) finds the arm that a text names."
-        )
-    chosen = {**(setting or {}), **values}
-    if len(chosen) > 1:
-        raise UsageError(f"An arm sets one node at most; {listed(sorted(map(str, chosen)))} were given.")
-    for node, value in chosen.items():
-        if not isinstance(node, str):
-            raise UsageError(f"An arm sets a node by its name, which is text; found {quoted(node)}.")
-        return Arm(unicodedata.normalize("NFC", node), plain_value(value, node))  # as a graph keeps its names
-    return Arm()
-
-
 class Problem:
     """A causal bandit problem: all that a policy is told before it starts.
 
     ``graph``: a `CausalGraph`, or text for `CausalGraph.parse`.
     ``reward``: the node to improve; by default the one node the graph's file marks as outcome.
     ``intervene``: the nodes that can be set, or a mapping from node to the values it can be set to; by default the
-    graph's exposures, or else every node but the reward.
+    graph's exposures, or else every node but the reward.  Each of their values becomes an arm.
+    ``arms``: instead of ``intervene``, the arms themselves, which may set several nodes at once:
+    ``[do(X=1), do(X=1, Z=0)]``.  ``do()`` is always there.
     ``goal``: "maximize", or "minimize" when the reward is a harm.
     ``domains``: the values of each node that is not binary 0/1, in order.
     ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
@@ -101,6 +79,8 @@ class Problem:
     >>> problem = Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
     >>> [str(arm) for arm in problem.arms]
     ['do()', 'do(X=0)', 'do(X=1)']
+    >>> Problem("X -> Y; Z -> Y", reward="Y", arms=[do(X=1, Z=0), do(X=1)]).target_sets
+    (('X', 'Z'), ('X',))
     """
 
     graph: CausalGraph
@@ -109,13 +89,14 @@ class Problem:
     domains: Mapping[str, tuple[Value, ...]]
     """The values of every node."""
     intervene: Mapping[str, tuple[Value, ...]]
-    """The values each intervenable node can be set to."""
+    """The values each intervenable node can be set to, by itself or together with others."""
     rewards: Mapping[Value, float]
     """What each value of the reward is worth, on its own scale (before ``goal``)."""
     arms: tuple[Arm, ...]
-    """``do()`` first, then the arms of each intervenable node in order."""
+    """``do()`` first, then the arms of each intervenable node in order, or the arms as they were listed."""
     costs: Mapping[Arm, float]
     """What a pull of each arm costs."""
+    _texts: ArmTexts
 
     def __init__(
         self,
@@ -123,6 +104,7 @@ class Problem:
         reward: str | None = None,
         intervene: Iterable[str] | Mapping[str, Iterable[Value]] | None = None,
         *,
+        arms: Iterable[Arm] | Iterable[Mapping[str, Value]] | None = None,
         goal: str = "maximize",
         domains: Mapping[str, Iterable[Value]] | None = None,
         rewards: Mapping[Value, float] | None = None,
@@ -135,9 +117,20 @@ class Problem:
         self.__dict__["domains"] = MappingProxyType(
             all_domains(graph, given_mapping(domains, "domains", '{"X": ["low", "high"]}'))
         )
-        self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
+        if arms is None:
+            self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
+            self.__dict__["arms"] = _single_arms(self.intervene)
+        else:
+            if intervene is not None:
+                raise ProblemError(
+                    "`intervene` and `arms` were both given. Give the nodes that can be set (`intervene`), or list "
+                    "the arms themselves (`arms`)."
+                )
+            chosen = given_list(arms, "`arms`", "arms")
+            self.__dict__["arms"] = listed_arms(chosen, self.graph, self.reward, self.domains)
+            self.__dict__["intervene"] = MappingProxyType(self._occurring())
+        self.__dict__["_texts"] = ArmTexts(self.arms)
         self.__dict__["rewards"] = MappingProxyType(worth_of_levels(self.reward, self.domains[self.reward], rewards))
-        self.__dict__["arms"] = self._arms()
         self.__dict__["costs"] = MappingProxyType(self._costs(given_mapping(costs, "costs", "{do(X=1): 5}")))
 
     @cached_property
@@ -147,13 +140,25 @@ class Problem:
         return MappingProxyType({level: 1 - worth if sign else worth for level, worth in self.rewards.items()})
 
     def arm(self, text: str) -> Arm:
-        """The arm written ``do(X=1)``; what is no arm of this problem is an error that lists the nearest."""
+        """Find the arm that a text such as ``do(X=1)`` or ``do(Z=0, X=1)`` names.
+
+        Blanks and the order of names do not matter.
+
+        Raises
+        ------
+        ProblemError
+            If the text does not name an arm of this problem; the message lists the nearest.
+        """
         if not isinstance(text, str):
             raise UsageError(f'problem.arm reads a text such as "do(X=1)", not {type(text).__name__}: {quoted(text)}.')
-        try:
-            return self._by_text[text.replace(" ", "")]
-        except KeyError:
-            raise ProblemError(f"{quoted(text)} is no arm of this problem.{self._nearest(text)}") from None
+        found = self._texts.find(text)
+        if found is None:
+            raise ProblemError(f"{quoted(text)} is no arm of this problem.{self._nearest(text)}")
+        return found
+
+    def find_arm(self, text: str) -> Arm | None:
+        """As `arm`, with None for what names no arm of this problem."""
+        return self._texts.find(text)
 
     def index(self, arm: Arm) -> int:
         """The position of an arm in ``arms``."""
@@ -163,20 +168,50 @@ class Problem:
             raise ProblemError(self._no_arm(arm)) from None
 
     @cached_property
-    def verdicts(self) -> Mapping[str, Verdict]:
-        """For each intervenable node, whether looking can settle its arms and why."""
-        return MappingProxyType(verdicts(self.graph, self.reward, self.intervene))
+    def target_sets(self) -> tuple[Targets, ...]:
+        """The sets of nodes that arms set together, in order of first occurrence; without the empty one of do()."""
+        return tuple(dict.fromkeys(arm.targets for arm in self.arms[1:]))
+
+    @cached_property
+    def positions(self) -> Mapping[Targets, tuple[int, ...]]:
+        """The positions in ``arms`` of the arms on each target set."""
+        found: dict[Targets, list[int]] = {targets: [] for targets in self.target_sets}
+        for position, arm in enumerate(self.arms[1:], start=1):
+            found[arm.targets].append(position)
+        return MappingProxyType({targets: tuple(places) for targets, places in found.items()})
+
+    @cached_property
+    def first_joint(self) -> Arm | None:
+        """The first arm that sets several nodes at once; None if there is none."""
+        return next((arm for arm in self.arms if arm.is_joint), None)
+
+    @cached_property
+    def has_listed_arms(self) -> bool:
+        """Whether the arms are others than ``intervene`` alone would make: joint ones, or values left out or moved."""
+        return self.first_joint is not None or self.arms != _single_arms(self.intervene)
+
+    @cached_property
+    def verdicts(self) -> ByTargets[Verdict]:
+        """For each target set whether looking can settle its arms and why; by one name, or several in any order.
+
+        >>> problem = Problem("X -> Y; Z -> Y", "Y", arms=[do(X=1), do(X=1, Z=0)])
+        >>> problem.verdicts["X"].identified, problem.verdicts["Z", "X"].identified
+        (True, False)
+        """
+        return verdicts(self.graph, self.reward, self.target_sets)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a careful reader would point out: what reading changed, arms that change nothing or must be tried."""
         found = list(self.graph.notes)
-        useless = [node for node, verdict in self.verdicts.items() if verdict.route is Route.SAME]
+        same = [targets for targets, verdict in self.verdicts.items() if verdict.route is Route.SAME]
+        useless = dict.fromkeys(name for targets in same for name in targets)
         if useless:
             found.append(
                 f"{listed(useless)} {'does' if len(useless) == 1 else 'do'} not act on {self.reward}: "
                 f"these arms equal do(). They stay listed and share do()'s evidence."
             )
+        found += self._idle()
         tried = [verdict for verdict in self.verdicts.values() if verdict.route is Route.TRY]
         found += [
             f"{verdict.reason[0].upper()}{verdict.reason[1:]}. Its arms will be tried instead."
@@ -184,8 +219,24 @@ class Problem:
         ]
         more = len(tried) - MAX_WARNINGS
         if more > 0:
-            found.append(f"... and {more:,} more node{'s' if more > 1 else ''} whose arms will be tried instead.")
+            plural = "s" if more > 1 else ""
+            what = f"node{plural}" if self.first_joint is None else f"set{plural} of nodes"
+            found.append(f"... and {more:,} more {what} whose arms will be tried instead.")
         return tuple(found)
+
+    def _idle(self) -> list[str]:
+        """Joint arms of which a part changes nothing, and what they equal."""
+        found = []
+        for targets, verdict in self.verdicts.items():
+            idle = [name for name in targets if name not in verdict.acting]
+            if idle and verdict.acting:
+                act, are = "acts" if len(idle) == 1 else "act", "is" if len(verdict.acting) == 1 else "are"
+                found.append(
+                    f"{listed(idle)} no longer {act} on {self.reward} once {listed(verdict.acting)} {are} set: the "
+                    f"arms on {listed(targets)} equal those on {listed(verdict.acting)} alone."
+                )
+        more = len(found) - MAX_WARNINGS
+        return found if more <= 0 else [*found[:MAX_WARNINGS], f"... and {more:,} more sets of nodes like that."]
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """Something worked out from this problem by another room: made once, then kept with the problem."""
@@ -221,8 +272,9 @@ class Problem:
     @cached_property
     def _plain(self) -> dict[str, object]:
         """The constructor's other arguments, as given or by default."""
+        listed_or_not = {"arms": self.arms} if self.has_listed_arms else {"intervene": dict(self.intervene)}
         return {
-            "intervene": dict(self.intervene),
+            **listed_or_not,
             "goal": str(self.goal),
             "domains": dict(self.domains),
             "rewards": dict(self.rewards),
@@ -231,7 +283,7 @@ class Problem:
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
-        named = (self.domains, self.intervene, self.rewards, self.costs)
+        named = (self.domains, self.rewards, self.costs)  # the costs name all arms, in order
         return (self.graph, self.reward, self.goal, *(tuple(part.items()) for part in named))
 
     @cached_property
@@ -241,10 +293,6 @@ class Problem:
     @cached_property
     def _positions(self) -> dict[Arm, int]:
         return {arm: position for position, arm in enumerate(self.arms)}
-
-    @cached_property
-    def _by_text(self) -> dict[str, Arm]:
-        return {str(arm).replace(" ", ""): arm for arm in self.arms}
 
     def _intervene(self, given: Iterable[str] | Mapping[str, Iterable[Value]] | None) -> dict[str, tuple[Value, ...]]:
         if given is None:
@@ -271,14 +319,13 @@ class Problem:
             )
         return found
 
-    def _arms(self) -> tuple[Arm, ...]:
-        arms = (Arm(), *(Arm(node, value) for node, values in self.intervene.items() for value in values))
-        texts: dict[str, Arm] = {}
-        for arm in arms:
-            twin = texts.setdefault(str(arm).replace(" ", ""), arm)
-            if twin is not arm:
-                raise ProblemError(f"Two arms read alike, {arm} and {twin}. Rename a node or a value.")
-        return arms
+    def _occurring(self) -> dict[str, tuple[Value, ...]]:
+        """The nodes that listed arms set, in order, with the values that occur."""
+        wanted: dict[str, set[Value]] = {}
+        for arm in self.arms:
+            for name, value in arm.settings.items():
+                wanted.setdefault(name, set()).add(value)
+        return {name: tuple(value for value in self.domains[name] if value in some) for name, some in wanted.items()}
 
     def _costs(self, given: Mapping[Any, float]) -> dict[Arm, float]:
         found: dict[Arm, float] = {}
@@ -295,19 +342,28 @@ class Problem:
 
     def _no_arm(self, arm: object) -> str:
         """Why something is no arm; where it only looks like one, what tells them apart."""
-        if isinstance(arm, str) and arm.replace(" ", "") in self._by_text:
+        twin = self._texts.find(str(arm))
+        if isinstance(arm, str) and twin is not None:
             return f"{quoted(arm)} is a text; problem.arm(text) finds the arm that it names."
-        twin = self._by_text.get(str(arm).replace(" ", ""))
-        if isinstance(arm, Arm) and twin is not None and arm.node == twin.node:
-            found, declared = _kind(arm.value), _kind(twin.value)
-            return f"{arm} is no arm of this problem: its value is {found}, where {declared} is declared."
+        if isinstance(arm, Arm) and twin is not None and arm.targets == twin.targets:
+            for name, value in arm.settings.items():
+                if value != twin.settings[name]:
+                    found, declared = _kind(value), _kind(twin.settings[name])
+                    whose = f"the value of {name}" if arm.is_joint else "its value"
+                    return f"{arm} is no arm of this problem: {whose} is {found}, where {declared} is declared."
         return f"{visible(arm)} is no arm of this problem.{self._nearest(str(arm))}"
 
     def _nearest(self, text: str) -> str:
         return nearest(text, map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
 
 
-def _kind(value: Value | None) -> str:
+def _single_arms(intervene: Mapping[str, tuple[Value, ...]]) -> tuple[Arm, ...]:
+    """``do()``, and an arm for each value of each node."""
+    check_number(1 + sum(map(len, intervene.values())))
+    return (LOOK, *(Arm({node: value}) for node, values in intervene.items() for value in values))
+
+
+def _kind(value: Value) -> str:
     return f"the text {quoted(value)}" if isinstance(value, str) else f"the number {value}"
 
 

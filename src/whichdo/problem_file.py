@@ -5,6 +5,7 @@
     graph = "X -> M; M -> Y; X <-> Y"     # or graph_file = "infection.dot", beside this file
     reward = "Y"
     intervene = ["X", "M"]                # or a table: [intervene] X = [1]
+    # or the arms themselves, joint ones too: arms = [{X = 1}, {X = 1, M = "low"}]
     goal = "maximize"
 
     [domains]                             # only for nodes that are not 0/1
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     import os
 
     from whichdo.graph.admg import CausalGraph
+    from whichdo.problem import Arm
 
 __all__ = ["problem_from_json", "problem_to_json", "read_problem", "write_problem"]
 
-KEYS = ("graph", "graph_file", "reward", "intervene", "goal", "domains", "rewards", "costs")
+KEYS = ("graph", "graph_file", "reward", "intervene", "arms", "goal", "domains", "rewards", "costs")
 #: Keys of very many parts, a.b.c.d..., for which Python's TOML reader takes quadratic time; a problem's have two.
 DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 
@@ -68,7 +70,9 @@ def problem_to_toml(problem: Problem) -> str:
     lines.append(f"reward = {_toml_text(problem.reward)}")
     lines.append(f"goal = {_toml_text(problem.goal)}")
     whole = all(values == problem.domains[name] for name, values in problem.intervene.items())
-    if whole:
+    if problem.has_listed_arms:
+        lines += ["arms = [", *(f"  {_toml_settings(arm)}," for arm in problem.arms[1:]), "]"]
+    elif whole:
         lines.append(f"intervene = [{', '.join(map(_toml_text, problem.intervene))}]")
     else:
         lines += ["", "[intervene]", *(f"{_toml_text(n)} = {_toml_list(v)}" for n, v in problem.intervene.items())]
@@ -89,11 +93,14 @@ def problem_to_json(problem: Problem) -> str:
         "graph": json.loads(write_json(problem.graph)),
         "reward": problem.reward,
         "goal": str(problem.goal),
-        "intervene": [[name, list(values)] for name, values in problem.intervene.items()],
         "domains": {name: list(values) for name, values in problem.domains.items() if values != BINARY},
         "rewards": [[level, worth] for level, worth in problem.rewards.items()],
         "costs": {str(arm): cost for arm, cost in problem.costs.items() if cost != 1},
     }
+    if problem.has_listed_arms:
+        content["arms"] = [dict(arm.settings) for arm in problem.arms[1:]]
+    else:
+        content["intervene"] = [[name, list(values)] for name, values in problem.intervene.items()]
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -105,7 +112,8 @@ def problem_from_json(text: str) -> Problem:
         return Problem(
             graph,
             content["reward"],
-            dict(content["intervene"]),
+            None if "arms" in content else dict(content["intervene"]),
+            arms=content.get("arms"),
             goal=content["goal"],
             domains=content["domains"],
             rewards=dict(map(tuple, content["rewards"])),
@@ -136,6 +144,7 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         ("rewards", dict, "a table of numbers"),
         ("costs", dict, "a table of numbers"),
         ("intervene", (list, dict), "a list of nodes or a table of lists"),
+        ("arms", list, "a list of tables such as {X = 1, Z = 0}"),
     ):
         if key in content and not isinstance(content[key], kind):
             raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be {words}.")
@@ -145,10 +154,15 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
             raise ProblemError(f"`intervene` lists {_shown(name)}; it must list nodes by name.")
     if isinstance(intervene, dict):
         _lists(intervene, "intervene")
+    arms = content.get("arms")
+    for arm in arms or ():
+        if not isinstance(arm, dict):
+            raise ProblemError(f"`arms` lists {_shown(arm)}; an arm is a table such as {{X = 1, Z = 0}}.")
     return Problem(
         graph,
         content.get("reward"),
         intervene,
+        arms=arms,
         goal=content.get("goal", "maximize"),
         domains=_lists(content.get("domains", {}), "domains"),
         rewards=_levels(content, graph),
@@ -208,5 +222,14 @@ def _toml_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _toml_settings(arm: Arm) -> str:
+    pairs = (f"{_toml_text(name)} = {_toml_value(value)}" for name, value in arm.settings.items())
+    return f"{{{', '.join(pairs)}}}"
+
+
+def _toml_value(value: Value) -> str:
+    return _toml_text(value) if isinstance(value, str) else repr(value)
+
+
 def _toml_list(values: tuple[Value, ...]) -> str:
-    return "[" + ", ".join(_toml_text(value) if isinstance(value, str) else repr(value) for value in values) + "]"
+    return f"[{', '.join(map(_toml_value, values))}]"

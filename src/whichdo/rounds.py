@@ -6,7 +6,7 @@ rewards, and looks are the same rows, whoever asks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from whichdo.policies.base import prices
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:
-    from whichdo.evidence import FloatArray, IntArray
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.kernels.rounds import Rounds
     from whichdo.policies.sequential import Sequential
     from whichdo.problem import Problem
@@ -35,7 +35,7 @@ def run_rounds(
     network: CausalNetwork,
     problem: Problem,
     budget: float,
-    key: np.ndarray[Any, np.dtype[np.uint64]],
+    key: WordArray,
     rng: np.random.Generator,
     marks: IntArray,
 ) -> tuple[IntArray, FloatArray, float]:

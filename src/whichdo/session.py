@@ -22,12 +22,12 @@ from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError, q
 from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
 from whichdo.graph.identify import listed
 from whichdo.policies.base import ROUNDING, Policy, Recommendation
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["Session"]
 
@@ -227,7 +227,7 @@ class Session:
                 f"of its budget of {self._budget:g}"
             )
         asked = Gathering(self._desk, batch)
-        if Arm() in batch.arms:
+        if LOOK in batch.arms:
             self._check_seen(asked)
         self._committed += cost
         return asked
@@ -236,7 +236,7 @@ class Session:
         """Looks at hand must be counted as the looks that are asked for will be, or the two do not add up."""
         if not self._seen.counts.any() or asked.batch.detail is not Detail.TABLES:
             return
-        tables = self._seen.tables.get(Arm(), {})
+        tables = self._seen.tables.get(LOOK, {})
         lacking = [scope for scope in asked.scopes if scope not in tables and scope != (self._problem.reward,)]
         if lacking:
             raise UsageError(

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractContextManager
 
-    from whichdo.evidence import Batch, FloatArray, IntArray
-    from whichdo.policies.base import Policy, Recommendation, Words
+    from whichdo.arrays import FloatArray, IntArray, WordArray
+    from whichdo.evidence import Batch
+    from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Problem
     from whichdo.progress import Progress
     from whichdo.world.network import CausalNetwork
@@ -314,7 +315,7 @@ class Lots:
         self._base = self._seed.generate_state(2, np.uint64).astype(np.uint64)
         self._generator = np.random.Generator(np.random.SFC64(self._seed))
 
-    def drawn(self, number: int) -> tuple[Words, np.random.Generator]:
+    def drawn(self, number: int) -> tuple[WordArray, np.random.Generator]:
         """What a run begins with; the generator is good until the next."""
         from whichdo.kernels.random import run_words
 

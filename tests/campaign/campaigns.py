@@ -27,7 +27,7 @@ class Believed:
         true = Problem(
             network.graph,
             problem.reward,
-            problem.intervene,
+            arms=problem.arms,
             goal=problem.goal,
             domains=problem.domains,
             rewards=problem.rewards,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.campaign.mortal import Forker
-from tests.campaign.servers import new_database, running, why_not
+from tests.campaign.servers import drop_database, new_database, running, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,21 +26,32 @@ def server() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a database that is not there yet, or empty."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'campaigns.db'}"
-    return new_database(request.getfixturevalue("server"), f"test{next(_numbers)}")
+@pytest.fixture
+def new_server_database(server: str) -> Iterator[Callable[..., str]]:
+    """Makes databases on the server, each removed after the test; `like` another or empty."""
+    made: list[str] = []
+
+    def new(like: str = "template1") -> str:
+        made.append(new_database(server, f"test{next(_numbers)}", like))
+        return made[-1]
+
+    yield new
+    for address in made:
+        drop_database(address)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_address(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
-    """Makes addresses, each of a database of its own."""
+    """Makes addresses, each of a database of its own that is not there yet, or empty."""
     if request.param == "sqlite":
         return lambda: f"sqlite:///{tmp_path / f'campaigns{next(_numbers)}.db'}"
-    address = request.getfixturevalue("server")
-    return lambda: new_database(address, f"test{next(_numbers)}")
+    return request.getfixturevalue("new_server_database")  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def database(new_address: Callable[[], str]) -> str:
+    """The address of a database that is not there yet, or empty."""
+    return new_address()
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +70,7 @@ def copy_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
             target = f"{address}.{next(_numbers)}"
             shutil.copyfile(address.removeprefix("sqlite:///"), target.removeprefix("sqlite:///"))
             return target
-        like = address.rpartition("/")[2]
-        return new_database(request.getfixturevalue("server"), f"test{next(_numbers)}", like)
+        new: Callable[..., str] = request.getfixturevalue("new_server_database")
+        return new(address.rpartition("/")[2])
 
     return copy

@@ -85,7 +85,7 @@ def migrated(database: str, name: str, points: Points) -> None:
     campaign = wd.Campaign.open(database, name)
     ticket = campaign.ask(client="me", key="after")
     row = dict.fromkeys(campaign.problem.graph.nodes, 0)
-    campaign.tell(ticket, row if ticket.arm.node is None else row | {ticket.arm.node: ticket.arm.value})
+    campaign.tell(ticket, row | dict(ticket.arm.settings))
     campaign.close()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -13,6 +12,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.memory import in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def running() -> Iterator[str]:
     assert home is not None
     user = _unprivileged() if os.geteuid() == 0 else None
     owner = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    folder = Path(tempfile.mkdtemp(prefix="whichdo-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="whichdo-postgres-", dir=in_memory()))
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
     data = folder / "data"
@@ -64,23 +65,28 @@ def running() -> Iterator[str]:
         subprocess.run(made, check=True, capture_output=True, cwd=folder, **owner)  # type: ignore[call-overload]
         port = _free_port()
         options = ["-D", data, "-p", str(port), "-k", folder, "-c", "listen_addresses=127.0.0.1"]
-        with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(  # type: ignore[call-overload]
-                [home / "postgres", *options, "-c", "max_connections=60"],
-                stdout=log, stderr=log, cwd=folder, **owner,
-            )  # fmt: skip
+        keeper = subprocess.Popen(  # type: ignore[call-overload]
+            ["/bin/sh", "-c", KEEPER, home / "postgres", *options, "-c", "max_connections=60"],
+            stdin=subprocess.PIPE, cwd=folder, start_new_session=True, **owner,
+        )  # fmt: skip
         try:
-            _wait_for(server, port, folder / "log")
+            _wait_for(port, folder / "log")
             yield f"postgresql://{USER}@127.0.0.1:{port}"
         finally:
-            server.send_signal(signal.SIGQUIT)  # at once: nobody will read this data again
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
+            keeper.stdin.close()  # at once: nobody will read this data again
+            keeper.wait(60)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+KEEPER = """
+"$0" "$@" >log 2>&1 & server=$!
+read end
+kill -QUIT $server
+wait $server
+rm -rf "$PWD"
+"""
+"""Ends the server and removes its data when standard input ends: after the tests, or when they are killed."""
 
 
 def _free_port() -> int:
@@ -89,12 +95,10 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _wait_for(port: int, log: Path) -> None:
     import psycopg
 
     for _ in range(300):
-        if server.poll() is not None:
-            raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text(errors='replace')}")
         try:
             psycopg.connect(host="127.0.0.1", port=port, user=USER, dbname="postgres", connect_timeout=2).close()
         except psycopg.OperationalError:
@@ -111,3 +115,12 @@ def new_database(server: str, name: str, like: str = "template1") -> str:
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}"')
     return f"{server}/{name}"
+
+
+def drop_database(address: str) -> None:
+    """Remove a database, whoever is connected: each has a thousand files, and there are hundreds."""
+    import psycopg
+
+    server, _, name = address.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
@@ -33,6 +34,7 @@ def test_one_known_arm_is_not_called_the_best(tmp_path: Path) -> None:
     assert "There is nothing to compare yet." in page
 
 
+@pytest.mark.slow("2 s: 30 campaigns stopped at random; finds advice for an arm that was not compared")
 def test_the_best_is_the_best_of_those_it_is_compared_with(tmp_path: Path) -> None:
     for seed in range(30):
         rng = np.random.default_rng(seed)

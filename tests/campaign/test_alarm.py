@@ -27,6 +27,7 @@ from whichdo.estimate.interventional import interventional
 from whichdo.estimate.rank import rank
 from whichdo.evidence import ROWS, Batch, Tally
 from whichdo.problem import Arm, Problem, do
+from whichdo.tables import Table
 from whichdo.world.instances import Instance, canonical, experiment_1, experiment_3, front_door, random_confounded
 from whichdo.world.network import CausalNetwork, bernoulli
 
@@ -82,6 +83,7 @@ def most_false(campaigns: int) -> float:
     return 0.05 + (0.0 if FULL else 5.2 * sqrt(0.05 * 0.95 / campaigns))
 
 
+@pytest.mark.slow("8 s: 20 campaigns in each of six worlds; finds an alarm that goes off too often")
 @pytest.mark.soak
 @pytest.mark.parametrize("name", RIGHT_GRAPHS)
 def test_silent_in_whole_campaigns_with_a_right_graph(name: str, record_property: Record) -> None:
@@ -104,6 +106,7 @@ def one_time(problem: Problem, looks: Tally, pulls: Tally, **_: object) -> tuple
     return (True,) if (z[tested] > stats.norm.isf(0.05 / (2 * len(problem.arms)))).any() else ()
 
 
+@pytest.mark.slow("1 s: the same campaigns with a wrong test, which must go off too often")
 def test_a_test_for_one_time_is_caught() -> None:
     assert share_that_goes_off(RIGHT_GRAPHS["backdoor"], 40, one_time) > 0.05 + 5.2 * sqrt(0.05 * 0.95 / 40)
 
@@ -118,6 +121,7 @@ def least_loud(campaigns: int) -> float:
     return 0.95 - (0.0 if FULL else 5.2 * sqrt(0.05 * 0.95 / campaigns))
 
 
+@pytest.mark.slow("2 s: 10 campaigns in each of six worlds; finds an alarm that is deaf")
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("case", "logs"),
@@ -185,7 +189,8 @@ def test_rows_and_tables_say_the_same() -> None:
     tables = {scope: np.zeros([2] * len(scope), np.int64) for scope in watched_scopes(problem)}
     for scope, table in tables.items():
         np.add.at(table, tuple(columns[name] for name in scope), 1)
-    counted = Tally(problem, told.counts, {do(X=1): tables})
+    made = {scope: Table(scope, table.shape, table) for scope, table in tables.items()}
+    counted = Tally(problem, told.counts, {do(X=1): made})
     by_rows, by_tables = conflicts(problem, looks, rows), conflicts(problem, looks, counted)
     assert by_rows == by_tables
     assert by_rows[0].kind is Kind.MOVED
@@ -262,7 +267,7 @@ def test_a_message_says_what_where_how_much_and_what_to_do() -> None:
     looks = Tally(
         problem,
         np.array([[5_000, 5_000], [0, 0], [0, 0]]),
-        {do(): {("X", "Y"): np.array([[3_500, 1_500], [1_500, 3_500]])}},
+        {do(): {("X", "Y"): Table.of(("X", "Y"), np.array([[3_500, 1_500], [1_500, 3_500]]))}},
     )
     direct = Tally(problem, np.array([[0, 0], [0, 0], [60, 40]]))
     (found,) = conflicts(problem, looks, direct)
@@ -280,7 +285,7 @@ def test_a_harm_is_told_on_its_own_scale() -> None:
     looks = Tally(
         problem,
         np.array([[5_000, 5_000], [0, 0], [0, 0]]),
-        {do(): {("X", "Y"): np.array([[3_500, 1_500], [1_500, 3_500]])}},
+        {do(): {("X", "Y"): Table.of(("X", "Y"), np.array([[3_500, 1_500], [1_500, 3_500]]))}},
     )
     (found,) = conflicts(problem, looks, Tally(problem, np.array([[0, 0], [0, 0], [60, 40]])))
     assert found.direct == pytest.approx(0.4)
@@ -319,9 +324,16 @@ def test_values_of_larger_domains_are_compared_one_by_one() -> None:
     looks = Tally(
         problem,
         np.array([[500, 500], [0, 0], [0, 0]]),
-        {do(): {("Z",): np.array([500, 300, 200]), ("X", "Y"): np.full((2, 2), 250)}},
+        {
+            do(): {
+                ("Z",): Table.of(("Z",), np.array([500, 300, 200])),
+                ("X", "Y"): Table.of(("X", "Y"), np.full((2, 2), 250)),
+            }
+        },
     )
-    direct = Tally(problem, np.array([[0, 0], [0, 0], [50, 50]]), {do(X=1): {("Z",): np.array([20, 20, 60])}})
+    direct = Tally(
+        problem, np.array([[0, 0], [0, 0], [50, 50]]), {do(X=1): {("Z",): Table.of(("Z",), np.array([20, 20, 60]))}}
+    )
     (found,) = conflicts(problem, looks, direct)
     assert (found.kind, found.node, found.value) == (Kind.MOVED, "Z", "c")
     assert (found.looked, found.direct) == pytest.approx((0.2, 0.6))

@@ -69,7 +69,7 @@ class Program:
 
     def row(self, arm: wd.Arm) -> dict[str, Any]:
         if not self.rows.get(arm):
-            do = None if arm.node is None or arm.value is None else {arm.node: arm.value}
+            do = arm.settings
             drawn = self.network.sample(64, do=do, seed=self.chance.randrange(2**32))
             names = [name for name in drawn if name in self.problem.domains]
             self.rows[arm] = [{name: int(drawn[name][each]) for name in names} for each in range(64)]
@@ -178,6 +178,9 @@ def shown(state: State) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow(
+    "24 s: 25 random programs of verbs in each setting, replayed at every step; finds memory and log that part"
+)
 @pytest.mark.soak
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_memory_and_log_agree_whatever_was_done(

@@ -15,10 +15,11 @@ from whichdo.campaign.diagnosis import counts_of, first_changed, watched_scopes
 from whichdo.counting.scopes import full_scope
 from whichdo.errors import UsageError
 from whichdo.estimate.interventional import interventional
-from whichdo.evidence import ROWS, Batch, Rows, Sparse, Table, Tally, observe
+from whichdo.evidence import ROWS, Batch, Rows, Tally, observe
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.gallery import gallery
 from whichdo.problem import Arm, Problem, do
+from whichdo.tables import Table
 from whichdo.world.sampler import World
 
 
@@ -137,20 +138,14 @@ def test_rows_and_tables_follow_the_order_of_the_nodes() -> None:
     assert left.graph.nodes == ("X", "Z", "Y")
     rows = Rows(np.array([0, 0]), np.array([[1, 0, 1], [0, 0, 1]], np.uint8))
     counts = np.array([[0, 2]] + [[0, 0]] * 4)
-    laid_out: dict[tuple[str, ...], Table] = {("Z", "X"): np.array([[1, 0], [1, 0]])}
-    few: dict[tuple[str, ...], Table] = {
-        ("Z", "X", "Y"): Sparse(np.array([[0, 1, 1], [1, 0, 1]], np.uint8), np.array([4, 5]))
-    }
-    tally = Tally(problem, counts, {do(): laid_out, do(Z=1): few}, rows)
+    dense = Table(("Z", "X"), (2, 2), np.array([[1, 0], [1, 0]]))
+    sparse = Table(("Z", "X", "Y"), (2, 2, 2), np.array([4, 5]), np.array([[0, 1, 1], [1, 0, 1]], np.uint8))
+    tally = Tally(problem, counts, {do(): {dense.scope: dense}, do(Z=1): {sparse.scope: sparse}}, rows)
     moved = carried(tally, left)
     assert moved.rows is not None
     assert moved.rows.codes.tolist() == [[0, 1, 1], [0, 0, 1]]
-    table = moved.tables[do()]["X", "Z"]
-    assert isinstance(table, np.ndarray)
-    assert table.tolist() == [[1, 1], [0, 0]]
-    turned = moved.tables[do(Z=1)]["X", "Z", "Y"]
-    assert isinstance(turned, Sparse)
-    assert (turned.cells.tolist(), turned.counts.tolist()) == ([[0, 1, 1], [1, 0, 1]], [5, 4])
+    assert moved.tables[do()]["X", "Z"].tolist() == [[1, 1], [0, 0]]
+    assert moved.tables[do(Z=1)]["X", "Z", "Y"].tolist() == [[[0, 0], [0, 5]], [[0, 4], [0, 0]]]
 
 
 def test_a_tally_of_other_arms_is_not_carried() -> None:
@@ -170,11 +165,13 @@ def test_watched_are_settling_scopes_single_nodes_and_families() -> None:
 def test_counts_come_from_any_table_that_has_the_columns() -> None:
     problem = Problem("X -> Y; Z -> Y", "Y")
     table = np.arange(8).reshape(2, 2, 2)
-    tally = Tally(problem, np.array([[28, 0]] + [[0, 0]] * 4), {do(): {("X", "Z", "Y"): table}})
+    tally = Tally(
+        problem, np.array([[28, 0]] + [[0, 0]] * 4), {do(): {("X", "Z", "Y"): Table(("X", "Z", "Y"), (2, 2, 2), table)}}
+    )
     assert counts_of(tally, do(), ("Z", "X")) == pytest.approx(table.sum(axis=2).T)
     assert counts_of(tally, do(), ("Y",)) == pytest.approx([28, 0])
     assert counts_of(tally, do(X=1), ("X",)) is None
-    sparse = Sparse(np.array([[0, 1, 1], [1, 1, 0]], np.uint8), np.array([4, 5]))
+    sparse = Table(("X", "Z", "Y"), (2, 2, 2), np.array([4, 5]), np.array([[0, 1, 1], [1, 1, 0]], np.uint8))
     few = Tally(problem, np.array([[5, 4]] + [[0, 0]] * 4), {do(): {("X", "Z", "Y"): sparse}})
     assert counts_of(few, do(), ("X",)) == pytest.approx([4, 5])
 

@@ -91,7 +91,7 @@ def test_policies_with_large_parameters_are_kept(database: str) -> None:
         campaign = wd.Campaign.create(database, name, problem, wd.policy(name, laws=laws), horizon=30)
         while not campaign.finished:
             ticket = campaign.ask()
-            campaign.tell(ticket, {"X": ticket.arm.value or 0, "Y": 1})
+            campaign.tell(ticket, {"X": ticket.arm.settings.get("X", 0), "Y": 1})
         assert wd.Campaign.open(database, name).verify()
 
 
@@ -243,7 +243,7 @@ def test_costs_and_money(database: str) -> None:
     random = rng()
     while not campaign.finished:
         ticket = campaign.ask()
-        campaign.tell(ticket, {"X": ticket.arm.value or 0, "Y": int(random.random() < 0.5)})
+        campaign.tell(ticket, {"X": ticket.arm.settings.get("X", 0), "Y": int(random.random() < 0.5)})
     by_arm = campaign.status().by_arm
     assert campaign.status().spent == by_arm["do()"] + by_arm["do(X=0)"] + 5 * by_arm["do(X=1)"] <= 30
 

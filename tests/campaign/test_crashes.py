@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.campaign.mortal import Forker
 
 
+@pytest.mark.slow("15 s: kills a writer at 40 points on each database; finds a commit that was lost or made twice")
 @pytest.mark.soak
 def test_nothing_acknowledged_is_lost_or_doubled(
     new_address: Callable[[], str], forker: Forker, tmp_path: Path, record_property: Callable[[str, object], None]

@@ -36,6 +36,7 @@ def made(path: Path, told: int = 40) -> wd.Campaign:
     return campaign
 
 
+@pytest.mark.slow("2 s: 100 flipped bits in a database; finds damage that is read as data")
 @pytest.mark.soak
 def test_no_flipped_bit_is_silent(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     """Either something says that the file is damaged, or everything reads as it was."""

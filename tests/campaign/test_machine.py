@@ -71,7 +71,7 @@ class Program(RuleBasedStateMachine):
 
     def row(self, arm: wd.Arm, bits: int) -> dict[str, int]:
         row = {name: bits >> place & 1 for place, name in enumerate("ZXWY")}
-        return row if arm.node is None else row | {arm.node: int(arm.value or 0)}
+        return row | {name: int(value) for name, value in arm.settings.items()}
 
     @rule(client=CLIENTS, n=st.integers(1, 4), again=st.booleans())
     def ask(self, client: str, n: int, again: bool) -> None:
@@ -232,6 +232,7 @@ class Program(RuleBasedStateMachine):
             self.campaign.close()
 
 
+@pytest.mark.slow("18 s: 25 programs against a plain model on both databases; finds tickets lost or given out twice")
 @pytest.mark.soak
 def test_any_program_stands_as_the_model(database: str, record_property: Callable[[str, object], None]) -> None:
     programs = scaled(1000, 25)

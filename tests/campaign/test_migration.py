@@ -125,6 +125,7 @@ def test_a_program_that_is_at_work_notices_a_migration(
     assert wd.Campaign.open(database, "spring").verify() == old
 
 
+@pytest.mark.slow("6 s: kills a migration at 10 points on each database; finds half-changed tables")
 @pytest.mark.soak
 def test_a_migration_that_is_killed_has_not_happened(
     database: str,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PROCESSES = 8
 
 
+@pytest.mark.slow("4 s: eight processes at one database; finds pulls that are told twice")
 @pytest.mark.soak
 def test_eight_processes_tell_every_pull_once(
     database: str, forker: Forker, record_property: Callable[[str, object], None]

@@ -165,6 +165,7 @@ def most_missed(paths: int) -> float:
     return 0.05 + 5.2 * float(np.sqrt(0.05 * 0.95 / paths))
 
 
+@pytest.mark.slow("4 s: 200 paths for each of five laws; finds bounds that hold at one time only")
 @pytest.mark.soak
 @pytest.mark.parametrize(("worth", "law"), LAWS)
 def test_bounds_hold_at_all_times_at_once(worth: Array, law: list[float], record_property: Any) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DAYS = 56
 
 
+@pytest.mark.slow("3 s: 56 days with late, lost and repeated tells on both databases")
 @pytest.mark.soak
 @pytest.mark.parametrize("policy", ["warm-halving", "causal-ts"])
 def test_eight_weeks(database: str, policy: str, record_property: Callable[[str, object], None]) -> None:

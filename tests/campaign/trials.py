@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import whichdo as wd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from sqlalchemy import Connection
 
     from whichdo.campaign.store import Store
@@ -33,12 +34,15 @@ class Clock:
         self.now += timedelta(**by)
 
 
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
 def row_of(ticket: wd.Ticket, rng: np.random.Generator) -> dict[str, Any]:
     """What comes of a pull: Y is likelier with X = 1 and W = 1."""
     row = {"Z": int(rng.random() < 0.5), "W": int(rng.random() < 0.5)}
     row["X"] = int(rng.random() < 0.2 + 0.6 * row["Z"])
-    if ticket.arm.node is not None:
-        row[ticket.arm.node] = int(ticket.arm.value or 0)
+    row |= {name: int(value) for name, value in ticket.arm.settings.items()}
     row["Y"] = int(rng.random() < 0.1 + 0.3 * row["X"] + 0.2 * row["W"] + 0.2 * row["Z"])
     return row
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import shlex
 import shutil
@@ -218,17 +217,16 @@ def test_without_a_database_the_way_is_shown(call: Call, monkeypatch: pytest.Mon
         ("whichdo simulate --policy warm", ["warm-halving"]),
     ],
 )
-def test_the_tab_key(call: Call, tmp_path: Path, words: str, offered: list[str]) -> None:
+def test_the_tab_key(call: Call, monkeypatch: pytest.MonkeyPatch, words: str, offered: list[str]) -> None:
     """As bash asks; of a ticket the number is compared."""
     assert call("start", "spring", "problem.toml", "--horizon", "60", "--policy", "ue").code == 0
     assert call("ask", "spring").code == 0
     asked = {"_WHICHDO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
-    as_command = "import sys; sys.argv = ['whichdo']; from whichdo.cli import main; main()"
-    found = subprocess.run(
-        [sys.executable, "-c", as_command], env=os.environ | asked, capture_output=True, text=True, check=True
-    )
-    assert [each[:2] if each.startswith("1-") else each for each in found.stdout.split()] == offered
-    assert found.stderr == ""
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    found = call()
+    assert [each[:2] if each.startswith("1-") else each for each in found.out.split()] == offered
+    assert (found.code, found.err) == (0, "")
 
 
 def test_rows_come_as_people_write_them(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,6 +314,7 @@ def test_tab_does_not_write(call: Call, tmp_path: Path) -> None:
     assert answer(call("status", "spring", "-f", "json"))["tickets"]["expired"] == 1
 
 
+@pytest.mark.slow("12 s: bash starts the command eight times, as the page shows it")
 def test_the_loop_of_the_docs_runs_a_campaign_to_its_end(call: Call, tmp_path: Path) -> None:
     if (bash := shutil.which("bash")) is None:
         pytest.skip("this system has no bash")

@@ -20,6 +20,8 @@ from whichdo.problem_file import read_problem
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow("8 s: the whole demo, several times; finds lines of it that are not true")
+
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:

@@ -385,6 +385,7 @@ def test_the_process_ends_with_the_code_and_no_traceback(folder: Path) -> None:
     assert b"Traceback" in ended.stderr
 
 
+@pytest.mark.slow("2 s: starts the command four times, with another encoding")
 @pytest.mark.parametrize("words", [("inspect", "accents.txt"), ("inspect", "accents.txt", "-f", "json")])
 def test_a_terminal_that_knows_only_ascii_gets_no_traceback(folder: Path, words: tuple[str, ...]) -> None:
     (folder / "accents.txt").write_text("Größe -> 温度", encoding="utf-8")
@@ -415,6 +416,7 @@ def test_a_reader_that_goes_away_gets_no_traceback(folder: Path) -> None:
     assert errors == b""
 
 
+@pytest.mark.slow("1 s: starts the command twice, with a closed pipe")
 @pytest.mark.parametrize("words", [("inspect", "price.dag"), ("--help",)])
 def test_a_reader_that_was_never_there_is_no_failure(folder: Path, words: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
@@ -427,6 +429,7 @@ def test_a_reader_that_was_never_there_is_no_failure(folder: Path, words: tuple[
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+@pytest.mark.slow("2 s: starts the command three times, on a full disk")
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is always full")  # noqa: PTH110
 @pytest.mark.parametrize("words", [("inspect", "price.dag"), ("inspect", "price.dag", "-f", "json"), ("--help",)])
 def test_output_that_cannot_be_written_ends_with_exit_code_5(folder: Path, words: tuple[str, ...]) -> None:
@@ -456,6 +459,9 @@ def test_an_interrupt_ends_with_exit_code_130(whichdo: Call, monkeypatch: pytest
     assert (answer.code, answer.out, answer.err) == (130, "", "")
 
 
+@pytest.mark.slow(
+    "4 s: the largest graphs there may be, in both forms; finds steps that take the square of their number"
+)
 @pytest.mark.parametrize("link", ["->", "<->"])
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_graph_of_ten_thousand_nodes_is_inspected(whichdo: Call, folder: Path, link: str, form: str) -> None:

@@ -31,6 +31,7 @@ VERDICTS = {
 }
 
 
+@pytest.mark.slow("10 s: five experiments at the quick size; finds a verdict that depends on the size")
 def test_the_papers_claims_are_judged_as_at_full_size(call: Call, tmp_path: Path) -> None:
     answer = call(
         "reproduce", "1", "2", "3", "4", "5", "--quick", "--policies", "paper", "--out", str(tmp_path), "-f", "json",

@@ -145,6 +145,7 @@ def test_mistakes_are_told_without_a_traceback(whichdo: Call, words: tuple[str, 
     assert said in answer.err
 
 
+@pytest.mark.slow("3 s: every world that is offered; finds one that no policy can play")
 def test_every_name_of_the_list_can_be_simulated(whichdo: Call) -> None:
     answer = whichdo("simulate", "--list")
     assert [line.split()[0] for line in answer.out.splitlines()] == list(shelf())
@@ -155,6 +156,7 @@ def test_every_name_of_the_list_can_be_simulated(whichdo: Call) -> None:
     assert fourth.graph == experiment_1(4)[3].network.graph
 
 
+@pytest.mark.slow("3 s: interrupts a command and its workers; finds processes that are left or complain")
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
 def test_ctrl_c_ends_it_quickly_and_quietly(folder: Path) -> None:
     """As a terminal does, the interrupt goes to all processes at once; none is left and none says a word."""

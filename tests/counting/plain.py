@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.counting.scopes import scopes
-from whichdo.evidence import Sparse
 from whichdo.problem import Problem, Value, do
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table, Tally
+    from whichdo.evidence import Tally
     from whichdo.problem import Arm
+    from whichdo.tables import Table
 
 Row = dict[str, Value]
 
@@ -58,13 +58,14 @@ def plain_table(problem: Problem, rows: Sequence[Row], scope: Scope, weights: Se
 
 
 def dense(problem: Problem, scope: Scope, table: Table) -> object:
-    if not isinstance(table, Sparse):
-        assert table.dtype == np.int64
-        return table.tolist()
-    assert (table.counts > 0).all()
+    assert (table.scope, table.sizes) == (scope, tuple(len(problem.domains[name]) for name in scope))
+    assert table.count.dtype == np.int64
+    if table.cells is None:
+        return table.count.tolist()
+    assert (table.count > 0).all()
     assert [tuple(cell) for cell in table.cells.tolist()] == sorted({tuple(cell) for cell in table.cells.tolist()})
-    full = np.zeros([len(problem.domains[name]) for name in scope], np.int64)
-    full[tuple(table.cells.T)] = table.counts
+    full = np.zeros(table.sizes, np.int64)
+    full[tuple(table.cells.T)] = table.count
     return full.tolist()
 
 

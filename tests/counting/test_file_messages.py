@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.counting.refused import HEAD, XY, log, message
-from whichdo.counting import count
+from whichdo.counting import count, count_with_notes
 from whichdo.errors import DataError, TooLarge
 from whichdo.problem import Problem
 
@@ -51,7 +51,7 @@ def test_a_ragged_row_far_down(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 def test_one_delimiter_too_many_among_quoted_ones(end: str, tmp_path: Path) -> None:
-    """Delimiters and line breaks inside quotes are no fields; DuckDB would overlook the empty field at the end."""
+    """Delimiters and line breaks inside quotes divide no fields; an empty field at the end is one too many."""
     rows = ['X,"no,te",Y', '1,"a, b",1', '0,"a ""word"",', 'and, another",1', "1,,0,"]
     text = (end or "\n").join(rows) + end
     said = "%s, line 5: Row 3 has 4 fields; the header names 3 columns."
@@ -86,6 +86,7 @@ def test_quotes_that_do_not_close(tmp_path: Path) -> None:
     )
     assert message(log(tmp_path, f'{HEAD}0,1\n1,"0\n')) == words
     assert message(log(tmp_path, f'{HEAD}0,1\n"1"x,0\n')) == words
+    assert message(log(tmp_path, f'{HEAD}0,1\n1,"0" \n')) == words
     assert message(log(tmp_path, '"X,Y\n0,1\n')) == (
         "The first row of log.csv cannot be divided into names: a double quote is opened and not closed, or has text "
         "behind it."
@@ -95,6 +96,23 @@ def test_quotes_that_do_not_close(tmp_path: Path) -> None:
 def test_line_endings_of_two_kinds(tmp_path: Path) -> None:
     assert message(log(tmp_path, "X,Y\r\n1,1\r\n0,0\n1,0\r\n")) == (
         "log.csv ends its lines in two ways; line 3 is the first that differs. Save it with one kind of line ending."
+    )
+
+
+def test_a_last_line_that_ends_in_a_carriage_return(tmp_path: Path) -> None:
+    assert message(log(tmp_path, "X,Y\n1,1\n0,0\r")) == (
+        "log.csv ends its lines in two ways; line 3 is the first that differs. Save it with one kind of line ending."
+    )
+
+
+def test_a_line_ending_inside_quotes_is_a_value(tmp_path: Path) -> None:
+    assert count(XY, log(tmp_path, 'X,note,Y\n1,"a\r\nb",1\n0,"\r",0\n')).pulls[0] == 2
+
+
+def test_nul_is_not_text(tmp_path: Path) -> None:
+    """In a column that is not read too: whatever wrote it did not write text."""
+    assert message(log(tmp_path, b"X,note,Y\n1,a,0\n1,\0,0\n")) == (
+        "log.csv has a NUL character, byte 17: it is not text. Export it again as CSV in UTF-8, or as Parquet."
     )
 
 
@@ -223,6 +241,32 @@ def test_a_parquet_file_that_is_cut(keep: float, tmp_path: Path) -> None:
     pq.write_table(pa.table({"X": values, "Y": values}), tmp_path / "whole.parquet")
     data = (tmp_path / "whole.parquet").read_bytes()
     path = log(tmp_path, data[: int(len(data) * keep)], "log.parquet")
+    assert message(path) == "log.parquet is a damaged or incomplete Parquet file. Write or copy it again."
+
+
+def test_a_parquet_file_with_a_bad_page_checksum(tmp_path: Path) -> None:
+    """Every bit of the values counts where the pages have checksums; where they have none, that is said."""
+    values = np.random.default_rng(0).integers(0, 2, 5_000)
+    table = pa.table({"X": values, "Y": values})
+    whole = tmp_path / "whole.parquet"
+    for codec in ("none", "snappy", "gzip", "zstd"):
+        pq.write_table(table, whole, write_page_checksum=True, use_dictionary=False, compression=codec)
+        assert count_with_notes(XY, whole)[1].sentences == ()
+        data = bytearray(whole.read_bytes())
+        column = pq.ParquetFile(whole).metadata.row_group(0).column(0)
+        data[column.data_page_offset + column.total_compressed_size // 2] ^= 1
+        path = log(tmp_path, bytes(data), "log.parquet")
+        assert message(path) == "log.parquet is a damaged or incomplete Parquet file. Write or copy it again."
+        pq.write_table(table, whole, compression=codec)
+        assert count_with_notes(XY, [whole])[1].sentences == (
+            '"whole.parquet" has no page checksums: damage to single values would not be noticed.',
+        )
+
+
+def test_strings_in_a_parquet_file_that_are_not_utf_8(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"X": ["0", "1~"], "Y": [0, 1]}), tmp_path / "whole.parquet", use_dictionary=False)
+    data = (tmp_path / "whole.parquet").read_bytes().replace(b"1~", b"1\xff")
+    path = log(tmp_path, data, "log.parquet")
     assert message(path) == "log.parquet is a damaged or incomplete Parquet file. Write or copy it again."
 
 

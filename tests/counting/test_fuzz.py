@@ -130,7 +130,7 @@ def test_damaged_csv_files(tmp_path: Path, record_property: Callable[[str, objec
             read += 1
             found = tally.tables[do()]["X", "Y"]
             if b";" not in data.splitlines()[0]:
-                assert found.tolist() == read_again(data), data  # type: ignore[union-attr]
+                assert found.tolist() == read_again(data), data
         assert time.process_time() - began < SECONDS, data
     assert read > 0
     record_property("files", scaled(FILES))

@@ -44,7 +44,7 @@ def test_rows_go_to_their_arms(problem: Problem, kind: str, tmp_path: Path) -> N
     data: dict[str, Any] = {**as_columns(rows), "what was done": arms}
     frame = pd.DataFrame(data)
     frame.to_csv(tmp_path / "log.csv", index=False)
-    frame.to_parquet(tmp_path / "log.parquet")
+    frame.to_parquet(tmp_path / "log.parquet", write_page_checksum=True)
     source = {"dict": data, "pandas": frame, "csv": tmp_path / "log.csv", "parquet": tmp_path / "log.parquet"}[kind]
     tally = count_with_notes(problem, source, arm="what was done", chunk=70)[0]
     assert int(tally.pulls.sum()) == 500
@@ -58,7 +58,7 @@ def test_rows_go_to_their_arms(problem: Problem, kind: str, tmp_path: Path) -> N
 
 def test_looks_have_tables_even_if_there_are_none() -> None:
     tally = count(XY, {"X": [1], "Y": [0], "arm": ["do(X=1)"]}, arm="arm")
-    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 0], [0, 0]]  # type: ignore[union-attr]
+    assert tally.tables[do()]["X", "Y"].tolist() == [[0, 0], [0, 0]]
     assert tally.pulls.tolist() == [0, 0, 1]
 
 
@@ -180,7 +180,7 @@ MISSING: dict[str, list[Any]] = {"X": [0, None, 1, None], "Y": [1, 1, None, None
 def test_rows_that_lack_a_value(kind: str, tmp_path: Path) -> None:
     frame = pd.DataFrame(MISSING)
     frame.convert_dtypes().to_csv(tmp_path / "log.csv", index=False)
-    frame.to_parquet(tmp_path / "log.parquet")
+    frame.to_parquet(tmp_path / "log.parquet", write_page_checksum=True)
     source: Any = {
         "dict": MISSING, "pandas": frame, "Polars": pl.DataFrame(MISSING), "csv": tmp_path / "log.csv",
         "parquet": tmp_path / "log.parquet",

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whichdo.counting.decoding import decode, text_at
-from whichdo.counting.values import BAD, MISSING, ArmBook, Codebook, DomainBook, WeightBook
+from whichdo.counting.values import BAD, MISSING, ArmBook, Codebook, DomainBook, WeightBook, decode, text_at
 from whichdo.problem import Problem
 
 BINARY = DomainBook((0, 1))

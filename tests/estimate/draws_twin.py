@@ -11,8 +11,6 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from whichdo.estimate.dnet import factor_networks
 from whichdo.graph.identify import Route
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
 
     Look = dict[str, int]
+    Draw = Fraction | int
 
 
 UNIT = 100
@@ -31,32 +30,35 @@ UNIT = 100
 def hundredths(problem: Problem) -> list[int]:
     """What each reward level is worth."""
     found = [round(UNIT * utility) for utility in problem.utility.values()]
-    assert np.allclose(found, [UNIT * utility for utility in problem.utility.values()], atol=1e-9)
+    assert all(
+        abs(whole - UNIT * utility) < 1e-9 for whole, utility in zip(found, problem.utility.values(), strict=True)
+    )
     return found
 
 
-def split_draws(problem: Problem, arm: Arm, looks: Sequence[Look], *, split: bool = True) -> list[Fraction]:
+def split_draws(problem: Problem, arm: Arm, looks: Sequence[Look], *, split: bool = True) -> list[Draw]:
     """Y_1, ..., Y_C of an arm, in hundredths; without ``split`` the shares come from the odd looks too: a mistake."""
     worth = hundredths(problem)
-    if problem.verdicts[str(arm.node)].route is Route.SAME:
-        return [Fraction(worth[look[problem.reward]]) for look in looks]
+    ((node, value),) = arm.settings.items()
+    if problem.verdicts[node].route is Route.SAME:
+        return [worth[look[problem.reward]] for look in looks]
     odd = looks[0::2]  # the first, the third, ...
     even = looks[1::2] if split else odd
-    parents = sorted(problem.graph.parents(str(arm.node)))
+    parents = sorted(problem.graph.parents(node))
     settings = list(product(*(range(len(problem.domains[name])) for name in parents)))
 
     def setting(look: Look) -> tuple[int, ...]:
         return tuple(look[name] for name in parents)
 
-    x = list(problem.domains[str(arm.node)]).index(arm.value or 0)
+    x = list(problem.domains[node]).index(value)
     lists: dict[tuple[int, ...], list[Look]] = {z: [] for z in settings}
     for look in odd:
-        if look[str(arm.node)] == x:
+        if look[node] == x:
             lists[setting(look)].append(look)
     count = min(map(len, lists.values()))
     if len(settings) == 1:
-        return [Fraction(worth[look[problem.reward]]) for look in lists[settings[0]]]
-    draws = []
+        return [worth[look[problem.reward]] for look in lists[settings[0]]]
+    draws: list[Draw] = []
     for c in range(count):
         size = len(even) // count
         block = even[c * size : (c + 1) * size] if c < count - 1 else even[c * size :]
@@ -65,15 +67,16 @@ def split_draws(problem: Problem, arm: Arm, looks: Sequence[Look], *, split: boo
     return draws
 
 
-def tape_draws(problem: Problem, arm: Arm, looks: Sequence[Look]) -> list[Fraction]:
+def tape_draws(problem: Problem, arm: Arm, looks: Sequence[Look]) -> list[Draw]:
     """Draws through the factor network of an arm, in hundredths."""
-    worth, node = hundredths(problem), str(arm.node)
+    worth = hundredths(problem)
+    ((node, value),) = arm.settings.items()
     if problem.verdicts[node].route is Route.SAME:
-        return [Fraction(worth[look[problem.reward]]) for look in looks]
+        return [worth[look[problem.reward]] for look in looks]
     if problem.verdicts[node].route is Route.TRY:
         return []
     factors = factor_networks(problem)[node].factors
-    x = list(problem.domains[node]).index(arm.value or 0)
+    x = list(problem.domains[node]).index(value)
     lists: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for number, factor in enumerate(factors):
         fold = looks[number :: len(factors)]
@@ -83,11 +86,11 @@ def tape_draws(problem: Problem, arm: Arm, looks: Sequence[Look]) -> list[Fracti
                 lists[factor.node, z] = [
                     look[factor.node] for look in fold if all(look[name] == code for name, code in setting.items())
                 ]
-    draws = []
+    draws: list[Draw] = []
     for c in range(min(map(len, lists.values()))):
         walk: Look = {}
         for factor in factors:
             seen = walk if factor.inside else {**walk, node: x}
             walk[factor.node] = lists[factor.node, tuple(seen[name] for name in factor.given)][c]
-        draws.append(Fraction(worth[walk[problem.reward]]))
+        draws.append(worth[walk[problem.reward]])
     return draws

@@ -8,8 +8,9 @@ import pytest
 from whichdo.counting import count
 from whichdo.errors import UsageError
 from whichdo.estimate.conditional import conditional, first_backdoor, pair_scopes
-from whichdo.evidence import Sparse, Tally, observe
+from whichdo.evidence import Tally, observe
 from whichdo.problem import Problem, do
+from whichdo.tables import Table
 from whichdo.world.instances import experiment_3
 from whichdo.world.sampler import World
 
@@ -27,14 +28,14 @@ def test_a_node_below_the_reward_is_read_by_its_own_axis() -> None:
     problem = Problem("Y -> X", reward="Y")
     assert pair_scopes(problem) == (("Y", "X"),)
     assert first_backdoor(problem) == ("X", "X <- Y")
-    table = np.array([[3, 1], [1, 3]])
+    table = Table(("Y", "X"), (2, 2), np.array([[3, 1], [1, 3]]))
     seen = Tally(problem, np.array([[4, 4], [0, 0], [0, 0]]), {do(): {("Y", "X"): table}})
     assert conditional(problem, seen).means.tolist() == [0.5, 0.25, 0.75]
 
 
 def test_listed_cells_are_laid_out() -> None:
     problem = Problem("X -> Y", reward="Y")
-    listed = Sparse(np.array([[0, 1], [1, 0]], np.uint8), np.array([2, 1]))
+    listed = Table(("X", "Y"), (2, 2), np.array([2, 1]), np.array([[0, 1], [1, 0]], np.uint8))
     seen = Tally(problem, np.array([[1, 2], [0, 0], [0, 0]]), {do(): {("X", "Y"): listed}})
     assert conditional(problem, seen).means.tolist() == pytest.approx([2 / 3, 1, 0])
 

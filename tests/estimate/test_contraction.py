@@ -34,16 +34,16 @@ def test_everything_equals_the_twin(smoothing: float, threshold: float) -> None:
             counts = np.concatenate([table.ravel() for table in tables])
             looked = made.from_counts(counts, np.array(worth), smoothing=smoothing, threshold=threshold)
             assert looked.looks == data.sum()
-            for number, node in enumerate((None, *problem.intervene), start=-1):
-                twin = Twin.of(problem, node, reading, data)
-                arms = [position for position, arm in enumerate(problem.arms) if arm.node == node]
+            for number, targets in enumerate(((), *problem.target_sets), start=-1):
+                twin = Twin.of(problem, targets[0] if targets else None, reading, data)
+                arms = [position for position, arm in enumerate(problem.arms) if arm.targets == targets]
                 if twin is None:
                     silent = (looked.means, looked.variances, looked.spreads, looked.shifts, looked.doubts)
                     assert np.isnan([each[arms] for each in silent]).all()
                     assert (looked.sizes[arms] == 0).all()
                     assert looked.rarest[number] == 0
                     continue
-                assert node is None or looked.rarest[number] == twin.rarest()
+                assert not targets or looked.rarest[number] == twin.rarest()
                 if cell_count(problem, twin.scope) > 48:  # the twin visits all cells for each entry of each table
                     continue
                 for x, arm in enumerate(arms):
@@ -55,7 +55,7 @@ def test_everything_equals_the_twin(smoothing: float, threshold: float) -> None:
                     assert looked.doubts[arm] == pytest.approx(doubt, abs=1e-12)
                     worth_pulls = (square - mean**2) / (variance + shift**2 + doubt**2)
                     assert looked.sizes[arm] == pytest.approx(min(worth_pulls, rows), rel=1e-6)
-                compared += node is not None
+                compared += bool(targets)
                 summed += len(twin.inside) > 1
                 below += twin.rarest() < 7
     assert summed > 10

@@ -14,6 +14,7 @@ from whichdo.estimate.literal import sampled_means
 from whichdo.estimate.rank import Ranking, rank, ranking
 from whichdo.evidence import Tally, observe, spread
 from whichdo.problem import Problem, do
+from whichdo.tables import Table
 from whichdo.world.instances import canonical
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World
@@ -55,7 +56,7 @@ def test_a_bow_is_never_estimated_by_looking() -> None:
         assert found[arm].reason == "cannot be learned by looking: X <-> Y and X -> Y"
     assert found.best.arm == do()
     assert found.warnings == ("Not estimated, to be tried: do(X=0) and do(X=1).",)
-    assert found.rarity == {"X": 0.0}
+    assert dict(found.rarity) == {("X",): 0.0}
 
 
 def test_a_node_that_does_not_act_shares_the_evidence_of_looking() -> None:
@@ -282,7 +283,7 @@ def test_an_arm_without_any_evidence_is_no_rival() -> None:
     """Nobody looked, and do(X=0) came to 1 in 4 of 10: do(X=1) and do() are unknown, not 1/2, so nothing competes."""
     problem = Problem("X -> Y", "Y")
     counts = np.array([[0, 0], [6, 4], [0, 0]])
-    found = ranking(Tally(problem, counts, {do(): {scope: np.zeros(2, np.int64) for scope in [("Y",)]}}))
+    found = ranking(Tally(problem, counts, {do(): {("Y",): Table.of(("Y",), np.zeros(2, np.int64))}}))
     assert found.best.arm == do(X=0)
     assert [row.is_known for row in found.values()] == [False, True, False]
     assert found.probability_best == 1.0

@@ -72,6 +72,7 @@ def rounded(case: tuple[list[float], list[float], list[int]]) -> tuple[list[floa
     return [share * (1 + 1e-12) for share in true], found, k
 
 
+@pytest.mark.slow("2 s: 300 examples of the paper's lemma")
 @OPTIONS
 @given(case=estimated(1.0))
 def test_the_estimate_of_m_is_at_most_twice_m_where_every_q_is_well_estimated(
@@ -85,6 +86,7 @@ def test_the_estimate_of_m_is_at_most_twice_m_where_every_q_is_well_estimated(
     assert good(rounded(case))
 
 
+@pytest.mark.slow("2 s: 300 examples of the paper's lemma where it is sharp")
 @OPTIONS
 @given(case=estimated(4.0))
 @example(case=([0.5] * 5, [0.2505] * 5, [1] * 5))  # m is 2, its estimate 4: the bound is met, one more would break it
@@ -93,6 +95,7 @@ def test_the_lemma_holds_up_to_four_times_its_band(case: tuple[list[float], list
     assert good(rounded(case))
 
 
+@pytest.mark.slow("3 s: searches for a case that breaks the lemma, so that the others look where it matters")
 def test_beyond_four_times_its_band_the_lemma_is_false() -> None:
     """So the test above looks where it matters: a band a little wider is seen to fail."""
     true, found, k = find(

@@ -76,6 +76,7 @@ def compiled_draws(problem: Problem, looks: Sequence[dict[str, int]]) -> tuple[l
     return sizes, sums
 
 
+@pytest.mark.slow("2 s: the exact law over all data sets of a size; finds draws with a bias")
 @pytest.mark.parametrize("arm", [do(X=0), do(X=1)], ids=str)
 def test_given_their_number_the_draws_have_the_mean_of_the_arm_exactly(arm: Arm) -> None:
     """Over all data sets of 7 looks: E[Y_1 + ... + Y_C | C] = C * E[Y | do(X=x)], in rational numbers.
@@ -104,9 +105,10 @@ def test_given_their_number_the_draws_have_the_mean_of_the_arm_exactly(arm: Arm)
     assert weight[1] > 0
     assert weight[2] > 0
     for draws in range(3):
-        assert total[draws] == draws * truth(int(arm.value or 0)) * weight[draws]
+        assert total[draws] == draws * truth(int(arm.settings.get("X", 0))) * weight[draws]
 
 
+@pytest.mark.slow("3 s: the exact law of every draw over all data sets of a size; finds draws with a bias")
 def test_every_single_draw_has_the_mean_and_without_the_split_it_has_not() -> None:
     """The twin, over all data sets of 4 odd and 3 even looks: E[Y_c; C >= c] = mu * P(C >= c)."""
     seen = every_data_set(4, 3)
@@ -141,7 +143,7 @@ def test_look_by_look_the_draws_of_the_twin(graph: str, domains: dict[str, tuple
         for number in [*range(1, 200, 3), *range(201, 701, 50)]:
             for position, arm in enumerate(problem.arms[1:], start=1):
                 draws = split_draws(problem, arm, looks[:number])
-                if problem.verdicts[str(arm.node)].route != "same":
+                if problem.verdicts[arm.targets].route != "same":
                     assert sizes[number - 1][position] == len(draws)
                     assert sums[number - 1][position] == pytest.approx(float(sum(draws) / UNIT), abs=1e-9)
 

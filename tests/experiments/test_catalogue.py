@@ -65,6 +65,7 @@ def test_hardness_is_the_point_where_the_axis_says_so() -> None:
             assert all(each.gap > 0 for each in made)
 
 
+@pytest.mark.slow("3 s: searches for networks that mislead, in four panels")
 @pytest.mark.parametrize("place", range(4))
 def test_rows_mislead_where_conditioning_is_to_be_shown_wrong(place: int) -> None:
     panel = EXPERIMENTS[6].panels[place]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import mortal
+from tests import tasks
 from tests.experiments.small import kept, run, small_plan
 from whichdo.errors import ClusterError, WorkerLost
 from whichdo.experiments.executors import Cluster, Processes
@@ -22,6 +22,10 @@ distributed = pytest.importorskip("distributed", reason="needs the extra `cluste
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.slow(
+    "25 s: starts Dask schedulers and workers and kills some; finds work that is lost with a worker"
+)
 
 
 def started(*words: str) -> subprocess.Popen[bytes]:
@@ -86,7 +90,7 @@ def test_a_cluster_gives_the_files_that_processes_give(site: Site, tmp_path: Pat
 
 def test_a_worker_that_is_killed_in_the_middle_is_survived(site: Site) -> None:
     found = []
-    for answer in Cluster(site.address).run(mortal.doubled, range(120)):
+    for answer in Cluster(site.address).run(tasks.doubled, range(120)):
         found.append(answer)
         if len(found) == 20:
             os.kill(site.workers[0].pid, signal.SIGKILL)
@@ -98,25 +102,26 @@ def test_work_that_kills_every_worker_is_given_up(site: Site) -> None:
     for _ in range(5):
         site.hire()
     with pytest.raises(WorkerLost, match="workers died while doing it"):
-        list(Cluster(site.address).run(mortal.dies_at_7, [7]))
+        list(Cluster(site.address).run(tasks.dies_at_7, [7]))
     site.hire()
 
 
 def test_an_error_of_the_work_is_raised_here(site: Site) -> None:
     with pytest.raises(Exception, match="Seven is not served"):
-        list(Cluster(site.address).run(mortal.refuses_at_7, [7]))
+        list(Cluster(site.address).run(tasks.refuses_at_7, [7]))
 
 
-def test_a_cluster_that_is_not_there_is_named() -> None:
+def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichdo.experiments.executors.PATIENCE", 0.5)
     with pytest.raises(
         ClusterError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:\d+ .*leave out --cluster"
     ):
-        list(Cluster(f"tcp://127.0.0.1:{free_port()}").run(mortal.doubled, [1]))
+        list(Cluster(f"tcp://127.0.0.1:{free_port()}").run(tasks.doubled, [1]))
 
 
 def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(ClusterError, match="No Dask scheduler answers at nonsense"):
-        list(Cluster("nonsense://nowhere").run(mortal.doubled, [1]))
+        list(Cluster("nonsense://nowhere").run(tasks.doubled, [1]))
 
 
 def test_a_cluster_without_workers_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +129,7 @@ def test_a_cluster_without_workers_says_so(tmp_path: Path, monkeypatch: pytest.M
     empty = Site(tmp_path)
     try:
         with pytest.raises(ClusterError, match=r"has no workers\. Start some: dask worker"):
-            list(Cluster(empty.address).run(mortal.doubled, [1]))
+            list(Cluster(empty.address).run(tasks.doubled, [1]))
     finally:
         empty.end()
 
@@ -132,4 +137,4 @@ def test_a_cluster_without_workers_says_so(tmp_path: Path, monkeypatch: pytest.M
 def test_workers_of_another_version_are_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whichdo.experiments.executors.sources", os.getpid)  # differs from process to process
     with pytest.raises(ClusterError, match="another version of whichdo"):
-        list(Cluster(site.address).run(mortal.doubled, [1]))
+        list(Cluster(site.address).run(tasks.doubled, [1]))

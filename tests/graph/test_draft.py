@@ -99,6 +99,7 @@ def test_a_cycle_in_a_large_graph_is_found_and_told_briefly(shape: str) -> None:
     assert len(words) < 2_000
 
 
+@pytest.mark.slow("1 s: the largest graph there may be")
 def test_a_cycle_among_150_000_edges_is_told_within_two_seconds() -> None:
     """Leaps forward of less than 300 and one back from N9500: a cycle has over 30 nodes, and the search is cut."""
     rng = random.Random(5)

@@ -81,10 +81,15 @@ def test_verdicts_agree_with_the_definition(restrict: bool) -> None:
     for mixed in twins.many_mixed()[::2]:
         reward = rng.choice(mixed.nodes)
         found = verdicts(mixed.graph(), reward, restrict=restrict)
-        assert list(found) == [node for node in mixed.nodes if node != reward]
-        for node, verdict in found.items():
+        assert list(found) == [(node,) for node in mixed.nodes if node != reward]
+        for (node,), verdict in found.items():
             route, rescued, within = route_by_definition(mixed, node, reward, restrict=restrict)
-            assert (verdict.node, verdict.reward, verdict.route, verdict.rescued) == (node, reward, route, rescued)
+            assert (verdict.targets, verdict.reward, verdict.route, verdict.rescued) == (
+                (node,),
+                reward,
+                route,
+                rescued,
+            )
             assert twins.plain(verdict.within) == within
             assert verdict.identified is (route is not Route.TRY)
             assert (verdict.path is not None) is (route is Route.TRY)
@@ -109,7 +114,7 @@ def test_restricting_changes_routes_but_never_what_looking_can_settle() -> None:
         narrow, wide = verdicts(graph, reward), verdicts(graph, reward, restrict=False)
         assert [v.identified for v in narrow.values()] == [v.identified for v in wide.values()]
         assert [v.rescued for v in narrow.values()] == [v.rescued for v in wide.values()]
-        for node, verdict in wide.items():
+        for (node,), verdict in wide.items():
             if assumption_3(graph, node):
                 assert verdict.within == graph
 
@@ -127,7 +132,7 @@ def test_without_restriction_a_node_that_passes_is_judged_in_the_whole_graph() -
 
 def test_verdicts_on_some_nodes_skip_the_reward_and_refuse_strangers() -> None:
     graph = letters("ZXY", "ZX XY")
-    assert list(verdicts(graph, "Y", ["Y", "X"])) == ["X"]
+    assert list(verdicts(graph, "Y", ["Y", "X"])) == [("X",)]
     with pytest.raises(GraphError, match='no node "Q"'):
         verdicts(graph, "Y", ["Q"])
     with pytest.raises(GraphError, match='no node "Q"'):

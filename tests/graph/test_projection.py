@@ -264,6 +264,7 @@ def test_too_many_confounded_pairs_are_refused_with_the_number() -> None:
     )
 
 
+@pytest.mark.slow("1 s: a projection at the limit of edges")
 def test_what_is_projected_within_the_limit_can_be_written_and_read_back() -> None:
     """632 children of one hidden node: 632 * 631 / 2 = 199,396 pairs; 633 would be 200,028."""
     names = [f"K{i}" for i in range(632)]

@@ -14,8 +14,8 @@ from tests.identification.laws import onto, under, value
 from tests.soak import scaled
 from whichdo.errors import UsageError
 from whichdo.graph.admg import CausalGraph
+from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import Candidate, adjustment_sets, choose, is_valid_adjustment
-from whichdo.identification.engine import acting_targets
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
 from whichdo.identification.forms import adjustment_estimand
 

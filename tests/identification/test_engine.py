@@ -28,7 +28,8 @@ from tests.soak import scaled
 from whichdo.errors import GraphError, NotIdentifiedError, UsageError
 from whichdo.estimate.evaluate import evaluator
 from whichdo.graph.admg import CausalGraph
-from whichdo.identification.engine import acting_targets, find_hedge, identify
+from whichdo.graph.targets import acting_targets
+from whichdo.identification.engine import find_hedge, identify
 from whichdo.identification.estimand import Estimand, product, sum_over
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from tests.soak import scaled
 from tests.twins import CANONICAL, Mixed
 from whichdo.errors import NotIdentifiedError, UsageError
 from whichdo.graph.admg import CausalGraph
+from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import adjustment_sets
-from whichdo.identification.engine import acting_targets, find_hedge
+from whichdo.identification.engine import find_hedge
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
 from whichdo.identification.forms import (
     adjustment_estimand,

@@ -19,8 +19,8 @@ def test_a_single_node_keeps_its_verdict_unless_complete_identification_settles_
     for mixed in (*twins.many_mixed()[::6], twins.canonical("napkin")):
         graph = mixed.graph()
         reward = "Y" if "Y" in graph else rng.choice(mixed.nodes)
-        for node, before in verdicts(graph, reward).items():
-            now = verdict_of(graph, [node], reward)
+        for targets, before in verdicts(graph, reward).items():
+            now = verdict_of(graph, targets, reward)
             met.add((before.route, now.route))
             if now.route is Route.GENERAL:
                 assert before.route is Route.TRY

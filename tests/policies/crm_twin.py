@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.world.sampler import World
 
-    Draws = Callable[[Problem, Arm, Sequence[dict[str, int]]], list[Fraction]]
+    Draws = Callable[[Problem, Arm, Sequence[dict[str, int]]], list[Fraction | int]]
 
 
 def crm_twin(world: World, rounds: int, luck: Sequence[float], draws: Draws, *, reads_looks: bool) -> list[int]:
@@ -50,8 +50,8 @@ def crm_twin(world: World, rounds: int, luck: Sequence[float], draws: Draws, *, 
                 looks.append(dict(zip(problem.graph.nodes, map(int, told.rows.codes[0]), strict=True)))
             else:
                 looks.append({problem.reward: int(np.argmax(told.counts[0]))})
-            found = [[] if each.is_look else draws(problem, each, looks) for each in arms]
-            drawn, extra = list(map(len, found)), [sum(each, Fraction(0)) for each in found]
+            found: list[list[Fraction | int]] = [[] if each.is_look else draws(problem, each, looks) for each in arms]
+            drawn, extra = list(map(len, found)), [Fraction(sum(each)) for each in found]
         if t > len(arms):
             means = [(total[j] + extra[j]) / (pulls[j] + drawn[j]) / UNIT for j in range(len(arms))]
             if means[0] < max(means):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.policies.driving import driven
+from tests.worlds import family
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import ROWS, Batch, Rows, Tally
 from whichdo.policies import policy
@@ -18,7 +19,7 @@ from whichdo.problem import Problem, do
 from whichdo.rounds import run_rounds
 from whichdo.session import Session
 from whichdo.simulation import simulate
-from whichdo.world.instances import canonical, experiment_1, experiment_3, families
+from whichdo.world.instances import canonical, experiment_1, experiment_3
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World
 
@@ -41,7 +42,7 @@ def many_values() -> tuple[CausalNetwork, Problem]:
 
 def test_it_chooses_as_a_plain_twin() -> None:
     """The twin sums all bounds again every round; sums that are equal but for rounding are left to the policy."""
-    instances = [experiment_3(), canonical("hiddenV"), families()["no-backdoor"](seed=3)[0]]
+    instances = [experiment_3(), canonical("hiddenV"), family("no-backdoor", 3)[0]]
     for number, (network, problem) in enumerate([(i.network, i.problem) for i in instances] + [many_values()]):
         laws = network.parent_laws(problem)
         played = policy("c-ucb", laws=laws)
@@ -103,7 +104,7 @@ def test_a_session_is_told_whole_rows_of_every_arm() -> None:
     while not session.finished:
         (arm,) = session.ask()
         assert {"X", "Y"} <= set(session.needed)
-        session.tell(arm, {"Z": 0, "X": 0 if arm == do() else arm.value, "Y": 1})
+        session.tell(arm, {"Z": 0, "X": arm.settings.get("X", 0), "Y": 1})
     assert session.told.pulls.sum() == 6
 
 

@@ -75,6 +75,7 @@ def regret(name: str, instances: list[Instance], runs: int, horizon: int = 30_00
     )
 
 
+@pytest.mark.slow("2 s: regret over many runs; finds evidence from looking that is thrown away")
 def test_experiment_3_a_tenth_of_crm_and_a_quarter_of_thompson() -> None:
     """At t = 30,000 ours has about 1, CRM 148, Thompson 68, each with a standard error below 3 percent of 148."""
     ours = regret("causal-ts", [experiment_3()], 20)
@@ -82,6 +83,7 @@ def test_experiment_3_a_tenth_of_crm_and_a_quarter_of_thompson() -> None:
     assert ours <= regret("ts", [experiment_3()], 20) / 4
 
 
+@pytest.mark.slow("2 s: regret over many runs; finds evidence from looking that is thrown away")
 def test_experiment_5_a_quarter_of_crm_and_below_thompson() -> None:
     """At t = 30,000 ours has about 100, CRM 1,700, Thompson 440; no run of any comes near another's mean."""
     instances = experiment_5(4, 3)

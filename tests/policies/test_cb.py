@@ -24,7 +24,8 @@ from whichdo.world.sampler import World
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.evidence import FloatArray, Tally
+    from whichdo.arrays import FloatArray
+    from whichdo.evidence import Tally
     from whichdo.problem import Arm
 
 Rows = dict[str, dict[tuple[int, ...], list[float]]]
@@ -58,8 +59,7 @@ def test_inference_equals_the_exact_laws() -> None:
         for step in steps(problem):
             found, _ = step.parents(law)
             for j, arm in enumerate(problem.arms):
-                setting = {} if arm.node is None or arm.value is None else {arm.node: arm.value}
-                exact = network.law(step.scope[:-1], setting).ravel() * (arm.node != step.node)
+                exact = network.law(step.scope[:-1], arm.settings).ravel() * (step.node not in arm.settings)
                 assert found[j] == pytest.approx(exact, abs=1e-6)
             counts = np.round(network.law(step.scope) * 1e9).astype(np.int64).reshape(step.rows, step.size)
             law = step.onward(law, counts)
@@ -75,23 +75,22 @@ def test_kernels_equal_plain_loops() -> None:
         row_of = rng.integers(0, rows, before)
         next_of = rng.integers(0, after, (before, size))
         counts = rng.integers(0, 3, (rows, size))
-        first = int(rng.integers(0, arms))
-        codes = rng.integers(0, size, int(rng.integers(0, arms - first + 1)))
+        forced = rng.integers(-1, size, arms)
         reached = np.zeros((arms, rows))
         moved = np.zeros((arms, after))
         for arm, cell in product(range(arms), range(before)):
-            sets = first <= arm < first + len(codes)
+            sets = forced[arm] >= 0
             reached[arm, row_of[cell]] += 0 if sets else law[arm, cell]
             for value in range(size):
                 row = counts[row_of[cell]]
                 share = row[value] / row.sum() if row.sum() else 1 / size
                 if sets:
-                    share = float(codes[arm - first] == value)
+                    share = float(forced[arm] == value)
                 moved[arm, next_of[cell, value]] += law[arm, cell] * share
-        found, best = reach(law, row_of, rows, first, codes)
+        found, best = reach(law, row_of, rows, forced)
         assert found == pytest.approx(reached)
         assert best.tolist() == reached.argmax(axis=0).tolist()  # random numbers: no two alike but zeros
-        assert onward(law, counts, row_of, next_of, after, first, codes) == pytest.approx(moved)
+        assert onward(law, counts, row_of, next_of, after, forced) == pytest.approx(moved)
 
 
 def test_the_frontier_holds_only_what_is_still_needed() -> None:
@@ -125,8 +124,8 @@ class Twin:
                 continue
             factors = []
             for name in among:
-                if arm.node == name:
-                    factors.append(float(self.problem.domains[name][cell[name]] == arm.value))
+                if name in arm.settings:
+                    factors.append(float(self.problem.domains[name][cell[name]] == arm.settings[name]))
                 else:
                     given = tuple(cell[other] for other in self.problem.graph.parents(name))
                     factors.append(alpha[name][given][cell[name]])
@@ -137,7 +136,7 @@ class Twin:
         """A*(n, pi): the first arm that leaves the node free and shows the row most often."""
         among = self.nodes[: self.nodes.index(node)]
         wanted = dict(zip(self.problem.graph.parents(node), row, strict=True))
-        free = [arm for arm in self.problem.arms if arm.node != node]
+        free = [arm for arm in self.problem.arms if node not in arm.settings]
         chances = [self.chance(alpha, arm, wanted, among) for arm in free]
         return next(arm for arm, chance in zip(free, chances, strict=True) if chance >= max(chances) - 1e-9)
 
@@ -145,7 +144,7 @@ class Twin:
         scope = (*self.problem.graph.parents(node), node)
         found = {}
         for row in self.rows(node):
-            tables: list[Any] = [t[scope] for arm, t in told.tables.items() if arm.node != node]
+            tables: list[Any] = [t[scope] for arm, t in told.tables.items() if node not in arm.settings]
             counts = [sum(int(table[(*row, value)]) for table in tables) for value in range(self.size[node])]
             found[row] = [each / sum(counts) if sum(counts) else 1 / len(counts) for each in counts]
         return found
@@ -253,6 +252,7 @@ def regrets(name: str, horizon: int, runs: int) -> FloatArray:
     return np.concatenate(found)
 
 
+@pytest.mark.slow("2 s: regret over many runs against the paper's figure")
 @pytest.mark.parametrize(
     ("name", "horizon", "least", "most", "error"),
     [("cb", 500, 0.0, 0.003, 0.0), ("cb", 1000, 0.0, 0.0, 0.0), ("srm", 500, 0.0242, 0.0242, 0.0058)],

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.sessions import RowSource, rows_of
+from tests.worlds import family
 from whichdo.errors import TooLarge, Unsuitable, UsageError
 from whichdo.evidence import ROWS, Tally
 from whichdo.policies import policies, policy
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 EVERY = [policy(name) for name in policies()]
 NAMED = pytest.mark.parametrize("played", EVERY, ids=lambda each: each.name)
+AGAIN = pytest.mark.slow("10 s: every policy once more, at another budget or with costs that differ")
+DEAR = pytest.mark.parametrize(
+    "dear", [pytest.param(False, id="equal costs"), pytest.param(True, id="different costs", marks=AGAIN)]
+)
 
 
 def plain() -> CausalNetwork:
@@ -69,10 +74,10 @@ def played_out(each: Policy, network: CausalNetwork, problem: Problem, budget: f
 
 
 @NAMED
-@pytest.mark.parametrize("budget", [40, 41, 100, 997])
+@pytest.mark.parametrize("budget", [40, pytest.param(41, marks=AGAIN), pytest.param(100, marks=AGAIN), 997])
 def test_never_over_budget_and_only_listed_arms(played: Policy, budget: int) -> None:
-    confounded = [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=1)[:2]]
-    open_to_view = [canonical("backdoor"), *families()["no-backdoor"](seed=1)[:1], *families()["experiment-3"]()]
+    confounded = [canonical("frontdoor"), canonical("bow"), *family("random-confounded", 1)[:2]]
+    open_to_view = [canonical("backdoor"), *family("no-backdoor", 1)[:1], *family("experiment-3")]
     for seed, instance in enumerate([*confounded, *open_to_view]):
         told = equipped(played, instance.network, instance.problem)
         try:
@@ -113,6 +118,7 @@ def test_a_hopeless_budget_is_refused_with_the_least_that_would_do(played: Polic
     played_out(played, plain(), problem, least, 1)
 
 
+@pytest.mark.slow("3 s: 200 runs of every policy; finds one that runs but does not learn")
 @NAMED
 def test_an_obvious_best_arm_is_found_in_95_percent_of_200_runs(played: Policy) -> None:
     network = plain()
@@ -171,7 +177,7 @@ def driven(
 
 def served(each: Policy, budget: int) -> list[Instance]:
     """Some instances that a policy can play, identifiable arms and others."""
-    instances = [canonical("frontdoor"), canonical("bow"), *families()["random-confounded"](seed=3)[:2]]
+    instances = [canonical("frontdoor"), canonical("bow"), *family("random-confounded", 3)[:2]]
     network = plain()
     instances.append(Instance("plain", network, network.problem("Y"), "three causes, nothing hidden"))
     found = []
@@ -186,7 +192,7 @@ def served(each: Policy, budget: int) -> list[Instance]:
 
 
 @NAMED
-@pytest.mark.parametrize("budget", [60, 177])
+@pytest.mark.parametrize("budget", [60, pytest.param(177, marks=AGAIN)])
 def test_decides_the_same_told_at_once_or_pull_by_pull_or_in_any_split(played: Policy, budget: int) -> None:
     for number, instance in enumerate(served(played, budget)):
         whole = driven(played, instance, budget, tell_whole_batches, number)
@@ -235,12 +241,12 @@ def test_costs_are_paid(played: Policy) -> None:
 
 
 @NAMED
-@pytest.mark.parametrize("dear", [False, True], ids=["equal costs", "different costs"])
+@DEAR
 def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
     """The same recommendation and the same money, on every kind of instance, for every seed."""
     rng = np.random.default_rng(11)
     chosen = [canonical("frontdoor"), canonical("bow"), canonical("two_comp")]
-    chosen += [made(seed=2)[0] for name, made in families().items() if name != "bnlearn"]
+    chosen += [family(name, 2)[0] for name in families() if name != "bnlearn"]
     for instance in chosen:
         problem, network = instance.problem, instance.network
         if len(problem.arms) > 60:
@@ -294,12 +300,12 @@ SEQUENTIAL = [each for each in EVERY if isinstance(each, Sequential)]
 
 
 @pytest.mark.parametrize("played", SEQUENTIAL, ids=lambda each: each.name)
-@pytest.mark.parametrize("dear", [False, True], ids=["equal costs", "different costs"])
+@DEAR
 def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential, dear: bool) -> None:
     """Round by round, on identifiable and other arms, binary and other domains, for several seeds."""
     rng = np.random.default_rng(12)
-    chosen = [canonical("frontdoor"), canonical("bow"), *families()["experiment-3"](), *families()["bows"](seed=1)[:1]]
-    chosen += [*families()["random-confounded"](seed=4)[:2], *families()["no-backdoor"](seed=1)[:1]]
+    chosen = [canonical("frontdoor"), canonical("bow"), *family("experiment-3"), *family("bows", 1)[:1]]
+    chosen += [*family("random-confounded", 4)[:2], *family("no-backdoor", 1)[:1]]
     seen = 0
     for instance in chosen:
         problem, network = instance.problem, instance.network

@@ -10,6 +10,7 @@ import pytest
 from tests.estimate.draws_twin import split_draws, tape_draws
 from tests.policies.crm_twin import crm_twin
 from tests.policies.driving import driven
+from tests.soak import scaled
 from tests.world.enumeration import random_network
 from whichdo.errors import Unsuitable
 from whichdo.policies.crm import CRM
@@ -66,18 +67,21 @@ def random_open(rng: np.random.Generator) -> tuple[CausalNetwork, Problem]:
     return network, network.problem(names[reward], goal=goal, rewards=rewards)
 
 
+@pytest.mark.slow("3 s: CRM-ALG in rational numbers beside the kernel; finds any pull that differs")
+@pytest.mark.soak
 def test_the_pulls_of_the_twin_on_random_networks() -> None:
-    """300 rounds on each of 60 networks, round by round."""
+    """300 rounds on each of 60 networks (30 under ``make test``), round by round."""
     rng = np.random.default_rng(21)
-    looked = 0
-    for seed in range(60):
+    looked, networks = 0, scaled(60, 30)
+    for seed in range(networks):
         network, problem = random_open(rng)
         found = pulls(network, problem, 300, seed)
         assert found == twin(network, problem, 300, seed, split_draws)
         looked += found.count(0)
-    assert looked > 60 * 40
+    assert looked > networks * 40
 
 
+@pytest.mark.slow("2 s: 700 rounds of CRM-ALG in rational numbers; finds a beta that is set back")
 @pytest.mark.parametrize("set_x1", [True, False])
 def test_the_pulls_of_the_twin_in_experiment_3(set_x1: bool) -> None:
     instance = experiment_3(set_x1=set_x1)
@@ -92,12 +96,17 @@ def test_the_pulls_of_the_twin_in_experiment_5() -> None:
         assert found == twin(instance.network, instance.problem, 600, seed, split_draws)
 
 
+@pytest.mark.slow("6 s: CRM-ALG in rational numbers where arms need a factor network; finds any pull that differs")
+@pytest.mark.soak
 def test_the_pulls_of_the_twin_where_hidden_causes_are() -> None:
-    """300 rounds on each: front-door, bows, nodes rescued or not, three values; some arms cannot be settled."""
+    """300 rounds on each: front-door, bows, nodes rescued or not, three values; some arms cannot be settled.
+
+    60 networks; under ``make test`` all that have a name and a few random ones.
+    """
     chosen = [canonical(name) for name in CANONICAL if canonical(name).problem.graph.bidirected]
     chosen += [*random_confounded(5, 3, 12, seed=6), *bows(4, 2, seed=1), component(2, 0.02), front_door(2)]
     rng = np.random.default_rng(8)
-    while len(chosen) < 60:
+    while len(chosen) < scaled(60, 30):
         network = random_network(rng, zeros=False)
         if network.graph.bidirected:
             reward = network.graph.nodes[-1]
@@ -110,7 +119,7 @@ def test_the_pulls_of_the_twin_where_hidden_causes_are() -> None:
         found = pulls(each.network, each.problem, 300, seed)
         assert found == twin(each.network, each.problem, 300, seed, tape_draws), each.name
         drawn += bool(CRM().columns(each.problem))
-    assert drawn > 40
+    assert drawn > len(chosen) * 2 / 3
 
 
 def test_only_equal_costs() -> None:

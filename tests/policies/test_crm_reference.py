@@ -29,7 +29,10 @@ from whichdo.world.instances import experiment_3, experiment_5
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.soak
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.slow("10 s: 60 runs of 30,000 rounds; finds draws that are left out of a radius or counted twice"),
+]
 
 ROUNDS = (1000, 2000, 4000, 8000, 30_000)
 BOUND = 3 if FULL else 6

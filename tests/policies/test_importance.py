@@ -17,6 +17,7 @@ from whichdo.policies import policy
 from whichdo.policies.importance import Importance
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
+from whichdo.tables import Table
 from whichdo.world.instances import canonical, experiment_1, misspecified_parallel, parallel
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World
@@ -24,9 +25,9 @@ from whichdo.world.sampler import World
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table, Tally
+    from whichdo.evidence import Tally
     from whichdo.problem import Arm
+    from whichdo.tables import Scope
 
 
 def chain() -> tuple[CausalNetwork, Problem]:
@@ -122,12 +123,14 @@ def test_equals_a_literal_twin(cut: str, given: bool) -> None:
             told = world.pull(Batch(batch.arms, batch.counts, ROWS))  # noqa: B023
             assert told.rows is not None
             assert batch.scopes == (("A", "B", "Y"),)
-            tables: dict[Arm, dict[Scope, Table]] = {}
+            counts: dict[Arm, NDArray[np.int64]] = {}
             place = [problem.graph.index(name) for name in "ABY"]  # noqa: B023
             for arm, codes in zip(told.rows.arms.tolist(), told.rows.codes[:, place].tolist(), strict=True):
-                table = tables.setdefault(problem.arms[arm], {("A", "B", "Y"): np.zeros((3, 2, 3), np.int64)})  # noqa: B023
-                table["A", "B", "Y"][tuple(codes)] += 1  # type: ignore[index]
+                count = counts.setdefault(problem.arms[arm], np.zeros((3, 2, 3), np.int64))  # noqa: B023
+                count[tuple(codes)] += 1
                 kept.append((codes[0] * 2 + codes[1], levels[codes[2]]))  # noqa: B023
+            scope: Scope = ("A", "B", "Y")
+            tables = {arm: {scope: Table.of(scope, count)} for arm, count in counts.items()}
             return replace(told, tables=tables, rows=None)
 
         _, _, final = driven(played, problem, 40, answer, seed)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from whichdo.policies.mixture import apportioned, balanced, worst
 
 if TYPE_CHECKING:
-    from whichdo.evidence import FloatArray
+    from whichdo.arrays import FloatArray
 
 
 def test_disjoint_arms_share_equally() -> None:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     Record = Callable[[str, object], None]
     Hardness = Callable[[NDArray[np.float64], NDArray[np.int64]], int]
 
+pytestmark = pytest.mark.slow(
+    "35 s: the paper's experiments at 25 runs or more a network; finds regret that is off by a few standard errors"
+)
+
 SEED = 2024
 EPSILON = 0.3
 SIGMAS = 3.0 if FULL else 6.0

@@ -39,8 +39,7 @@ def begun(folder: Path, problem: Problem, name: str = "spring", how: str = "warm
 def outcome(problem: Problem, arm: Arm, rng: np.random.Generator, chances: dict[str, float]) -> dict[str, Any]:
     """A row in which every node is its first or second value; ``chances`` of the reward by arm, else 1/2."""
     row: dict[str, Any] = {node: values[int(rng.integers(2))] for node, values in problem.domains.items()}
-    if arm.node is not None:
-        row[arm.node] = arm.value
+    row |= arm.settings
     row[problem.reward] = problem.domains[problem.reward][int(rng.random() < chances.get(str(arm), 0.5))]
     return row
 

@@ -104,15 +104,16 @@ def coverage(
     for row in tables:
         low, high = interval(model.from_counts(row, worth))
         held += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
-    cells = {name: float(network.law(net.cells).min()) for name, net in model.networks.items() if net.cells}
-    known = [arm.node is None or arm.node in model.networks for arm in problem.arms]
+    cells = {targets: float(network.law(net.cells).min()) for targets, net in model.networks.items() if net.cells}
+    known = [arm.is_look or arm.targets in model.networks for arm in problem.arms]
     return {
-        str(arm): (held[j] / sets, looks * cells.get(arm.node or "", 1.0))
+        str(arm): (held[j] / sets, looks * cells.get(arm.targets, 1.0))
         for j, arm in enumerate(problem.arms)
         if known[j]
     }
 
 
+@pytest.mark.slow("4 s: 200 data sets a cell, 624 cells; finds intervals that are too narrow")
 @pytest.mark.soak
 def test_95_percent_intervals_cover_as_promised(record_property: Callable[[str, object], None]) -> None:
     """At least 93% for each arm, family and n; 94.5 to 98.5% on average; at most 99.5% where cells have 5 rows."""

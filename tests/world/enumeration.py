@@ -47,7 +47,7 @@ def means(network: CausalNetwork, problem: Problem) -> list[float]:
     worth = np.array(list(problem.rewards.values()))
     found = []
     for arm in problem.arms:
-        forced = {} if arm.node is None or arm.value is None else network.codes_of({arm.node: arm.value})
+        forced = network.codes_of(arm.settings)
         found.append(float(marginal(network, (problem.reward,), forced) @ worth))
     return found
 

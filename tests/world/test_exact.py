@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.soak import scaled
 from tests.world.enumeration import marginal, means, problem_on, random_network
 from whichdo.errors import TooLarge
 from whichdo.estimate.rarity import hardness
@@ -15,10 +16,12 @@ from whichdo.problem import do
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 
 
+@pytest.mark.slow("1 s: 400 networks; finds any sum that leaves out a state")
+@pytest.mark.soak
 def test_means_of_every_arm_equal_enumeration_on_2000_random_networks() -> None:
     """Hidden nodes, mixed domains, parents without influence, probabilities 0 and 1, any reward."""
     rng = np.random.default_rng(20)
-    for _ in range(2000):
+    for _ in range(scaled(2000, 400)):
         network = random_network(rng)
         problem = problem_on(network, rng)
         assert network.means(problem) == pytest.approx(means(network, problem), abs=1e-12)
@@ -46,6 +49,7 @@ def test_a_reward_with_100_parents_that_depends_on_one_costs_nothing() -> None:
     assert truth[do(X8=1)] == truth[do()] == 0.5
 
 
+@pytest.mark.slow("2 s: works out how large the sum would be")
 def test_a_sum_that_is_too_large_is_refused_with_the_number_and_the_node() -> None:
     """Forty inputs of two values joined by pairwise children: every elimination order meets a clique of 2^40."""
     mechanisms = {f"X{j}": bernoulli((), 0.5) for j in range(40)}

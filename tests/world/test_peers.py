@@ -25,16 +25,14 @@ def test_means_agree_with_pyagrum(name: str, reward: str, tmp_path: Path) -> Non
     for arm, mean in zip(problem.arms, network.means(problem), strict=True):
         peer = pyagrum.loadBN(str(path))
         inference_evidence = {}
-        if arm.node is not None:
-            for parent in list(peer.parents(arm.node)):
-                peer.eraseArc(parent, peer.idFromName(arm.node))
+        for name, value in arm.settings.items():
+            for parent in list(peer.parents(name)):
+                peer.eraseArc(parent, peer.idFromName(name))
             # A node without parents that is observed is a node that was set; its own law must only allow the value.
-            peer.cpt(arm.node).fillWith([1 / len(network.domains[arm.node])] * len(network.domains[arm.node]))
-            inference_evidence[arm.node] = network.domains[arm.node].index(arm.value)
+            peer.cpt(name).fillWith([1 / len(network.domains[name])] * len(network.domains[name]))
+            inference_evidence[name] = network.domains[name].index(value)
         inference = pyagrum.LazyPropagation(peer)
         inference.setEvidence(inference_evidence)
         inference.makeInference()
-        if arm.node == reward:
-            continue
         law = inference.posterior(reward).tolist()
         assert mean == pytest.approx(sum(p * j / (len(levels) - 1) for j, p in enumerate(law)), abs=1e-6)

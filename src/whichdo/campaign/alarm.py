@@ -35,18 +35,19 @@ from whichdo.errors import UsageError
 from whichdo.estimate.interventional import estimator
 from whichdo.evidence import whole_number
 from whichdo.graph.identify import Route
-from whichdo.problem import Arm, Goal
+from whichdo.problem import LOOK, Arm, Goal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whichdo.arrays import FloatArray
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.evidence import Tally
+    from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
 __all__ = ["Conflict", "Kind", "Suspect", "audit_pulls", "carried", "conflicts", "fallback", "watched_scopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FOR_MEANS = 0.9
 """The share of the chance of a mistake that is spent on the arms' means."""
@@ -82,7 +83,8 @@ def conflicts(
     ``logged``: how many of the looks were at hand before the first direct pull, the same for all of a campaign; long
     logs are then put to better use.
     ``arms``: those to test now, by default all, such as the one just told; the level is shared among all arms anyway.
-    ``known``: what earlier alarms found, in the problem of `fallback`; it is not said again for the same two nodes.
+    ``known``: what earlier alarms found, in the problem of `fallback`; it is not said again for the same targets and
+    node.
     """
     chance(level, "level")
     if looks.problem != problem or pulls.problem != problem:
@@ -97,8 +99,8 @@ def conflicts(
         *_means(problem, looks, pulls, tested, means, before),
         *_moved(problem, looks, pulls, tested, nodes, before),
     ]
-    said = {(suspect.arm.node, suspect.node) for suspect in known}
-    fresh = [conflict for conflict in found if (conflict.arm.node, conflict.node) not in said]
+    said = {(suspect.arm.targets, suspect.node) for suspect in known}
+    fresh = [conflict for conflict in found if (conflict.arm.targets, conflict.node) not in said]
     return tuple(sorted(fresh, key=lambda conflict: conflict.chance))
 
 
@@ -126,21 +128,21 @@ def _shares(problem: Problem, level: float) -> tuple[_Share, _Share]:
 
 def _number_of_tests(problem: Problem) -> tuple[int, int]:
     means = nodes = 0
-    for name, values in problem.intervene.items():
-        means += len(values) * problem.verdicts[name].identified
-        nodes += len(values) * sum(len(_levels(problem, other)) for other in _unmoved(problem, name))
+    for targets, places in problem.positions.items():
+        means += len(places) * problem.verdicts[targets].identified
+        nodes += len(places) * sum(len(_levels(problem, other)) for other in _unmoved(problem, targets))
     return means, nodes
 
 
-def _unmoved(problem: Problem, name: str) -> tuple[str, ...]:
-    """Nodes on which ``name`` does not act; the reward is tested as a mean."""
-    found: tuple[str, ...] = problem.remember(
-        f"unmoved by {name}",
-        lambda: tuple(
-            other for other in problem.graph.nodes if other not in {*problem.graph.descendants([name]), problem.reward}
-        ),
-    )
+def _unmoved(problem: Problem, targets: Targets) -> tuple[str, ...]:
+    """Nodes on which no target acts; the reward is tested as a mean."""
+    found: tuple[str, ...] = problem.remember(f"unmoved by {targets}", lambda: _not_below(problem, targets))
     return found
+
+
+def _not_below(problem: Problem, targets: Targets) -> tuple[str, ...]:
+    moved = {*problem.graph.descendants(targets), problem.reward}
+    return tuple(other for other in problem.graph.nodes if other not in moved)
 
 
 def _levels(problem: Problem, name: str) -> range:
@@ -254,7 +256,7 @@ def _means(
 
 def _suspect(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> tuple[Suspect, bool]:
     """Where the graph goes wrong about an arm's mean, and whether anything but the reward itself says so."""
-    if problem.verdicts[str(arm.node)].route is Route.SAME:
+    if problem.verdicts[arm.targets].route is Route.SAME:
         return Suspect(arm, Kind.MOVED, problem.reward), True
     named = first_changed(problem, looks, pulls, arm)
     return Suspect(arm, Kind.ESTIMATE, named or problem.reward), named is not None
@@ -267,7 +269,7 @@ def _own_scale(problem: Problem, utility: float) -> float:
 def _moved(
     problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], share: _Share, before: float
 ) -> list[Conflict]:
-    """Nodes that changed although the arm's node does not act on them; of each arm the clearest."""
+    """Nodes that changed although the arm's targets do not act on them; of each arm the clearest."""
     cases = _unmoved_counts(problem, looks, pulls, tested)
     if not cases:
         return []
@@ -303,9 +305,9 @@ def _unmoved_counts(problem: Problem, looks: Tally, pulls: Tally, tested: list[A
     seen: dict[str, FloatArray | None] = {}
     cases: list[Case] = []
     for arm in tested:
-        for node in _unmoved(problem, str(arm.node)):
+        for node in _unmoved(problem, arm.targets):
             if node not in seen:
-                seen[node] = counts_of(looks, Arm(), (node,))
+                seen[node] = counts_of(looks, LOOK, (node,))
             by_itself, by_doing = seen[node], counts_of(pulls, arm, (node,))
             if by_itself is None or by_doing is None or not by_itself.sum():
                 continue
@@ -337,9 +339,9 @@ def audit_pulls(ranking: Ranking, pulls: Tally, budget: int) -> dict[Arm, int]:
     verdicts = ranking.problem.verdicts
 
     def audited(row: ArmRank) -> bool:
-        if row.arm.node is None or row.must_try or np.isnan(row.estimate):
+        if row.arm.is_look or row.must_try or np.isnan(row.estimate):
             return False
-        return verdicts[row.arm.node].route in {Route.ADJUSTMENT, Route.COMPONENT}
+        return verdicts[row.arm.targets].route in {Route.ADJUSTMENT, Route.COMPONENT}
 
     leaders = [row.arm for row in ranking.ordered if audited(row)][:AUDITED]
     kept: dict[Arm, int] = {}

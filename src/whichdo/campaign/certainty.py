@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,14 +29,13 @@ from whichdo.problem import Goal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.ranking import Ranking
     from whichdo.evidence import Tally
     from whichdo.problem import Arm, Problem
 
 __all__ = ["ArmCertainty", "Certainty", "Standing", "certainty"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 DOUBLINGS = 31
 """Guesses reach to 2^30 pulls of an arm; beyond that the answer is that nobody knows."""

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from whichdo.counting.scopes import full_scope
 from whichdo.errors import UsageError, counted
-from whichdo.evidence import Rows, Sparse, Tally
+from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, listed, verdicts
 from whichdo.problem import Problem
@@ -24,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table
     from whichdo.graph.identify import Verdict
+    from whichdo.graph.targets import ByTargets, Targets
     from whichdo.problem import Arm, Value
+    from whichdo.tables import Table
 
 __all__ = ["Conflict", "Kind", "Suspect", "carried", "fallback", "lost_arms"]
 
@@ -37,7 +36,7 @@ class Kind(StrEnum):
     ESTIMATE = "estimate"
     """The arm's mean reward is not what looking makes of it."""
     MOVED = "moved"
-    """Setting the node changed one on which it does not act in the graph."""
+    """Setting the targets changed a node on which they do not act in the graph."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,9 @@ class Suspect:
 
     @property
     def edge(self) -> str:
-        """The edge that is probably missing, as one would write it."""
-        return f"{self.arm.node} {'<->' if self.kind is Kind.ESTIMATE else '->'} {self.node}"
+        """The edge that is probably missing, as one would write it; of a joint arm one for each target, by "or"."""
+        line = "<->" if self.kind is Kind.ESTIMATE else "->"
+        return " or ".join(f"{name} {line} {self.node}" for name in self.arm.targets)
 
     @property
     def body(self) -> dict[str, str]:
@@ -113,7 +113,7 @@ class Conflict:
         return f"{found[0]} {rare} {found[1]}{judged}"
 
     def _estimate(self) -> tuple[str, str]:
-        node, reward = self.arm.node, self.problem.reward
+        node, reward = " or ".join(self.arm.targets), self.problem.reward
         what = (
             f"{self.arm} and looking disagree: {counted(self.pulls, 'direct pull')} had mean {reward} "
             f"{self.direct:.3f}, where {counted(self.looks, 'look')}, worth {self.worth:,.0f} pulls, "
@@ -133,7 +133,7 @@ class Conflict:
         return what, f"{where}, so {likely}. Draw it, or observe the common cause."
 
     def _moved(self) -> tuple[str, str]:
-        node = self.arm.node
+        node, does = " or ".join(self.arm.targets), "do" if self.arm.is_joint else "does"
         if self.value is None:
             unit = f"mean {self.node}"
             direct, looked = f"{self.direct:.3f}", f"{self.looked:.3f}"
@@ -141,10 +141,11 @@ class Conflict:
             unit = f"{self.node}={self.value}"
             direct, looked = f"{self.direct:.1%}", f"{self.looked:.1%}"
         what = (
-            f"{self.arm} changes {self.node}, on which {node} does not act in the graph: {unit} is {direct} in "
+            f"{self.arm} changes {self.node}, on which {listed(self.arm.targets)} {does} not act in the graph: "
+            f"{unit} is {direct} in "
             f"{counted(self.pulls, 'direct pull')}, where {counted(self.looks, 'look')} have {looked}."
         )
-        if str(node) in self.problem.graph.descendants([self.node]):
+        if set(self.arm.targets).intersection(self.problem.graph.descendants([self.node])):
             return what, (
                 f"The graph has {self.node} acting on {node}: an arrow on that way points in the wrong direction, or "
                 f"setting {node} was not clean and touched {self.node} as well. Turn it round, or set {node} alone."
@@ -158,10 +159,10 @@ class Conflict:
 def fallback(problem: Problem, suspects: Iterable[Suspect]) -> Problem:
     """The same problem, same arms, in which looking settles none of the arms that conflicts put in doubt.
 
-    The missing edge is drawn.  Where the node is settled all the same (by a mediator, say), a hidden cause of it and a
-    child is drawn too: what named the edge is a guess.  A node for which the new graph would need other columns counted
-    than the old one is left to be tried as well, since logs may be at hand as counts only.  Where an arrow has to be
-    turned, the order of the graph's nodes can change (`carried`).
+    The missing edge is drawn, for a joint arm one from each target.  Where the node is settled all the same (by a
+    mediator, say), a hidden cause of it and a child is drawn too: what named the edge is a guess.  A node for which the
+    new graph would need other columns counted than the old one is left to be tried as well, since logs may be at hand
+    as counts only.  Where an arrow has to be turned, the order of the graph's nodes can change (`carried`).
     """
     draft = _Draft(problem)
     for suspect in suspects:
@@ -175,7 +176,7 @@ def lost_arms(problem: Problem, suspect: Suspect) -> tuple[Arm, ...]:
     return tuple(
         each
         for each in problem.arms
-        if each.node is not None and problem.verdicts[each.node].identified and not left.verdicts[each.node].identified
+        if not each.is_look and problem.verdicts[each.targets].identified and not left.verdicts[each.targets].identified
     )
 
 
@@ -189,19 +190,14 @@ def carried(tally: Tally, problem: Problem) -> Tally:
     rows = tally.rows
     if rows is not None and rows.codes.shape[1] == len(old.graph.nodes):
         rows = Rows(rows.arms, rows.codes[:, [old.graph.index(name) for name in problem.graph.nodes]])
-    tables = {arm: dict(_ordered(problem, *each) for each in held.items()) for arm, held in tally.tables.items()}
+    tables = {arm: dict(_ordered(problem, table) for table in held.values()) for arm, held in tally.tables.items()}
     return Tally(problem, tally.counts, tables, rows)
 
 
-def _ordered(problem: Problem, scope: Scope, table: Table) -> tuple[Scope, Table]:
+def _ordered(problem: Problem, table: Table) -> tuple[Scope, Table]:
     """A table with its columns in the order of the problem's graph."""
-    wanted = tuple(sorted(scope, key=problem.graph.index))
-    axes = [scope.index(name) for name in wanted]
-    if isinstance(table, Sparse):
-        cells = table.cells[:, axes]
-        order = np.lexsort(cells.T[::-1])
-        return wanted, Sparse(cells[order], table.counts[order])
-    return wanted, np.ascontiguousarray(np.transpose(table, axes))
+    wanted = tuple(sorted(table.scope, key=problem.graph.index))
+    return wanted, table.marginal(wanted)
 
 
 class _Draft:
@@ -210,22 +206,23 @@ class _Draft:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.graph = problem.graph
-        self.scopes = {name: full_scope(problem, verdict) for name, verdict in problem.verdicts.items()}
+        self.scopes = {targets: full_scope(problem, verdict) for targets, verdict in problem.verdicts.items()}
 
     def draw(self, suspect: Suspect) -> None:
         """Draw the edge that is missing, and see to it that the arm is tried."""
-        source = str(suspect.arm.node)
-        if suspect.kind is Kind.ESTIMATE:
-            self._with(bidirected=(source, suspect.node))
-        elif source not in self.graph.descendants([suspect.node]):
-            self._with(directed=(source, suspect.node))
-        self._doubt(source)
+        targets = suspect.arm.targets
+        for source in self.problem.verdicts[targets].acting if suspect.kind is Kind.ESTIMATE else targets:
+            if suspect.kind is Kind.ESTIMATE:
+                self._with(bidirected=(source, suspect.node))
+            elif source not in self.graph.descendants([suspect.node]):
+                self._with(directed=(source, suspect.node))
+        self._doubt(targets)
 
     def finish(self) -> Problem:
         """The problem on this graph, no arm of which needs columns that were not counted."""
         while True:
             found = self._verdicts()
-            other = [name for name, verdict in found.items() if verdict.identified and self._needs_more(name, verdict)]
+            other = [each for each, verdict in found.items() if verdict.identified and self._needs_more(verdict)]
             if not other:
                 break
             self._doubt(other[0])
@@ -233,34 +230,34 @@ class _Draft:
         return Problem(
             self.graph,
             problem.reward,
-            problem.intervene,
+            arms=problem.arms,
             goal=problem.goal,
             domains=problem.domains,
             rewards=problem.rewards,
             costs=problem.costs,
         )
 
-    def _needs_more(self, name: str, verdict: Verdict) -> bool:
-        before = self.problem.verdicts[name]
-        return not before.identified or full_scope(self.problem, verdict) != self.scopes[name]
+    def _needs_more(self, verdict: Verdict) -> bool:
+        before = self.problem.verdicts[verdict.targets]
+        return not before.identified or full_scope(self.problem, verdict) != self.scopes[verdict.targets]
 
-    def _doubt(self, name: str) -> None:
-        """Draw a hidden cause of the node and a child on the way to the reward, unless it is to be tried already."""
+    def _doubt(self, targets: Targets) -> None:
+        """Draw a hidden cause of a target and a child on the way to the reward, unless they are to be tried already."""
         reward = self.problem.reward
-        verdict = self._verdicts()[name]
+        verdict = self._verdicts()[targets]
         if verdict.route is Route.SAME:  # no child leads to the reward: the arrow is missing too, or points backwards
-            behind = set(self.graph.descendants([reward]))
+            behind, name = set(self.graph.descendants([reward])), targets[0]
             self._with(
                 directed=(name, reward), without=[(tail, name) for tail in self.graph.parents(name) if tail in behind]
             )
-            verdict = self._verdicts()[name]
+            verdict = self._verdicts()[targets]
         if verdict.identified:
-            acting = set(self.graph.ancestors([reward]))
+            acting, name = set(self.graph.ancestors([reward])), verdict.acting[0]
             child = next(child for child in self.graph.children(name) if child in acting)
             self._with(bidirected=(name, child))
 
-    def _verdicts(self) -> dict[str, Verdict]:
-        return verdicts(self.graph, self.problem.reward, self.problem.intervene)
+    def _verdicts(self) -> ByTargets[Verdict]:
+        return verdicts(self.graph, self.problem.reward, self.problem.target_sets)
 
     def _with(
         self,

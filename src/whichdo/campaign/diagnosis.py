@@ -10,24 +10,25 @@ tied as well.
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.counting.scopes import cell_count
 from whichdo.counting.wide import counted_scopes
-from whichdo.estimate.elimination import fold
 from whichdo.graph.components import effective_parents
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
-    from whichdo.problem import Problem
+    from whichdo.graph.targets import Targets
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["counts_of", "first_changed", "watched_scopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 MAX_FAMILY = 1 << 10
 """The most cells of a node with its effective parents that is worth watching."""
@@ -48,8 +49,8 @@ def watched_scopes(problem: Problem) -> tuple[Scope, ...]:
 def _watched(problem: Problem) -> tuple[Scope, ...]:
     families = [
         (*given, name)
-        for node in problem.intervene
-        for name, given in _families(problem, node).items()
+        for targets in problem.target_sets
+        for name, given in _families(problem, targets).items()
         if cell_count(problem, (*given, name)) <= MAX_FAMILY
     ]
     alone = [(name,) for name in problem.graph.nodes]
@@ -68,34 +69,32 @@ def counts_of(tally: Tally, arm: Arm, wanted: Scope) -> FloatArray | None:
         return levels
     tables = tally.tables.get(arm, {})
     found = tables.get(wanted)
-    if isinstance(found, np.ndarray):
-        whole: FloatArray = found.astype(np.float64)
+    if found is not None and found.cells is None:
+        whole: FloatArray = found.count.astype(np.float64)
         return whole
     sizes = {name: len(problem.domains[name]) for name in problem.graph.nodes}
     shape = [sizes[name] for name in wanted]
     holding = [scope for scope in tables if set(wanted) <= set(scope)]
     if holding:
         scope = min(holding, key=lambda scope: cell_count(problem, scope))
-        return fold(tables[scope], scope, wanted, sizes).reshape(shape)
+        return tables[scope].marginal(wanted).dense().count.astype(np.float64)
     rows = tally.rows
     if rows is None or rows.codes.shape[1] != len(sizes):
         return None
     codes = rows.codes[rows.arms == position]
     if len(codes) != tally.pulls[position]:  # some pulls were told as tables
         return None
-    at = np.zeros(len(codes), np.int64)
-    for name in wanted:
-        at = at * sizes[name] + codes[:, problem.graph.index(name)]
-    return np.bincount(at, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
+    columns = [codes[:, problem.graph.index(name)] for name in wanted]
+    return Table.from_rows(wanted, shape, columns).dense().count.astype(np.float64)
 
 
 def first_changed(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> str | None:
     """The first node whose law given its effective parents is different under the arm; None if no table shows one."""
-    for name, given in _families(problem, str(arm.node)).items():
+    for name, given in _families(problem, arm.targets).items():
         wanted, size = (*given, name), len(problem.domains[name])
         if cell_count(problem, wanted) > MAX_FAMILY:
             continue
-        by_itself, by_doing = counts_of(looks, Arm(), wanted), counts_of(pulls, arm, wanted)
+        by_itself, by_doing = counts_of(looks, LOOK, wanted), counts_of(pulls, arm, wanted)
         if by_itself is None or by_doing is None:
             continue
         rows = _rows(problem, arm, given)
@@ -105,19 +104,25 @@ def first_changed(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> str
 
 
 def _rows(problem: Problem, arm: Arm, given: Scope) -> tuple[slice | list[int], ...]:
-    """Of a table with an axis for each of ``given``, the rows that have the arm's value."""
+    """Of a table with an axis for each of ``given``, the rows that have the arm's values."""
     every = slice(None)
-    return tuple([problem.domains[name].index(arm.value)] if name == arm.node else every for name in given)
+    settings = arm.settings
+    return tuple([problem.domains[name].index(settings[name])] if name in settings else every for name in given)
 
 
-def _families(problem: Problem, node: str) -> dict[str, Scope]:
-    """The nodes between ``node`` and the reward that no hidden cause ties to it, each with its effective parents."""
-    graph = problem.verdicts[node].within
-    if node not in graph:
+def _families(problem: Problem, targets: Targets) -> dict[str, Scope]:
+    """The nodes between the acting target and the reward, each with its effective parents.
+
+    Without those that a hidden cause ties to a target; none where several targets act, since looking says nothing then
+    that could be contradicted.
+    """
+    verdict = problem.verdicts[targets]
+    graph = verdict.within
+    if len(verdict.acting) != 1:
         return {}
     given = effective_parents(graph)
-    tied = set(graph.c_component(node))
-    return {name: given[name] for name in graph.descendants([node]) if name not in tied}
+    tied = {name for target in targets if target in graph for name in graph.c_component(target)}
+    return {name: given[name] for name in graph.descendants(verdict.acting) if name not in tied}
 
 
 def _deviation(first: FloatArray, second: FloatArray) -> float:

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.campaign.pool import pooled
-from whichdo.evidence import Sparse
 from whichdo.graph.identify import listed
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import IntArray
     from whichdo.campaign.logs import Log
-    from whichdo.evidence import IntArray
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["disagreements", "homogeneous"]
 
@@ -40,12 +39,12 @@ def disagreements(
     live = [(arm, codes) for arm, codes in rows if arm.is_look]
     if not logs or not live:
         return ()
-    before = pooled(problem, logs, [], nodes=nodes).tables[Arm()]
-    now = pooled(problem, [], live, nodes=nodes).tables[Arm()]
-    tables = [scope for scope, table in before.items() if not isinstance(table, Sparse)]
+    before = pooled(problem, logs, [], nodes=nodes).tables[LOOK]
+    now = pooled(problem, [], live, nodes=nodes).tables[LOOK]
+    tables = [scope for scope, table in before.items() if table.cells is None]
     found = []
     for scope in tables:
-        chance = homogeneous(np.asarray(before[scope]).ravel(), np.asarray(now[scope]).ravel())
+        chance = homogeneous(before[scope].count.ravel(), now[scope].count.ravel())
         if chance < LEVEL / len(tables):
             found.append((len(scope), scope, chance))
     if not found:

@@ -12,23 +12,23 @@ import numpy as np
 
 from whichdo.campaign.alarm import conflicts
 from whichdo.campaign.diagnosis import watched_scopes
-from whichdo.campaign.logs import folded
 from whichdo.evidence import Tally
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
+from whichdo.tables import Radix, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from whichdo.arrays import IntArray
     from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.logs import Log
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["Ear", "worth_listening"]
 
 Codes = tuple[int, ...]
-Counts = dict["Scope", Any]
+Counts = dict["Scope", Table]
 
 
 def worth_listening(times: int) -> bool:
@@ -54,10 +54,10 @@ class Ear:
         self._logged = logged
         self._new: dict[Arm, list[Codes]] = {}
         self._tables: dict[Arm, Counts] = {}
-        self._rewards: dict[Arm, np.ndarray[Any, np.dtype[np.int64]]] = {}
+        self._rewards: dict[Arm, IntArray] = {}
 
     def _fits(self, scope: Scope) -> bool:
-        return int(np.prod([self._sizes[name] for name in scope])) <= 1 << 16
+        return Radix.of(scope, self._sizes).cells <= 1 << 16
 
     def hear(self, arm: Arm, codes: Codes) -> None:
         """A pull that counts."""
@@ -66,15 +66,15 @@ class Ear:
     def conflicts(self, arms: Iterable[Arm], known: Sequence[Suspect]) -> tuple[Any, ...]:
         """What the alarm says of some arms now."""
         tested = list(arms)
-        looks = self._tally([Arm()], logs=True)
+        looks = self._tally([LOOK], logs=True)
         return conflicts(self.problem, looks, self._tally(tested), logged=self._logged, arms=tested, known=known)
 
     def direct(self, problem: Problem) -> Tally:
         """How often each level of the reward came in pulls of each arm of a problem; looks are pulls of do()."""
         for arm in [*self._new]:
             self._add(arm)
-        looks = self._rewards.get(Arm(), 0) + self._base_rewards
-        return Tally(problem, self._counts(self._rewards | {Arm(): looks}, problem))
+        looks = self._rewards.get(LOOK, 0) + self._base_rewards
+        return Tally(problem, self._counts(self._rewards | {LOOK: looks}, problem))
 
     def _tally(self, arms: Sequence[Arm], *, logs: bool = False) -> Tally:
         for arm in arms:
@@ -89,22 +89,21 @@ class Ear:
         """The tables of all logs together, each of those logs that have its columns, and the rewards."""
         found: Counts = {}
         for scope in (*self._scopes, (self.problem.reward,)):
-            parts = [np.asarray(part) for log in logs if (part := log.table(scope, self._sizes)) is not None]
+            parts = [part for log in logs if (part := log.table(scope)) is not None]
             if parts:
-                found[scope] = np.sum(parts, axis=0)
-        rewards = found.get((self.problem.reward,), np.zeros(self._sizes[self.problem.reward], np.int64))
-        return found, rewards
+                found[scope] = sum(parts[1:], start=parts[0])
+        own = found.get((self.problem.reward,))
+        return found, np.zeros(self._sizes[self.problem.reward], np.int64) if own is None else own.count
 
     def _with_logs(
         self, rewards: dict[Arm, Any], tables: dict[Arm, Counts]
     ) -> tuple[dict[Arm, Any], dict[Arm, Counts]]:
         """Live looks and the logs."""
-        look = Arm()
-        live = tables[look]
+        live = tables[LOOK]
         if not self._base:
             return rewards, tables
         joined = live | {scope: table + live[scope] if scope in live else table for scope, table in self._base.items()}
-        return rewards | {look: rewards.get(look, 0) + self._base_rewards}, {look: joined}
+        return rewards | {LOOK: rewards.get(LOOK, 0) + self._base_rewards}, {LOOK: joined}
 
     def _add(self, arm: Arm) -> None:
         """Count what is new of an arm; a row that does not say all columns of a scope is left out of its table."""
@@ -119,11 +118,12 @@ class Ear:
         for scope in self._scopes:
             own = codes[:, [self._places[name] for name in scope]]
             whole = own[(own >= 0).all(axis=1)].astype(np.uint8)
-            table: Table = folded(whole, np.ones(len(whole), np.int64), [self._sizes[name] for name in scope])
+            sizes = [self._sizes[name] for name in scope]
+            table = Table.from_rows(scope, sizes, list(whole.T), np.ones(len(whole), np.int64))
             tables[scope] = table + tables[scope] if scope in tables else table
         del self._new[arm]
 
-    def _counts(self, rewards: dict[Arm, Any], problem: Problem) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _counts(self, rewards: dict[Arm, Any], problem: Problem) -> IntArray:
         counts = np.zeros((len(problem.arms), self._sizes[problem.reward]), np.int64)
         for arm, levels in rewards.items():
             if arm in problem.costs:

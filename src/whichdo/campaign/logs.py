@@ -10,7 +10,6 @@ import glob
 import os
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +17,17 @@ import numpy as np
 
 from whichdo.campaign.events import canonical
 from whichdo.counting.counting import count_with_notes
-from whichdo.counting.scopes import MAX_CELLS
 from whichdo.counting.sources import opened
 from whichdo.errors import DataError, InputError, visible
-from whichdo.evidence import Sparse
+from whichdo.tables import MAX_CELLS, Radix, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from whichdo.counting.scopes import Scope
-    from whichdo.evidence import CodeArray, Table
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
-__all__ = ["Log", "counted_log", "folded", "sources_of"]
+__all__ = ["Log", "counted_log", "sources_of"]
 
 MOST_ROWS = 200_000  # of a log whose distinct rows are counted, if they could be very many
 MOST_CELLS = 20_000  # that are kept as they are
@@ -43,7 +40,8 @@ class Log:
     name: str
     sha256: str
     looks: int
-    tables: Mapping[Scope, Sparse] = field(repr=False)
+    tables: Mapping[Scope, Table] = field(repr=False)
+    """Sparse ones."""
     notes: tuple[str, ...] = ()
     receipt: str = ""
     """Of the event that put it on record."""
@@ -52,51 +50,34 @@ class Log:
     def as_body(self) -> dict[str, Any]:
         """What its event holds."""
         tables = [
-            {"columns": list(scope), "cells": table.cells.tolist(), "counts": table.counts.tolist()}
+            {"columns": list(scope), "cells": np.asarray(table.cells).tolist(), "counts": table.count.tolist()}
             for scope, table in self.tables.items()
         ]
         return {"log": self.name, "sha256": self.sha256, "looks": self.looks, "tables": tables}
 
     @classmethod
-    def from_body(cls, body: Mapping[str, Any], receipt: str) -> Log:
+    def from_body(cls, body: Mapping[str, Any], receipt: str, sizes: Mapping[str, int]) -> Log:
         """Read back what `as_body` wrote; a ValueError where it cannot have."""
-        tables = {
-            tuple(each["columns"]): Sparse(
-                np.array(each["cells"], np.uint8).reshape(len(each["counts"]), len(each["columns"])),
-                np.array(each["counts"], np.int64),
-            )
-            for each in body["tables"]
-        }
+        tables = {}
+        for each in body["tables"]:
+            radix = Radix.of(each["columns"], sizes)
+            count = np.array(each["counts"], np.int64)
+            cells = np.array(each["cells"], np.uint8).reshape(len(count), len(radix.scope))
+            if (cells >= np.array(radix.sizes)).any():
+                raise ValueError(f"a table of {', '.join(radix.scope)} with cells that it does not have")
+            tables[radix.scope] = Table(radix.scope, radix.sizes, count, cells)
         looks = body["looks"]
         if type(looks) is not int or looks < 1:
             raise ValueError(f"a log of {looks!r} looks")
         for table in tables.values():
-            if (table.counts < 1).any() or int(table.counts.sum()) > looks:
+            if (table.count < 1).any() or table.total > looks:
                 raise ValueError(f"a table of {looks} looks whose counts are none")
         return cls(body["log"], body["sha256"], looks, tables, receipt=receipt)
 
-    def table(self, scope: Scope, sizes: Mapping[str, int]) -> Table | None:
+    def table(self, scope: Scope) -> Table | None:
         """The counts of some columns, from the smallest table that holds them; None where none does."""
         holding = [own for own in self.tables if set(scope) <= set(own)]
-        if not holding:
-            return None
-        own = min(holding, key=len)
-        table = self.tables[own]
-        cells = table.cells[:, [own.index(name) for name in scope]]
-        return folded(cells, table.counts, [sizes[name] for name in scope])
-
-
-def folded(cells: CodeArray, counts: Any, sizes: Sequence[int]) -> Table:
-    """Rows of codes with their counts, added up cell by cell; laid out unless there are too many cells."""
-    total = prod(sizes)
-    if total > MAX_CELLS:
-        return Sparse(cells, np.asarray(counts, np.int64)) + Sparse(cells[:0], np.zeros(0, np.int64))
-    flat = np.zeros(len(cells), np.int64)
-    for column, size in zip(cells.T.astype(np.int64), sizes, strict=True):
-        flat = flat * size + column
-    table = np.zeros(total, np.int64)
-    np.add.at(table, flat, counts)
-    return table.reshape(tuple(sizes))
+        return self.tables[min(holding, key=len)].marginal(scope).compact() if holding else None
 
 
 def sources_of(data: object) -> list[object]:
@@ -129,7 +110,7 @@ def counted_log(
     tables = _joint(problem, data, looks, wanted, counts=counts, missing=missing)
     if tables is None:
         extra, _ = count_with_notes(problem, data, counts=counts, missing=missing, scopes=wanted)
-        tables = {scope: _sparse(table) for scope, table in extra.tables[problem.arms[0]].items()}
+        tables = {scope: table.sparse() for scope, table in extra.tables[problem.arms[0]].items()}
     if isinstance(data, (str, os.PathLike)):
         own = name or visible(Path(data).name)[:200]
         return Log(own, _file_hash(Path(data)), looks, tables, notes.sentences)
@@ -139,7 +120,7 @@ def counted_log(
 
 def _joint(
     problem: Problem, data: object, looks: int, wanted: Sequence[Scope], *, counts: str | None, missing: str
-) -> dict[Scope, Sparse] | None:
+) -> dict[Scope, Table] | None:
     """The joint counts of all columns that are nodes, if few rows are distinct; of those that are needed, if others
     lack values.
     """
@@ -149,7 +130,7 @@ def _joint(
     needed = {name for scope in wanted for name in scope}
     for chosen in (there, needed):
         scope = tuple(name for name in problem.graph.nodes if name in chosen and name in there)
-        if looks > MOST_ROWS and prod(sizes[name] for name in scope) > MAX_CELLS:
+        if looks > MOST_ROWS and Radix.of(scope, sizes).cells > MAX_CELLS:
             continue
         try:
             seen, _ = count_with_notes(problem, data, counts=counts, missing=missing, scopes=[scope])
@@ -157,17 +138,10 @@ def _joint(
             if chosen is needed:
                 raise
             continue
-        table = _sparse(seen.tables[problem.arms[0]][scope])
-        if int(table.counts.sum()) == looks and len(table.counts) <= MOST_CELLS:
+        table = seen.tables[problem.arms[0]][scope].sparse()
+        if table.total == looks and len(table.count) <= MOST_CELLS:
             return {scope: table}
     return None
-
-
-def _sparse(table: Table) -> Sparse:
-    if isinstance(table, Sparse):
-        return table
-    where = np.nonzero(table)
-    return Sparse(np.stack(where, axis=1).astype(np.uint8), table[where].astype(np.int64))
 
 
 def _file_hash(path: Path) -> str:

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.campaign.logs import folded
-from whichdo.counting.scopes import pair_scope
+from whichdo.counting.scopes import MAX_CELLS, cell_count, naive_scope
 from whichdo.counting.wide import counted_scopes
 from whichdo.evidence import Tally
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whichdo.campaign.logs import Log
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table
-    from whichdo.problem import Problem
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["pooled"]
 
@@ -55,24 +54,17 @@ def pooled(
             if arm.is_look:
                 looks.append(codes)
     for log in logs:
-        own = log.table((problem.reward,), sizes)
+        own = log.table((problem.reward,))
         if own is not None:
-            counts[0] += np.asarray(own)
+            counts[0] += own.count
     live = np.array(looks, np.int16).reshape(len(looks), len(places))
-    pairs = [pair_scope(problem, name) for name in problem.intervene]
-    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem).values(), *pairs, *scopes])
+    naive = [naive_scope(problem, targets) for targets in problem.target_sets]
+    naive = [scope for scope in naive if cell_count(problem, scope) <= MAX_CELLS]
+    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem).values(), *naive, *scopes])
     tables = {}
     for scope in wanted:
         own_columns = live[:, [places[name] for name in scope]]
         whole = own_columns[(own_columns >= 0).all(axis=1)].astype(np.uint8)
-        table = folded(whole, np.ones(len(whole), np.int64), [sizes[name] for name in scope])
-        for log in logs:
-            more = log.table(scope, sizes)
-            table = table if more is None else _summed(table, more)
-        tables[scope] = table
-    return Tally(problem, counts, {Arm(): tables})
-
-
-def _summed(first: Table, second: Table) -> Table:
-    """Of one scope, so both are laid out or both are sparse."""
-    return first + second  # type: ignore[operator]
+        table = Table.from_rows(scope, [sizes[name] for name in scope], list(whole.T), np.ones(len(whole), np.int64))
+        tables[scope] = sum((more for log in logs if (more := log.table(scope)) is not None), start=table)
+    return Tally(problem, counts, {LOOK: tables})

@@ -53,14 +53,10 @@ def without_arms(problem: Problem, forbidden: Collection[Arm]) -> Problem:
 
 def _like(problem: Problem, graph: CausalGraph, arms: Iterable[Arm]) -> Problem:
     kept = set(arms)
-    settings: dict[str, list[int | float | str]] = {}
-    for arm in problem.arms:
-        if arm in kept and arm.node is not None and arm.value is not None:
-            settings.setdefault(arm.node, []).append(arm.value)
     return Problem(
         graph,
         problem.reward,
-        settings,
+        arms=[arm for arm in problem.arms if arm in kept],
         goal=str(problem.goal),
         domains=problem.domains,
         rewards=problem.rewards,

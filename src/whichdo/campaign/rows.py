@@ -42,7 +42,7 @@ class RowReader:
             return quickly, ()
         self._check_reward(row)
         named = {plain_name(name) for name in row}
-        absent = [name for name in needed if name not in named and name != arm.node]
+        absent = [name for name in needed if name not in named and name not in arm.settings]
         if absent:
             has = f"it has only {listed(sorted(named), most=12)}" if named else "it is empty"
             raise DataError(f"The row of {arm} lacks {listed(absent, most=12)}; {has}. {STORED}")
@@ -69,7 +69,7 @@ class RowReader:
             if book is None or (code := book.code(value)) < 0:
                 return None
             kept[name] = self._problem.domains[name][code]
-        applied = arm.node is None or kept.get(arm.node, arm.value) == arm.value
+        applied = all(kept.get(name, value) == value for name, value in arm.settings.items())
         return kept if applied and all(name in kept for name in needed) else None
 
     def _check_reward(self, row: Mapping[Any, Any]) -> None:

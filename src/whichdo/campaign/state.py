@@ -259,7 +259,8 @@ class State:
         self.head, self.last = event.hash, event.time
 
     def _on_observed(self, event: Event, body: dict[str, Any]) -> None:
-        self.logs.append(Log.from_body(body, event.receipt))
+        sizes = {name: len(values) for name, values in self.terms.problem.domains.items()}
+        self.logs.append(Log.from_body(body, event.receipt, sizes))
         if not any(not arm.is_look for arm in self.pulled):
             self._logged += self.logs[-1].looks
         self._forget_unasked()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.certainty import certainty
 from whichdo.campaign.listening import worth_listening
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whichdo.campaign.state import State
+    from whichdo.problem import Arm
 
 __all__ = ["alarmed", "enough"]
 
@@ -30,7 +31,7 @@ def alarmed(state: State, told: Iterable[str]) -> list[dict[str, Any]]:
             continue
         arms |= dict.fromkeys(state.pulled if pull.arm.is_look else [pull.arm])
     tested = [arm for arm in arms if not arm.is_look]
-    if not tested or not (state.logs or state.pulled[Arm()]):
+    if not tested or not (state.logs or state.pulled[LOOK]):
         return []
     ear = state.ear()
     found = ear.conflicts(tested, state.suspects)[:1]  # one at a time: the next is judged in the mended graph

@@ -18,15 +18,17 @@ not ruled out is an interval.
 from __future__ import annotations
 
 from math import lgamma, log, pi
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.errors import UsageError
 
+if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
+
 __all__ = ["chance", "log_wealth", "mean_bounds", "unit_scale"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.65)
 """How far each bet of `log_wealth` lies from m, as a share of the way to 0 or to 1."""

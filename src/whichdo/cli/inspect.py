@@ -14,7 +14,7 @@ from whichdo.errors import UsageError, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from whichdo.report.inspection import Inspection, NodeReport
+    from whichdo.report.inspection import Inspection, TargetReport
 
 __all__ = ["inspect"]
 
@@ -63,7 +63,7 @@ def _print(out: Console, found: Inspection) -> None:
         out.print(f"! {line}", style="yellow")
 
 
-def _print_nodes(out: Console, reports: list[NodeReport]) -> None:
+def _print_nodes(out: Console, reports: list[TargetReport]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -72,6 +72,7 @@ def _print_nodes(out: Console, reports: list[NodeReport]) -> None:
     for title in ("node", "set to", "by looking", "how, or why not"):
         table.add_column(title, overflow="fold")
     for report in reports:
-        row = [report.node, ", ".join(report.values), report.word, report.reason]
+        between = ", " if len(report.targets) == 1 else "; "
+        row = [", ".join(report.targets), between.join(report.values), report.word, report.reason]
         table.add_row(*(Text(cell) for cell in row), style="" if report.settled else "yellow")
     out.print(table)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.decoding import decode
-from whichdo.counting.faults import Faults
-from whichdo.counting.notes import CountNotes
-from whichdo.counting.packed import Counter, Layout
-from whichdo.counting.scopes import pair_scope
+from whichdo.counting.counter import Counted, Counter
+from whichdo.counting.notes import CountNotes, Faults
+from whichdo.counting.packed import Adder, Plan
+from whichdo.counting.scopes import MAX_CELLS, cell_count, naive_scope
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import ArmBook, DomainBook, WeightBook
+from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
 from whichdo.counting.wide import counted_scopes
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
@@ -22,11 +21,11 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from whichdo.counting.scopes import Scope
+    from whichdo.arrays import BoolArray, CodeArray, IntArray
     from whichdo.counting.sources import Part, Source
-    from whichdo.counting.values import BoolArray, Codebook
-    from whichdo.evidence import CodeArray, IntArray, Table
+    from whichdo.counting.values import Codebook
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
 
     Progress = Callable[[int, int | None], None]
 
@@ -86,27 +85,31 @@ def count_with_notes(
         return data, CountNotes(int(data.pulls.sum()))
     asked = None if scopes is None else tuple(scopes)
     with opened(data, frozenset(problem.domains)) as source:
-        parts = source.parts
-        there = frozenset.intersection(*(frozenset(part.columns) for part in parts))
-        wide = _scopes(problem, asked, there)
-        total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
-        job = Job(problem, wide, counts, arm, total, drop=missing == "drop", chunk=chunk, progress=progress)
-        wanted = [job.wanted(part) for part in parts]
-        for part, names in zip(parts, wanted, strict=True):
-            job.read(part, names)
-        return job.result(source)
+        there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
+        counter: Counter = RowCounter(
+            problem, counts=counts, arm=arm, drop=missing == "drop", chunk=chunk, progress=progress
+        )
+        counted = counter.count(source, _scopes(problem, asked, there))
+    levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
+    for one, tables in counted.tables.items():
+        levels[problem.index(one)] = tables[problem.reward,].dense().count
+    return Tally(problem, levels, counted.tables), counted.notes
 
 
 def _scopes(problem: Problem, given: Iterable[Scope] | None, there: frozenset[str]) -> tuple[Scope, ...]:
     """The scopes to count, each once; the reward's own is always among them.
 
-    A node that no scope of its own holds beside the reward is paired with it for the naive comparison, if its column
-    is there.
+    A target set that no scope of its own holds beside the reward is counted with it for the naive comparison, if its
+    columns are there and the table can be laid out.
     """
     if given is None:
         needed = counted_scopes(problem)
-        alone = [name for name in problem.intervene if name not in needed.get(name, ()) and name in there]
-        given = [*needed.values(), *(pair_scope(problem, name) for name in alone)]
+        alone = [
+            naive_scope(problem, targets)
+            for targets in problem.target_sets
+            if there.issuperset(targets) and not set(targets) <= set(needed.get(targets, ()))
+        ]
+        given = [*needed.values(), *(scope for scope in alone if cell_count(problem, scope) <= MAX_CELLS)]
     found = []
     for scope in given:
         scope = tuple(scope)
@@ -119,38 +122,50 @@ def _scopes(problem: Problem, given: Iterable[Scope] | None, there: frozenset[st
     return tuple(dict.fromkeys([*found, (problem.reward,)]))
 
 
-class Job:
-    """One count under way."""
+class RowCounter:
+    """Counts rows in memory and in files, chunk by chunk: a `Counter` for one use.
+
+    Parameters as of `count_with_notes`.
+    """
 
     def __init__(
         self,
         problem: Problem,
-        scopes: tuple[Scope, ...],
-        counts: str | None,
-        arm: str | None,
-        total: int | None,
         *,
-        drop: bool,
-        chunk: int,
-        progress: Progress | None,
+        counts: str | None = None,
+        arm: str | None = None,
+        drop: bool = False,
+        chunk: int = CHUNK,
+        progress: Progress | None = None,
     ) -> None:
-        self.problem, self.scopes, self.drop, self.chunk, self.progress = problem, scopes, drop, chunk, progress
+        self.problem, self.drop, self.chunk, self.progress = problem, drop, chunk, progress
         self.weight_name = None if counts is None else plain_name(counts)
         self.arm_name = None if arm is None else plain_name(arm)
         self._check_roles()
-        self.layout = Layout(
-            {name: len(domain) for name, domain in problem.domains.items()},
-            scopes,
-            weighted=counts is not None,
-            arms=1 if arm is None else len(problem.arms),
-            rows=total,
-        )
-        self.counters = {0: Counter(self.layout)}
         self.books: dict[str, Codebook] = {}
         self.faults = Faults()
         self.rows = self.dropped = self.weight = self.weight_dropped = 0
-        self.total = total
+        self.total: int | None = None
         self.extra: dict[str, None] = {}
+
+    def count(self, source: Source, scopes: Sequence[Scope]) -> Counted:
+        """Count all rows of a source, or raise what is wrong with them."""
+        parts = source.parts
+        self.total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
+        self.plan = Plan(
+            {name: len(domain) for name, domain in self.problem.domains.items()},
+            tuple(scopes),
+            weighted=self.weight_name is not None,
+            arms=1 if self.arm_name is None else len(self.problem.arms),
+            rows=self.total,
+        )
+        self.adders = {0: Adder(self.plan)}
+        wanted = [self._wanted(part) for part in parts]
+        for part, names in zip(parts, wanted, strict=True):
+            self._read(part, names)
+        self._check(source)
+        tables = {self.problem.arms[position]: adder.tables() for position, adder in sorted(self.adders.items())}
+        return Counted(tables, self._notes(source))
 
     def _check_roles(self) -> None:
         for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
@@ -159,9 +174,9 @@ class Job:
         if self.weight_name is not None and self.weight_name == self.arm_name:
             raise UsageError(f"{option('counts')} and {option('arm')} name the same column, {quoted(self.arm_name)}.")
 
-    def wanted(self, part: Part) -> list[str]:
+    def _wanted(self, part: Part) -> list[str]:
         """The columns to read of a part; one that is needed and not there is an error."""
-        named = {name for scope in self.scopes for name in scope}
+        named = {name for scope in self.plan.scopes for name in scope}
         needed = dict.fromkeys(sorted(named, key=self.problem.graph.index))
         there = set(part.columns)
         for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
@@ -180,7 +195,7 @@ class Job:
         self.extra |= dict.fromkeys(name for name in part.columns if name not in known)
         return [*needed, *sorted(roles)]
 
-    def read(self, part: Part, names: Sequence[str]) -> None:
+    def _read(self, part: Part, names: Sequence[str]) -> None:
         """Count all rows of a part."""
         place = {name: j for j, name in reversed(list(enumerate(part.columns)))}
         first = 0
@@ -192,8 +207,8 @@ class Job:
             if self.progress is not None:
                 self.progress(self.rows, self.total)
 
-    def result(self, source: Source) -> tuple[Tally, CountNotes]:
-        """The tally and the notes, or what was wrong."""
+    def _check(self, source: Source) -> None:
+        """Raise what was wrong."""
         if not self.rows:
             one = source.parts[0].name if len(source.parts) == 1 else None
             header = f"{one} has columns but no rows." if one is not None else "There are no rows to count."
@@ -208,13 +223,10 @@ class Job:
             )
         if self.weight_name is not None:
             self._check_weight(self.weight_name)
-        levels = np.zeros((len(self.problem.arms), len(self.problem.domains[self.problem.reward])), np.int64)
-        tables: dict[Arm, Mapping[Scope, Table]] = {}
-        for position, counter in sorted(self.counters.items()):
-            found = counter.tables()
-            levels[position] = _levels(found[self.problem.reward,], levels.shape[1])
-            tables[self.problem.arms[position]] = found
-        notes = CountNotes(
+
+    def _notes(self, source: Source) -> CountNotes:
+        """What a reader should be told."""
+        return CountNotes(
             self.rows,
             self.dropped,
             tuple(self.extra),
@@ -222,8 +234,8 @@ class Job:
             weight=None if self.weight_name is None else self.weight,
             weight_dropped=self.weight_dropped,
             repeated=source.repeated,
+            unverified=source.unverified,
         )
-        return Tally(self.problem, levels, tables), notes
 
     def _check_weight(self, column: str) -> None:
         """Rows that all count for nothing are no rows."""
@@ -283,8 +295,8 @@ class Job:
         for position, begin, end in zip(present.tolist(), begins.tolist(), ends, strict=True):
             mine = order[begin:end]
             self._check_applied(part, first, self.problem.arms[position], mine, codes)
-            if position not in self.counters:
-                self.counters[position] = Counter(self.layout)
+            if position not in self.adders:
+                self.adders[position] = Adder(self.plan)
             self._count(position, codes, mine, len(arms), weights)
 
     def _count(
@@ -299,16 +311,19 @@ class Job:
             codes = {name: column[rows] for name, column in codes.items()}
             weights = None if weights is None else weights[rows]
             size = len(rows)
-        self.counters[position].add(codes, size, weights)
+        self.adders[position].add(codes, size, weights)
 
     def _check_applied(self, part: Part, first: int, arm: Arm, rows: IntArray, codes: Mapping[str, CodeArray]) -> None:
         """A row of do(X=1) has X = 1."""
-        if arm.node is None or arm.value is None or arm.node not in codes:
+        domains = self.problem.domains
+        there = [name for name in arm.targets if name in codes]
+        if not there:
             return
-        domain = self.problem.domains[arm.node]
-        wrong = rows[codes[arm.node][rows] != domain.index(arm.value)]
+        differ = [codes[name][rows] != domains[name].index(arm.settings[name]) for name in there]
+        wrong = rows[np.logical_or.reduce(differ)]
         if len(wrong):
-            found = domain[codes[arm.node][wrong[0]]]
+            values = {name: domains[name][codes[name][wrong[0]]] for name in there}
+            found = {name: value for name, value in values.items() if value != arm.settings[name]}
             self.faults.add_contradiction(part, first + int(wrong[0]), len(wrong), arm, found)
 
     def _weigh(self, weights: IntArray, missing: BoolArray | None, keep: IntArray | None) -> None:
@@ -335,14 +350,6 @@ class Job:
 def _sum(weights: IntArray) -> int:
     """The sum, however large."""
     return (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
-
-
-def _levels(table: Table, size: int) -> IntArray:
-    if isinstance(table, np.ndarray):
-        return table
-    levels = np.zeros(size, np.int64)
-    levels[table.cells[:, 0]] = table.counts
-    return levels
 
 
 def _holder(part: Part) -> str:

@@ -1,6 +1,6 @@
-"""CSV and Parquet files through DuckDB, as a stream of Arrow batches.
+"""Logs in files: which files a path names, what each of them is, and the rows of Parquet files.
 
-DuckDB sees only the files that were named, no network and no extension; a path is never part of a query.
+Only files on this machine are read, and of these only the ones that were named.
 """
 
 from __future__ import annotations
@@ -8,35 +8,53 @@ from __future__ import annotations
 import glob
 import os
 import stat
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from whichdo.counting.csv_text import (
-    LONGEST_LINE,
-    check_dividers,
-    count_dividers,
-    diagnose,
-    line_of,
-    open_bytes,
-    read_header,
-)
-from whichdo.counting.foreign import GZIP, PARQUET, foreign_bytes
+from whichdo.counting.csv_files import EXPORT, CsvPart, first_bytes
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLarge, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Files"]
 
-MEMORY = "768MB"
-THREADS = 2
-VECTOR = 2048  # rows DuckDB works on at a time, the least that a batch is worth
+BUFFER = 1 << 20  # bytes of a column that are read at a time, so that memory does not grow with the row groups
+GZIP = b"\x1f\x8b"
+PARQUET = b"PAR1"
+SHEET = "Export the sheet as CSV in UTF-8"
+
+#: Files that are surely no log, by how they begin: what each is, and what to do about it.
+FOREIGN: tuple[tuple[bytes, str, str], ...] = (
+    *((bytes([0x80, n]), "a Python pickle", f"Reading one can run code. {EXPORT}") for n in (2, 3, 4, 5)),
+    (b"PK\x03\x04", "a spreadsheet or a ZIP archive", f"{SHEET}, or unpack the archive"),
+    (b"PK\x05\x06", "an empty ZIP archive", EXPORT),
+    (b"\xd0\xcf\x11\xe0", "an old Office document", SHEET),
+    (b"PARE", "an encrypted Parquet file", "Write it without encryption"),
+    (b"ARROW1", "a Feather or Arrow file", "Write it as Parquet"),
+    (b"ORC", "an ORC file", "Write it as Parquet"),
+    (b"Obj\x01", "an Avro file", "Write it as Parquet"),
+    (b"\x89HDF", "an HDF5 file", EXPORT),
+    (b"\x93NUMPY", "a numpy array", EXPORT),
+    (b"SQLite format 3\x00", "an SQLite database", EXPORT),
+    (b"%PDF", "a PDF document", EXPORT),
+    (b"\x89PNG", "a PNG picture", EXPORT),
+    (b"\xff\xd8\xff", "a JPEG picture", EXPORT),
+    (b"\xfd7zXZ", "compressed with xz", "Unpack it, or compress it with gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it, or compress it with gzip"),
+    (b"BZh", "compressed with bzip2", "Unpack it, or compress it with gzip"),
+    (GZIP, "compressed twice", "Unpack it once"),
+    (b"\xff\xfe\0\0", "text in UTF-32", "Save it as UTF-8"),
+    (b"\0\0\xfe\xff", "text in UTF-32", "Save it as UTF-8"),
+    (b"\xff\xfe", "text in UTF-16", "Save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16", "Save it as UTF-8"),
+    (b"{\\rtf", "an RTF document", SHEET),
+)
 
 
 class Files:
-    """The files that a path, a glob or a list of these names, with the one connection that reads them.
+    """The files that a path, a glob or a list of these names.
 
     A file that is named twice, by globs that overlap or through a link, is counted once and listed in ``repeated``.
     Counting it twice would make every interval too narrow, and nobody names a file twice for that; refusing it would
@@ -46,159 +64,129 @@ class Files:
     def __init__(self, given: Sequence[str | os.PathLike[str]], known: frozenset[str] = frozenset()) -> None:
         paths, self.repeated = _distinct([path for one in given for path in _paths(one)])
         kinds = [_kind(path) for path in paths]
-        self._connection = _connect(paths)
-        try:
-            self.parts = [
-                ParquetPart(path, self._connection) if kind == "parquet"
-                else CsvPart(path, self._connection, packed=kind == "gzip", known=known)
-                for path, kind in zip(paths, kinds, strict=True)
-            ]  # fmt: skip
-        except BaseException:
-            self._connection.close()
-            raise
+        self.parts = [
+            ParquetPart(path) if kind == "parquet" else CsvPart(path, packed=kind == "gzip", known=known)
+            for path, kind in zip(paths, kinds, strict=True)
+        ]
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """The names of the files in which damage to a value may go unnoticed."""
+        return tuple(part.name for part in self.parts if part.checksums is False)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._connection.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        for part in self.parts:
+            if isinstance(error, InputError):
+                part.check_whole()
 
 
 class ParquetPart:
     """One Parquet file; its values keep their types."""
 
-    def __init__(self, path: Path, connection: Any) -> None:
-        self._path, self._connection = path, connection
-        self.name = path.name
-        with _Translated(self._damaged):
-            described = connection.sql(
-                "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)", params=[_literal(path)]
-            )
-            self._internal = [row[0] for row in described.fetchall()]
-            schema = connection.sql(
-                "SELECT name, num_children FROM parquet_schema(?)", params=[_literal(path)]
-            ).fetchall()
-            rows = connection.sql("SELECT num_rows FROM parquet_file_metadata(?)", params=[_literal(path)]).fetchall()
-        # DuckDB renames columns that differ in case only, so the names come from the file.
-        self.columns = [plain_name(name) for name in _top_level(schema)]
-        self.rows: int | None = int(rows[0][0])
-        if len(self.columns) != len(self._internal):
-            raise self._damaged()
+    def __init__(self, path: Path) -> None:
+        self._path, self.name = path, path.name
+        with _Translated(self.name), self._open() as source:
+            file = _parquet(source)
+            self._names: list[str] = file.schema_arrow.names
+            self.rows: int | None = file.metadata.num_rows
+            self.checksums = _has_checksums(source, file.metadata)
+        self.columns = [plain_name(name) for name in self._names]
         check_names(self.columns, self.name)
 
     def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
         """Batches of the wanted columns, their types as in the file."""
-        columns = ", ".join(f"{_identifier(self._internal[j])} AS c{j}" for j in wanted)
-        query = f"SELECT {columns} FROM read_parquet(?, hive_partitioning=false)"  # noqa: S608 - names quoted
+        names = [self._names[column] for column in wanted]
         done = 0
-        for columns_now in _stream(self._connection, query, [_literal(self._path)], size, self._damaged):
-            done += len(columns_now[0])
-            yield columns_now
+        with _Translated(self.name), self._open() as source:
+            batches = _parquet(source).iter_batches(size, columns=names)
+            while (columns := self._next(batches, names)) is not None:
+                done += len(columns[0])
+                yield columns
         if done != self.rows:
-            raise self._damaged()
+            raise _damaged(self.name)
 
     def where(self, row: int, column: str | None = None, text: str | None = None) -> str:  # noqa: ARG002
         """The number of the row."""
         return f"{self.name}: Row {row + 1:,}"
 
-    def _damaged(self) -> DataError:
-        return DataError(f"{self.name} is a damaged or incomplete Parquet file. Write or copy it again.")
+    def check_whole(self) -> None:
+        """Damage is noticed where it is read."""
 
+    def _open(self) -> Any:
+        """The file while it is read: there may be more files than can be open at once."""
+        import pyarrow as pa
 
-class CsvPart:
-    """One CSV file, all of it text, so that what "01" or "NA" means is judged here."""
+        return pa.OSFile(str(self._path))  # whatever its name looks like, a file on this machine
 
-    rows = None
-
-    def __init__(self, path: Path, connection: Any, *, packed: bool, known: frozenset[str]) -> None:
-        self._path, self._connection, self._packed = path, connection, packed
-        self.name = path.name
-        try:
-            self._header = read_header(path, packed=packed, known=known)
-        except (InputError, EOFError, OSError, zlib.error):
-            if packed:  # damage explains more than what it does to the first row
-                count_dividers(path, packed=True, delimiter=",")
-            raise
-        self.columns = self._header.names
-        self._dividers = self._count_dividers() if packed else None
-
-    def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:
-        """Batches of the wanted columns as texts; an empty field is missing."""
-        columns = ", ".join(f"c{j}: 'VARCHAR'" for j in range(len(self.columns)))
-        query = (  # of numbers alone: the path is a parameter
-            f"SELECT {', '.join(f'c{j}' for j in wanted)} FROM read_csv(?, columns={{{columns}}}, auto_detect=false, "  # noqa: S608
-            f"header=true, delim=?, quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, "
-            f"ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE}, compression=?)"
-        )
-        parameters = [_literal(self._path), self._header.delimiter, "gzip" if self._packed else "none"]
-        rows = 0
-        for batch in _stream(self._connection, query, parameters, size, self._diagnosis):
-            rows += len(batch[0])
-            yield batch
-        found = self._count_dividers() if self._dividers is None else self._dividers
-        check_dividers(self._path, packed=self._packed, header=self._header, rows=rows, found=found)
-
-    def _count_dividers(self) -> int:
-        return count_dividers(self._path, packed=self._packed, delimiter=self._header.delimiter)
-
-    def where(self, row: int, column: str | None = None, text: str | None = None) -> str:
-        """The number of the data row, which does not count the header, and the line of the file."""
-        position = self.columns.index(column) if column is not None else 0
-        line = line_of(self._path, packed=self._packed, header=self._header, row=row, column=position, text=text)
-        return f"{self.name}{'' if line is None else f', line {line:,}'}: Row {row + 1:,}"
-
-    def _diagnosis(self) -> InputError:
-        return diagnose(self._path, packed=self._packed, header=self._header)
+    def _next(self, batches: Iterator[Any], names: Sequence[str]) -> list[Any] | None:
+        batch = next(batches, None)
+        columns = None if batch is None else [batch.column(name) for name in names]
+        for column in columns or ():
+            _check_text(column)
+        return columns
 
 
 class _Translated:
-    """Turns what DuckDB and Arrow raise into an error of ours."""
+    """Turns what pyarrow raises into an error of ours."""
 
-    def __init__(self, otherwise: Callable[[], InputError]) -> None:
-        self._otherwise = otherwise
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        import duckdb
-
-        if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
-            raise TooLarge(f"Reading took more than {MEMORY} of memory. Use Parquet with smaller row groups.") from None
-        # Arrow reports what went wrong in DuckDB's stream as its own errors, some of which are plain ones.
-        if isinstance(error, (duckdb.Error, OSError, ValueError, RuntimeError)):
-            raise self._otherwise() from None
-
-
-def _stream(
-    connection: Any, query: str, parameters: list[str], size: int, otherwise: Callable[[], InputError]
-) -> Iterator[Sequence[Any]]:
-    """The result of a query in chunks, in the order of the file."""
-    with _Translated(otherwise):
-        reader = connection.sql(query, params=parameters).to_arrow_reader(max(size, VECTOR))
-    while True:
-        with _Translated(otherwise):
-            batch = next(reader, None)
-        if batch is None:
-            return
-        for first in range(0, batch.num_rows, size):
-            yield batch.slice(first, size).columns
+        if isinstance(error, MemoryError):
+            raise TooLarge(
+                f"There is not enough memory to read {self._name}. Write it in smaller row groups."
+            ) from None
+        # pyarrow's errors are kinds of plain ones.
+        if isinstance(error, (OSError, ValueError, RuntimeError, KeyError, NotImplementedError)):
+            raise _damaged(self._name) from None
 
 
-def _connect(paths: Sequence[Path]) -> Any:
-    """A DuckDB that can read these files and do nothing else."""
-    import duckdb
+def _parquet(source: Any) -> Any:
+    import pyarrow.parquet as pq
 
-    connection = duckdb.connect(":memory:", config={"threads": THREADS, "memory_limit": MEMORY})
-    names = {name for path in paths for name in (str(path), _literal(path))}
-    allowed = ", ".join("'" + name.replace("'", "''") + "'" for name in sorted(names))
-    for setting in (
-        "autoinstall_known_extensions = false", "autoload_known_extensions = false",
-        "allow_community_extensions = false", "enable_progress_bar = false", "python_enable_replacements = false",
-        f"allowed_paths = [{allowed}]", "enable_external_access = false", "lock_configuration = true",
-    ):  # fmt: skip
-        connection.execute(f"SET {setting}")
-    return connection
+    return pq.ParquetFile(source, buffer_size=BUFFER, page_checksum_verification=True)
+
+
+def _damaged(name: str) -> DataError:
+    return DataError(f"{name} is a damaged or incomplete Parquet file. Write or copy it again.")
+
+
+def _check_text(column: Any) -> None:
+    """Strings are taken from the file as they are; those that are not UTF-8 are found here."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_nested(kind):
+        column.validate(full=True)
+
+
+def _has_checksums(file: Any, metadata: Any) -> bool:
+    """Whether the first data page of every column has a checksum.
+
+    A page begins with a header in Thrift's compact protocol: type, size, compressed size and then, if it is there,
+    the checksum.  Each is a byte 0x15, the next field being a 32-bit integer, and a number of seven bits a byte.
+    """
+    if not metadata.num_row_groups:
+        return True
+    group = metadata.row_group(0)
+    for column in range(group.num_columns):
+        file.seek(group.column(column).data_page_offset)
+        header, at = file.read(32), 0
+        for _ in range(3):
+            at += 1
+            while at < len(header) and header[at] & 0x80:
+                at += 1
+            at += 1
+        if header[at : at + 1] != b"\x15":
+            return False
+    return True
 
 
 def _paths(given: str | os.PathLike[str]) -> list[Path]:
@@ -235,11 +223,6 @@ def _distinct(paths: Sequence[Path]) -> tuple[list[Path], tuple[str, ...]]:
         if found.setdefault(key, path) is not path:
             again[path.name] = None
     return list(found.values()), tuple(again)
-
-
-def _literal(path: Path) -> str:
-    """A path in which DuckDB sees no pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
 
 
 def _absolute(path: Path) -> Path:
@@ -281,29 +264,13 @@ def _begin(path: Path) -> tuple[bytes, bool]:
         reason = getattr(error, "strerror", None) or "it is no path"
         raise DataError(f"{quoted(path.name)} cannot be read: {reason}.") from None
     packed = begin.startswith(GZIP)
-    return _unpacked_begin(path) if packed else begin, packed
+    return first_bytes(path, 16, packed=True) if packed else begin, packed
 
 
-def _unpacked_begin(path: Path) -> bytes:
-    try:
-        with open_bytes(path, packed=True) as file:
-            return file.read(16)
-    except (EOFError, OSError, ValueError, zlib.error):
-        return b""
-
-
-def _top_level(schema: Sequence[tuple[str, int | None]]) -> list[str]:
-    """The names of the columns: the children of the root, without what is nested in them."""
-    names: list[str] = []
-    skip = 0
-    for name, children in schema[1:]:
-        if skip:
-            skip += (children or 0) - 1
-            continue
-        names.append(name)
-        skip = children or 0
-    return names
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def foreign_bytes(begin: bytes) -> str | None:
+    """What a file is that begins like this, and what to do about it; None if it may be text or Parquet."""
+    for magic, what, advice in FOREIGN:
+        if begin.startswith(magic):
+            return f"{what}. {advice}."
+    wide = len(begin) >= 4 and (not any(begin[0::2]) or not any(begin[1::2]))  # every second byte is 0
+    return "text in UTF-16. Save it as UTF-8." if wide and any(begin) else None

@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.packed import Counter, Layout
-from whichdo.counting.told import TellReader, Told, uniform_table
+from whichdo.counting.packed import Adder, Plan
+from whichdo.counting.told import TellReader, Told
 from whichdo.counting.wide import counted_scopes
 from whichdo.errors import DataError, UsageError
-from whichdo.evidence import Detail, Rows, Sparse, Tally
+from whichdo.evidence import Detail, Rows, Tally
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Batch, CodeArray, Table
+    from whichdo.arrays import CodeArray
+    from whichdo.evidence import Batch
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope, Table
 
 __all__ = ["Desk", "Gathering"]
 
-MOST_LAYOUTS = 64
+MOST_PLANS = 64
 WAITING = 4096  # rows that are kept before they are counted together: one at a time each would cost a pass
 
 
@@ -37,7 +38,7 @@ class Desk:
         self.problem = problem
         self.reader = TellReader(problem)
         self._columns: dict[object, tuple[tuple[Scope, ...], tuple[str, ...]]] = {}
-        self._layouts: dict[object, Layout] = {}
+        self._plans: dict[object, Plan] = {}
 
     def columns(self, batch: Batch) -> tuple[tuple[Scope, ...], tuple[str, ...]]:
         """The scopes to count, and the nodes that a row must say, in the graph's order."""
@@ -47,15 +48,15 @@ class Desk:
             self._columns[key] = scopes, _needed(self.problem, batch, scopes)
         return self._columns[key]
 
-    def layout(self, scopes: tuple[Scope, ...], arms: int, rows: int) -> Layout:
+    def plan(self, scopes: tuple[Scope, ...], arms: int, rows: int) -> Plan:
         """How the tables of ``arms`` arms, one of them with ``rows`` rows to come, are counted."""
         key = (scopes, arms, rows)
-        if key not in self._layouts:
-            if len(self._layouts) >= MOST_LAYOUTS:
-                self._layouts.clear()
+        if key not in self._plans:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
             sizes = {name: len(domain) for name, domain in self.problem.domains.items()}
-            self._layouts[key] = Layout(sizes, scopes, arms=arms, rows=rows)
-        return self._layouts[key]
+            self._plans[key] = Plan(sizes, scopes, arms=arms, rows=rows)
+        return self._plans[key]
 
 
 class Gathering:
@@ -115,34 +116,34 @@ class Gathering:
 
     def _pile(self, arm: Arm) -> _Pile:
         if arm not in self._piles:
-            layout = None
+            plan = None
             if self.batch.detail is Detail.TABLES:
                 rows = self.batch.counts[self.batch.arms.index(arm)]
-                layout = self._desk.layout(self.scopes, len(self.batch.arms), rows)
-            self._piles[arm] = _Pile(self.needed, layout)
+                plan = self._desk.plan(self.scopes, len(self.batch.arms), rows)
+            self._piles[arm] = _Pile(self.needed, plan)
         return self._piles[arm]
 
 
 class _Pile:
-    """What was told of one arm, with its tables if there is a ``layout`` for them."""
+    """What was told of one arm, with its tables if there is a ``plan`` for them."""
 
-    def __init__(self, needed: tuple[str, ...], layout: Layout | None) -> None:
-        self._needed, self._layout = needed, layout
+    def __init__(self, needed: tuple[str, ...], plan: Plan | None) -> None:
+        self._needed, self._plan = needed, plan
         self._blocks: list[CodeArray] = []
         self._waiting = 0
-        self._counter: Counter | None = None
+        self._adder: Adder | None = None
         self._tables: dict[Scope, Table] = {}
 
     def add(self, told: Told) -> None:
         if told.codes is not None:
             self._blocks.append(told.codes)
             self._waiting += len(told.codes)
-            if self._layout is not None and self._waiting >= WAITING:
-                self._count(self._layout)
+            if self._plan is not None and self._waiting >= WAITING:
+                self._count(self._plan)
             return
         for scope, table in told.tables.items():
             known = self._tables.get(scope)
-            self._tables[scope] = table if known is None else _summed(known, table)
+            self._tables[scope] = table if known is None else known + table
 
     def rows(self) -> CodeArray:
         codes = np.concatenate([np.zeros((0, len(self._needed)), np.uint8), *self._blocks])
@@ -150,33 +151,23 @@ class _Pile:
         return codes.copy()
 
     def counted(self) -> dict[Scope, Table]:
-        layout = self._layout
-        if layout is None:
+        if self._plan is None:
             return {}
-        counter = self._count(layout)
         found: dict[Scope, Table] = {}
-        for scope, counted in counter.tables().items():
-            table = uniform_table(counted, [layout.sizes[name] for name in scope])
+        for scope, counted in self._count(self._plan).tables().items():
             told = self._tables.get(scope)
-            found[scope] = table if told is None else _summed(table, told)
+            found[scope] = counted.compact() if told is None else counted.compact() + told
         return found
 
-    def _count(self, layout: Layout) -> Counter:
+    def _count(self, plan: Plan) -> Adder:
         """Count the rows that wait."""
-        if self._counter is None:
-            self._counter = Counter(layout)
+        if self._adder is None:
+            self._adder = Adder(plan)
         if self._waiting:
             codes = np.ascontiguousarray(np.concatenate(self._blocks).T)
-            self._counter.add(dict(zip(self._needed, codes, strict=True)), self._waiting)
+            self._adder.add(dict(zip(self._needed, codes, strict=True)), self._waiting)
             self._blocks, self._waiting = [], 0
-        return self._counter
-
-
-def _summed(first: Table, second: Table) -> Table:
-    """Of one scope, so both are laid out or both are sparse."""
-    if isinstance(first, Sparse) and isinstance(second, Sparse):
-        return first + second
-    return np.asarray(first + second, np.int64)  # type: ignore[operator]  # numpy makes a number of a scope of nothing
+        return self._adder
 
 
 def _scopes(problem: Problem, batch: Batch) -> tuple[Scope, ...]:

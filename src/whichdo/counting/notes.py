@@ -1,18 +1,37 @@
-"""What a careful reader of a log is told beside the counts."""
+"""What a reader of a log is told beside the counts: notes on what was left out, and faults that leave nothing to count.
+
+Faults are collected over the whole log and reported at once.  Only numbers and the first of each kind are kept, so a
+log of bad values takes no more memory than a good one.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import counted, quoted
+import numpy as np
+
+from whichdo.counting.values import DomainBook, text_at
+from whichdo.errors import DataError, counted, option, quoted
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CountNotes"]
+    from whichdo.arrays import BoolArray
+    from whichdo.counting.sources import Part
+    from whichdo.counting.values import Codebook
+    from whichdo.problem import Arm
+
+__all__ = ["CountNotes", "Faults"]
+
+#: Texts by which other programs write a missing value.
+ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "missing", "<na>", "#n/a"})
+
+DATE_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]")
 
 
 @dataclass(frozen=True)
@@ -36,6 +55,8 @@ class CountNotes:
     """What the dropped rows count for."""
     repeated: tuple[str, ...] = ()
     """Files that were named more than once, and counted once."""
+    unverified: tuple[str, ...] = ()
+    """Parquet files whose pages have no checksums."""
 
     @property
     def share_dropped(self) -> float:
@@ -50,6 +71,10 @@ class CountNotes:
         said = []
         if self.repeated:
             said.append(f"Named more than once, counted once: {listed(map(quoted, self.repeated))}.")
+        if self.unverified:
+            have = "has" if len(self.unverified) == 1 else "have"
+            files = listed(map(quoted, self.unverified))
+            said.append(f"{files} {have} no page checksums: damage to single values would not be noticed.")
         if self.extra_columns:
             what = "column that is no node" if len(self.extra_columns) == 1 else "columns that are no nodes"
             said.append(f"Ignored {len(self.extra_columns):,} {what}: {listed(map(quoted, self.extra_columns))}.")
@@ -60,3 +85,111 @@ class CountNotes:
                 of += f", {self.weight_dropped:,} of {self.weight:,} by their counts"
             said.append(f"Dropped {of} ({self.share_dropped:.1%}) with missing values: {counts}.")
         return tuple(said)
+
+
+class First(NamedTuple):
+    """The first place of a kind of fault."""
+
+    part: Part
+    row: int
+    column: str
+    text: str
+    book: Codebook | None = None
+
+
+class Faults:
+    """Collects what is wrong, part by part and chunk by chunk, in the order of the rows.
+
+    ``way_out`` is what a reader is told to do about missing values, where it is not to fill them in or drop the rows.
+    """
+
+    def __init__(self, way_out: str = "") -> None:
+        self._way_out = way_out
+        self.bad: Counter[str] = Counter()
+        self.missing: Counter[str] = Counter()
+        self.missing_rows = 0
+        self._first_bad: First | None = None
+        self._first_missing: First | None = None
+        self._contradictions = 0
+        self._first_contradiction: First | None = None
+
+    def add_bad(self, part: Part, first: int, name: str, column: Any, book: Codebook, bad: BoolArray) -> None:
+        """Values of one column of one chunk, which begins at row ``first``, that are outside its domain."""
+        self.bad[name] += int(bad.sum())
+        place = int(np.argmax(bad))
+        known = self._first_bad
+        if known is None or (known.part is part and first + place < known.row):
+            self._first_bad = First(part, first + place, name, text_at(column, place), book)
+
+    def add_missing(self, part: Part, first: int, by_column: Mapping[str, BoolArray]) -> BoolArray:
+        """Missing values of one chunk; returns the rows that have any."""
+        rows: BoolArray = np.logical_or.reduce(list(by_column.values()))
+        for name, missing in by_column.items():
+            self.missing[name] += int(missing.sum())
+        self.missing_rows += int(rows.sum())
+        if self._first_missing is None:
+            place = int(np.argmax(rows))
+            name = next(name for name, missing in by_column.items() if missing[place])
+            self._first_missing = First(part, first + place, name, "")
+        return rows
+
+    def add_contradiction(self, part: Part, row: int, count: int, arm: Arm, found: Mapping[str, object]) -> None:
+        """Rows that cannot come from the arm that they name; ``found`` are the values that say so in the first."""
+        self._contradictions += count
+        known = self._first_contradiction
+        if known is None or (known.part is part and row < known.row):
+            values = listed(f"{name} is {value}" for name, value in found.items())
+            self._first_contradiction = First(part, row, next(iter(found)), f"the arm is {arm}, but {values}")
+
+    def check(self, rows: int, *, drop: bool) -> None:
+        """Raise what was found, the worst first."""
+        if self._first_bad is not None:
+            raise DataError(self._bad_message(self._first_bad))
+        if self._first_contradiction is not None:
+            raise DataError(self._contradiction_message(self._first_contradiction))
+        if self._first_missing is not None and not drop:
+            raise DataError(self._missing_message(self._first_missing, rows))
+
+    def _bad_message(self, first: First) -> str:
+        total = self.bad.total()
+        book = first.book
+        allowed = "" if book is None else f" Allowed: {book.allowed()}."
+        return (
+            f"{first.part.where(first.row, first.column, first.text)}, column {first.column}: {quoted(first.text)}."
+            f"{allowed} {total:,} such value{'s' if total > 1 else ''} in {len(self.bad):,} "
+            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first)}"
+        )
+
+    def _contradiction_message(self, first: First) -> str:
+        count = self._contradictions
+        return (
+            f"{first.part.where(first.row)}: {first.text}: the intervention was not applied. "
+            f"{count:,} such row{'s' if count > 1 else ''}. Correct the row, or leave it out."
+        )
+
+    def _missing_message(self, first: First, rows: int) -> str:
+        counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
+        have = "has" if self.missing_rows == 1 else "have"
+        where = first.part.where(first.row, first.column, "")
+        return (
+            f"{self.missing_rows:,} of {counted(rows, 'row')} {have} missing values: {counts}. First: {where}, column "
+            f"{first.column}. {self._way_out or _fill_or_drop()}"
+        )
+
+
+def _fill_or_drop() -> str:
+    drop = option("missing", "drop")
+    return f"Fill them in, drop these rows ({drop}), or mark a node that is often missing as hidden."
+
+
+def _hint(first: First) -> str:
+    """What may have been meant by a value outside the domain."""
+    text = first.text.strip()
+    if text.lower() in ABSENT:
+        blank = "leave the field empty" if first.part.name is not None else "put None in its place"
+        return f" If it stands for a missing value, {blank}; {option('missing', 'drop')} then drops such rows."
+    if text != first.text:
+        return " Blanks around a value count; remove them."
+    if isinstance(first.book, DomainBook) and first.book.dates and DATE_BEFORE.match(text):
+        return " The declared values are dates; cut off the time of day and the time zone."
+    return ""

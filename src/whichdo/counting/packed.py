@@ -2,39 +2,36 @@
 
 0/1 columns are packed 64 rows a word and counted by AND and popcount; other domains, and rows that count more than
 once, by their codes; a scope with too many cells to lay out keeps only the cells that occurred.  Nothing grows with the
-rows but the last.
+rows but the last.  The first rows are counted by numpy: a small log is done before a compiler would be loaded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.scopes import MAX_CELLS
-from whichdo.evidence import CodeArray, IntArray, Sparse
+from whichdo.tables import MAX_CELLS, Layout, Places, Radix, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table
-    from whichdo.kernels.plans import Scopes
+    from whichdo.arrays import CodeArray, IntArray, WordArray
+    from whichdo.tables import Scope
 
-__all__ = ["DENSE_TOTAL", "Counter", "Layout"]
+__all__ = ["DENSE_TOTAL", "Adder", "Plan"]
 
 DENSE_TOTAL = 1 << 25  # cells that all tables laid out may have together, 256 MB; the largest give way
 FEW_CELLS = 1 << 12  # cells that are laid out however few the rows are
 FLAT = 1 << 62  # cells up to which a cell's number fits a word
-
-Words = np.ndarray[Any, np.dtype[np.uint64]]
+SMALL = 1 << 24  # codes, of all rows and scopes, that numpy counts: a twentieth of the time that loading numba takes
+NUMPY_BLOCK = 1 << 19  # codes at a time, so that they stay in a cache
 
 
 @dataclass(frozen=True)
-class Layout:
+class Plan:
     """How each scope is counted.  ``arms`` tallies share the memory; ``weighted`` rows cannot be counted as bits.
 
     ``rows``, where known: a scope with more cells than rows (and more than `FEW_CELLS`) is mostly empty.
@@ -48,7 +45,7 @@ class Layout:
 
     def cells(self, scope: Scope) -> int:
         """The number of cells, which may be far more than a machine word holds."""
-        return prod(self.sizes[name] for name in scope)
+        return Radix.of(scope, self.sizes).cells
 
     @cached_property
     def dense(self) -> frozenset[Scope]:
@@ -64,15 +61,15 @@ class Layout:
         return frozenset(chosen)
 
     @cached_property
-    def packed(self) -> Group:
+    def packed(self) -> Layout:
         """The scopes counted by AND and popcount."""
-        return Group(self.sizes, () if self.weighted else tuple(s for s in self.scopes if self._binary(s)))
+        return Layout(self.sizes, [scope for scope in self.scopes if self._is_packed(scope)])
 
     @cached_property
-    def coded(self) -> Group:
+    def coded(self) -> Layout:
         """The scopes counted by codes."""
-        return Group(
-            self.sizes, tuple(s for s in self.scopes if s in self.dense and (self.weighted or not self._binary(s)))
+        return Layout(
+            self.sizes, [scope for scope in self.scopes if scope in self.dense and not self._is_packed(scope)]
         )
 
     @cached_property
@@ -80,94 +77,86 @@ class Layout:
         """The scopes of which only cells that occurred are kept."""
         return tuple(scope for scope in self.scopes if scope not in self.dense)
 
-    def _binary(self, scope: Scope) -> bool:
-        return scope in self.dense and all(self.sizes[name] == 2 for name in scope)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Scopes that one kernel counts together, and the columns they need."""
-
-    sizes: Mapping[str, int]
-    scopes: tuple[Scope, ...]
-
     @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of all scopes, in the order the kernel sees them."""
-        return tuple(dict.fromkeys(name for scope in self.scopes for name in scope))
+    def places(self) -> tuple[Places, Places]:
+        """Of `packed` and `coded`."""
+        return self.packed.places(), self.coded.places()
 
-    @cached_property
-    def plan(self) -> Scopes:
-        """The flat arrays that the kernels read."""
-        from whichdo.kernels.plans import Scopes
-
-        place = {name: number for number, name in enumerate(self.columns)}
-        strides = [
-            prod(self.sizes[other] for other in scope[j + 1 :]) for scope in self.scopes for j in range(len(scope))
-        ]
-        return Scopes(
-            _starts([len(scope) for scope in self.scopes]),
-            np.array([place[name] for scope in self.scopes for name in scope], np.int64),
-            np.array(strides, np.int64),
-            _starts([prod(self.sizes[name] for name in scope) for scope in self.scopes]),
-        )
-
-    def tables(self, flat: IntArray) -> dict[Scope, IntArray]:
-        """Cut the cells of all scopes into one array each."""
-        bounds = self.plan.cell_start
-        return {
-            scope: flat[bounds[j] : bounds[j + 1]].reshape([self.sizes[name] for name in scope])
-            for j, scope in enumerate(self.scopes)
-        }
+    def _is_packed(self, scope: Scope) -> bool:
+        return not self.weighted and scope in self.dense and all(self.sizes[name] == 2 for name in scope)
 
 
-@dataclass
-class Counter:
+class Adder:
     """Adds up the tables of one arm."""
 
-    layout: Layout
-    rows: int = 0
-    _subsets: IntArray = field(init=False)
-    _cells: IntArray = field(init=False)
-    _sparse: list[SparseCounter] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._subsets = np.zeros(int(self.layout.packed.plan.cell_start[-1]), np.int64)
-        self._cells = np.zeros(int(self.layout.coded.plan.cell_start[-1]), np.int64)
-        self._sparse = [SparseCounter([self.layout.sizes[n] for n in scope]) for scope in self.layout.sparse]
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._cells = (np.zeros(plan.packed.cells, np.int64), np.zeros(plan.coded.cells, np.int64))
+        self._subsets: IntArray | None = None  # of the packed scopes, once there are many rows
+        self._sparse = [SparseAdder([plan.sizes[name] for name in scope]) for scope in plan.sparse]
+        self._done = 0
 
     def add(self, codes: Mapping[str, CodeArray], rows: int, weights: IntArray | None = None) -> None:
         """Add ``rows`` rows: one array of codes for each column, and how often each row counts."""
-        from whichdo.kernels.packing import count_codes, count_packed
-
         if not rows:
             return
-        self.rows += rows
-        packed, coded = self.layout.packed, self.layout.coded
-        if packed.scopes:
-            count_packed(pack_columns([codes[name] for name in packed.columns], rows), rows, packed.plan, self._subsets)
-        if coded.scopes:
-            # A scope without columns counts rows all the same, so the matrix keeps its length.
-            matrix = np.empty((len(coded.columns), rows), np.uint8)
-            for j, name in enumerate(coded.columns):
-                matrix[j] = codes[name]
-            count_codes(matrix, np.empty(0, np.int64) if weights is None else weights, coded.plan, self._cells)
-        for scope, counter in zip(self.layout.sparse, self._sparse, strict=True):
+        layouts = self.plan.packed, self.plan.coded
+        self._done += rows * sum(len(scope) + 1 for layout in layouts for scope in layout.scopes)
+        for layout, places, cells in zip(layouts, self.plan.places, self._cells, strict=True):
+            if not layout.scopes:
+                continue
+            if self._done <= SMALL:
+                count_small(_matrix(layout, codes, rows), weights, places, cells)
+            elif layout is self.plan.packed:
+                self._add_packed(codes, rows)
+            else:
+                from whichdo.kernels.packing import count_codes
+
+                none = np.empty(0, np.int64)
+                count_codes(_matrix(layout, codes, rows), none if weights is None else weights, places, cells)
+        for scope, counter in zip(self.plan.sparse, self._sparse, strict=True):
             counter.add([codes[name] for name in scope], weights)
 
     def tables(self) -> dict[Scope, Table]:
-        """The table of every scope, in the layout's order."""
-        from whichdo.kernels.packing import cells_from_subsets
+        """The table of every scope, in the plan's order."""
+        packed, coded = (cells.copy() for cells in self._cells)
+        if self._subsets is not None:
+            from whichdo.kernels.packing import cells_from_subsets
 
-        cells = self._subsets.copy()
-        cells_from_subsets(self.layout.packed.plan, cells)
-        found: dict[Scope, Table] = {**self.layout.packed.tables(cells), **self.layout.coded.tables(self._cells.copy())}
-        for scope, counter in zip(self.layout.sparse, self._sparse, strict=True):
-            found[scope] = counter.table()
-        return {scope: found[scope] for scope in self.layout.scopes}
+            more = self._subsets.copy()
+            cells_from_subsets(self.plan.places[0], more)
+            packed += more
+        found = {scope: self.plan.packed.table(scope, packed) for scope in self.plan.packed.scopes}
+        found |= {scope: self.plan.coded.table(scope, coded) for scope in self.plan.coded.scopes}
+        found |= {scope: own.table(scope) for scope, own in zip(self.plan.sparse, self._sparse, strict=True)}
+        return {scope: found[scope] for scope in self.plan.scopes}
+
+    def _add_packed(self, codes: Mapping[str, CodeArray], rows: int) -> None:
+        from whichdo.kernels.packing import count_packed
+
+        if self._subsets is None:
+            self._subsets = np.zeros_like(self._cells[0])
+        words = pack_columns([codes[name] for name in self.plan.packed.columns], rows)
+        count_packed(words, rows, self.plan.places[0], self._subsets)
 
 
-def pack_columns(columns: Sequence[CodeArray], rows: int) -> Words:
+def count_small(codes: CodeArray, weights: IntArray | None, places: Places, cells: IntArray) -> None:
+    """Add the rows of ``codes`` (columns, rows) to the cells of every scope, as the kernel ``count_codes`` does."""
+    rows = codes.shape[1]
+    lengths = np.diff(places.start)
+    cells[places.cell_start[:-1][lengths == 0]] += rows if weights is None else weights.sum()
+    begin, first_cell = places.start[:-1][lengths > 0], places.cell_start[:-1][lengths > 0]
+    if not len(begin):
+        return
+    block = max(1, NUMPY_BLOCK // len(places.columns))
+    for first in range(0, rows, block):
+        steps = codes[:, first : first + block][places.columns] * places.strides[:, np.newaxis]
+        found = np.add.reduceat(steps, begin, axis=0) + first_cell[:, np.newaxis]
+        more = 1 if weights is None else np.broadcast_to(weights[first : first + block], found.shape).ravel()
+        np.add.at(cells, found.ravel(), more)
+
+
+def pack_columns(columns: Sequence[CodeArray], rows: int) -> WordArray:
     """0/1 columns as words of shape (blocks, columns, words a block)."""
     from whichdo.kernels.packing import pack
     from whichdo.kernels.plans import BLOCK
@@ -182,12 +171,12 @@ def pack_columns(columns: Sequence[CodeArray], rows: int) -> Words:
     return words
 
 
-class SparseCounter:
+class SparseAdder:
     """The cells of one scope that occurred.  What is new is merged once it is as much as what is there."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
-        self._sizes = tuple(sizes)
-        self._flat = prod(sizes) <= FLAT
+        self._radix = Radix(tuple(map(str, range(len(sizes)))), tuple(sizes))
+        self._flat = self._radix.cells <= FLAT
         self._keys, self._counts = self._key(np.zeros((len(sizes), 0), np.uint8)), np.zeros(0, np.int64)
         self._new: list[tuple[Any, IntArray]] = []
         self._waiting = 0
@@ -201,27 +190,35 @@ class SparseCounter:
         if self._waiting >= len(self._keys):
             self._merge()
 
-    def table(self) -> Sparse:
+    def table(self, scope: Scope) -> Table:
         """The cells in lexical order with their counts; a cell that counts nothing is left out."""
         self._merge()
         keys, counts = self._keys[self._counts > 0], self._counts[self._counts > 0]
-        if not self._flat:
-            cells = keys.view(np.uint8).reshape(len(keys), len(self._sizes))
-            return Sparse(np.ascontiguousarray(cells), counts)
-        cells = np.stack(np.unravel_index(keys, self._sizes), axis=1).astype(np.uint8)
-        return Sparse(np.ascontiguousarray(cells), counts)
+        if self._flat:
+            cells = self._radix.codes(keys)
+        else:
+            cells = keys.view(np.uint8).reshape(len(keys), len(self._radix.sizes))
+        return Table(scope, self._radix.sizes, counts, np.ascontiguousarray(cells))
 
     def _key(self, codes: CodeArray) -> Any:
         """One number a row, or one string of bytes where no number holds it; both sort as the cells do."""
         if self._flat:
-            return np.ravel_multi_index(tuple(codes.astype(np.int64)), self._sizes).astype(np.int64)
-        return np.ascontiguousarray(codes.T).view(f"V{len(self._sizes)}").ravel()
+            return self._radix.numbers(list(codes))
+        return np.ascontiguousarray(codes.T).view(f"V{len(self._radix.sizes)}").ravel()
 
     def _merge(self) -> None:
         if self._new:
             keys, counts = zip((self._keys, self._counts), *self._new, strict=True)
             self._keys, self._counts = _merged(np.concatenate(keys), np.concatenate(counts))
             self._new, self._waiting = [], 0
+
+
+def _matrix(layout: Layout, codes: Mapping[str, CodeArray], rows: int) -> CodeArray:
+    """The columns of a layout one below the other; without any, it still has its length."""
+    matrix = np.empty((len(layout.columns), rows), np.uint8)
+    for j, name in enumerate(layout.columns):
+        matrix[j] = codes[name]
+    return matrix
 
 
 def _merged(keys: Any, counts: IntArray) -> tuple[Any, IntArray]:
@@ -232,7 +229,3 @@ def _merged(keys: Any, counts: IntArray) -> tuple[Any, IntArray]:
         return keys, counts
     first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     return keys[first], np.add.reduceat(counts, first)
-
-
-def _starts(lengths: Sequence[int]) -> IntArray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -13,24 +13,21 @@ PLAIN   as PAPER, and no parent is ever dropped: the paper without its footnote.
 from __future__ import annotations
 
 from enum import StrEnum
-from math import prod
 from typing import TYPE_CHECKING
 
 from whichdo.graph.components import with_parents
 from whichdo.graph.identify import Route, verdicts
+from whichdo.graph.targets import ByTargets
+from whichdo.tables import MAX_CELLS, Radix, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from whichdo.graph.identify import Verdict
+    from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
-__all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "full_scope", "judged", "pair_scope", "scopes", "together"]
-
-Scope = tuple[str, ...]
-
-MAX_CELLS = 1 << 20
-"""The most cells that are laid out for one scope; what becomes of wider ones is in `whichdo.counting.wide`."""
+__all__ = ["MAX_CELLS", "Reading", "Scope", "cell_count", "full_scope", "judged", "naive_scope", "scopes", "together"]
 
 
 class Reading(StrEnum):
@@ -41,53 +38,53 @@ class Reading(StrEnum):
     PLAIN = "plain"
 
 
-def judged(problem: Problem, reading: Reading = Reading.OURS) -> Mapping[str, Verdict]:
-    """The verdict on each intervenable node in the graph that the reading looks at."""
+def judged(problem: Problem, reading: Reading = Reading.OURS) -> ByTargets[Verdict]:
+    """The verdict on each target set in the graph that the reading looks at."""
     if reading is Reading.OURS:
         return problem.verdicts
-    return verdicts(problem.graph, problem.reward, problem.intervene, restrict=False)
+    return verdicts(problem.graph, problem.reward, problem.target_sets, restrict=False)
 
 
 def together(problem: Problem, verdict: Verdict, reading: Reading = Reading.OURS) -> Scope:
-    """The node and what its cells are made of, in topological order; their joint probability decides its rarity.
+    """The targets and what their cells are made of, in topological order; their joint probability decides their rarity.
 
-    Empty for a node that does not act on the reward: nothing about it is rare.
+    Empty for targets that do not act on the reward: nothing about them is rare.
     """
     if verdict.route is Route.SAME:
         return ()
     if reading is Reading.PLAIN or (reading is Reading.PAPER and problem.graph.bidirected):
         found: Iterable[str] = with_parents(verdict.within, verdict.component)
     else:
-        found = (verdict.node, *verdict.given)
+        found = (*verdict.acting, *verdict.given)
     return tuple(sorted(found, key=problem.graph.index))
 
 
-def scopes(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, Scope]:
-    """For each intervenable node that looking settles, the columns whose joint counts settle it, where they fit.
+def scopes(problem: Problem, reading: Reading = Reading.OURS) -> ByTargets[Scope]:
+    """For each target set that looking settles, the columns whose joint counts settle it, where they fit.
 
-    A node that does not act on the reward needs the reward alone.  A node that would need more than `MAX_CELLS` cells
-    is left out; `whichdo.counting.wide.counted_scopes` has those of them too that can be estimated all the same.
+    Targets that do not act on the reward need the reward alone.  Those that would need more than `MAX_CELLS` cells are
+    left out; `whichdo.counting.wide.counted_scopes` has those of them too that can be estimated all the same.
     """
     found = {}
-    for name, verdict in judged(problem, reading).items():
+    for targets, verdict in judged(problem, reading).items():
         if verdict.route is Route.TRY:
             continue
         scope = full_scope(problem, verdict, reading)
         if cell_count(problem, scope) <= MAX_CELLS:
-            found[name] = scope
-    return found
+            found[targets] = scope
+    return ByTargets(found)
 
 
 def full_scope(problem: Problem, verdict: Verdict, reading: Reading = Reading.OURS) -> Scope:
-    """What must be counted together to settle a node, however wide."""
+    """What must be counted together to settle a target set, however wide."""
     return tuple(sorted({*together(problem, verdict, reading), problem.reward}, key=problem.graph.index))
 
 
-def pair_scope(problem: Problem, name: str) -> Scope:
-    """A node and the reward: what the naive conditional mean is counted from."""
-    return tuple(sorted((name, problem.reward), key=problem.graph.index))
+def naive_scope(problem: Problem, targets: Targets) -> Scope:
+    """The targets and the reward: what the naive conditional mean is counted from."""
+    return tuple(sorted((*targets, problem.reward), key=problem.graph.index))
 
 
 def cell_count(problem: Problem, scope: Scope) -> int:
     """The number of cells of a scope, before anything is allocated."""
-    return prod(len(problem.domains[name]) for name in scope)
+    return Radix(scope, tuple(len(problem.domains[name]) for name in scope)).cells

@@ -59,6 +59,8 @@ class Source(NamedTuple):
     parts: Sequence[Part]
     repeated: tuple[str, ...] = ()
     """The names of files that were given more than once; each is one part all the same."""
+    unverified: tuple[str, ...] = ()
+    """The names of files without checksums, in which damage to a value may go unnoticed."""
 
 
 @contextmanager
@@ -68,7 +70,7 @@ def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Source
         from whichdo.counting.files import Files
 
         with Files([data] if isinstance(data, (str, os.PathLike)) else data, known) as files:  # type: ignore[arg-type]
-            yield Source(files.parts, files.repeated)
+            yield Source(files.parts, files.repeated, files.unverified)
     elif isinstance(data, Mapping):
         yield Source([DictPart(data)])
     elif (batches := _arrow_batches(data)) is not None:

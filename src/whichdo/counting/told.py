@@ -10,30 +10,28 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whichdo.counting.counting import absent_columns
-from whichdo.counting.decoding import decode
-from whichdo.counting.faults import Faults
-from whichdo.counting.scopes import MAX_CELLS
+from whichdo.counting.notes import Faults
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import BAD, MISSING, DomainBook
+from whichdo.counting.values import BAD, MISSING, DomainBook, decode
 from whichdo.errors import DataError, UsageError, quoted
-from whichdo.evidence import Sparse, Tally
 from whichdo.graph.identify import listed
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.counting.scopes import Scope
+    from whichdo.arrays import Array, CodeArray, IntArray
     from whichdo.counting.sources import Part
-    from whichdo.evidence import CodeArray, IntArray, Table
+    from whichdo.evidence import Tally
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
 
-__all__ = ["TellReader", "Told", "uniform_table"]
+__all__ = ["TellReader", "Told"]
 
 PLAIN = frozenset({int, float, str, bool, type(None)})
 NOTHING = "There are no rows, so nothing is told."
@@ -95,8 +93,9 @@ class TellReader:
         found = [codes.get(name, MISSING) for name in needed]
         if min(found) < 0 or BAD in codes.values():
             return None
-        if arm.node is not None and codes.get(arm.node, MISSING) not in {MISSING, self._code(arm)}:
-            return None
+        for name, code in self._set_codes(arm).items():
+            if codes.get(name, code) not in {MISSING, code}:
+                return None
         return self._told(np.array([found], np.uint8), needed, extra)
 
     def _table(self, arm: Arm, data: object, needed: Sequence[str]) -> Told:
@@ -135,21 +134,22 @@ class TellReader:
         missing = {name: gaps for name in needed if (gaps := found[name].missing) is not None}
         if missing:
             faults.add_missing(part, first, missing)
-        if arm.node is not None and arm.node in found and found[arm.node].bad is None:
-            own = found[arm.node]
-            wrong = own.codes != self._code(arm)
-            wrong = wrong if own.missing is None else wrong & ~own.missing
-            if wrong.any():
-                place = int(np.argmax(wrong))
-                value = self._problem.domains[arm.node][own.codes[place]]
-                faults.add_contradiction(part, first + place, int(wrong.sum()), arm, value)
+        differ = {}
+        for name, code in self._set_codes(arm).items():
+            if name in found and found[name].bad is None:
+                own = found[name]
+                differ[name] = (own.codes != code) if own.missing is None else (own.codes != code) & ~own.missing
+        wrong = np.logical_or.reduce(list(differ.values())) if differ else np.zeros(0, np.bool_)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            domains = self._problem.domains
+            values = {name: domains[name][found[name].codes[place]] for name, rows in differ.items() if rows[place]}
+            faults.add_contradiction(part, first + place, int(wrong.sum()), arm, values)
         return np.stack([found[name].codes for name in needed], axis=1)
 
-    def _code(self, arm: Arm) -> int:
-        """The code of the value that an arm sets."""
-        if arm.node is None or arm.value is None:
-            return MISSING
-        return self._problem.domains[arm.node].index(arm.value)
+    def _set_codes(self, arm: Arm) -> dict[str, int]:
+        """The codes of the values that an arm sets."""
+        return {name: self._problem.domains[name].index(value) for name, value in arm.settings.items()}
 
     def _told(self, codes: CodeArray, needed: Sequence[str], extra: Sequence[str] | Mapping[str, None]) -> Told:
         reward = self._problem.reward
@@ -176,7 +176,8 @@ class TellReader:
         tables = {scope: self._checked(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
         if tally.rows is not None:
             return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])
-        own: dict[Scope, Table] = {(problem.reward,): levels}  # in the counts anyway
+        reward: Scope = (problem.reward,)
+        own = {reward: Table(reward, (len(levels),), levels)}  # in the counts anyway
         lacking = [scope for scope in scopes if scope not in tables and scope not in own]
         if lacking:
             raise DataError(
@@ -197,53 +198,42 @@ class TellReader:
         told = self._told(codes, problem.graph.nodes, ())
         if np.any(told.levels != levels):
             raise DataError("The rewards in the rows of this tally are not those of its counts.")
-        if arm.node is not None:
-            self._check_applied(arm, np.bincount(codes[:, problem.graph.index(arm.node)]))
+        for name in arm.targets:
+            self._check_applied(arm, name, np.bincount(codes[:, problem.graph.index(name)]))
         return codes
 
-    def _checked(self, arm: Arm, scope: Scope, table: Table, levels: IntArray) -> Table:
-        """A table of a tally, which must fit its counts."""
+    def _checked(self, arm: Arm, scope: Scope, table: Table | Array, levels: IntArray) -> Table:
+        """A table of a tally, or an array with an axis for each column, which must fit its counts."""
         problem = self._problem
         if any(name not in problem.domains for name in scope) or len(set(scope)) < len(scope):
             raise DataError(f"This tally has a table of {scope}, which are no different nodes of this problem.")
         sizes = [len(problem.domains[name]) for name in scope]
         what = f"The table of {listed(scope, most=12) or 'nothing'} in this tally"
-        if not _is_table(table, sizes):
+        table = table if isinstance(table, Table) else Table.of(scope, np.asarray(table))
+        if not _is_table(table, scope, sizes):
             raise DataError(f"{what} is no table of counts with {' by '.join(map(str, sizes)) or '1'} cells.")
-        if isinstance(table, Sparse):  # a cell may be listed twice, or with a count of 0
-            some = table.counts > 0
-            table = Sparse(table.cells[some], table.counts[some]) + Sparse(table.cells[:0], table.counts[:0])
-        table = uniform_table(table, sizes)
-        total = int((table.counts if isinstance(table, Sparse) else table).sum())
-        if total != levels.sum():
-            raise DataError(f"{what} holds {total:,} pulls, where {int(levels.sum()):,} were counted.")
-        if problem.reward in scope and np.any(_margin(table, scope.index(problem.reward), len(levels)) != levels):
+        table = _uniform(table)
+        if table.total != levels.sum():
+            raise DataError(f"{what} holds {table.total:,} pulls, where {int(levels.sum()):,} were counted.")
+        if problem.reward in scope and np.any(table.marginal((problem.reward,)).count != levels):
             raise DataError(f"{what} has other rewards than its counts.")
-        if arm.node in scope:
-            self._check_applied(arm, _margin(table, scope.index(arm.node), len(problem.domains[arm.node])))
+        for name in arm.targets:
+            if name in scope:
+                self._check_applied(arm, name, table.marginal((name,)).count)
         return table
 
-    def _check_applied(self, arm: Arm, margin: IntArray) -> None:
-        wrong = [code for code in np.flatnonzero(margin).tolist() if code != self._code(arm)]
-        if arm.node is not None and wrong:
-            value = self._problem.domains[arm.node][wrong[0]]
+    def _check_applied(self, arm: Arm, name: str, margin: IntArray) -> None:
+        """``margin`` counts the values of a node that the arm sets."""
+        wrong = [code for code in np.flatnonzero(margin).tolist() if code != self._set_codes(arm)[name]]
+        if wrong:
+            value = self._problem.domains[name][wrong[0]]
             raise DataError(
-                f"The arm is {arm}, but {arm.node} is {value} in {int(margin[wrong[0]]):,} pulls of this tally: the "
+                f"The arm is {arm}, but {name} is {value} in {int(margin[wrong[0]]):,} pulls of this tally: the "
                 f"intervention was not applied."
             )
 
     def _places(self, needed: Sequence[str]) -> list[int]:
         return [self._problem.graph.index(name) for name in needed]
-
-
-def uniform_table(table: Table, sizes: Sequence[int]) -> Table:
-    """A table in the one form it is handed to policies in: laid out, or sparse if it has over `MAX_CELLS` cells."""
-    if prod(sizes) <= MAX_CELLS:
-        return table.laid_out(sizes) if isinstance(table, Sparse) else table.astype(np.int64)
-    if isinstance(table, Sparse):
-        return table
-    where = np.nonzero(table)
-    return Sparse(np.stack(where, axis=1).astype(np.uint8), table[where].astype(np.int64))
 
 
 def _is_column(value: object) -> bool:
@@ -265,18 +255,19 @@ def _are_counts(array: Any, shape: Sequence[int]) -> bool:
     return fits and not np.any(array < 0)
 
 
-def _is_table(table: Table, sizes: Sequence[int]) -> bool:
-    if not isinstance(table, Sparse):
-        return _are_counts(table, sizes)
+def _is_table(table: Table, scope: Scope, sizes: Sequence[int]) -> bool:
+    if table.scope != scope or table.sizes != tuple(sizes):
+        return False
     cells = table.cells
+    if cells is None:
+        return _are_counts(table.count, sizes)
     shaped = bool(sizes) and cells.dtype == np.uint8 and cells.shape == (len(cells), len(sizes))
-    return shaped and _are_counts(table.counts, (len(cells),)) and not np.any(cells >= np.array(sizes))
+    return shaped and _are_counts(table.count, (len(cells),)) and not np.any(cells >= np.array(sizes))
 
 
-def _margin(table: Table, axis: int, size: int) -> IntArray:
-    """The counts of one column of a table."""
-    if not isinstance(table, Sparse):
-        return np.asarray(table.sum(axis=tuple(j for j in range(table.ndim) if j != axis)), np.int64)
-    margin = np.zeros(size, np.int64)
-    np.add.at(margin, table.cells[:, axis], table.counts)
-    return margin
+def _uniform(table: Table) -> Table:
+    """A table as counting makes it: of its kind, whole numbers of 64 bits, every cell listed once."""
+    if table.cells is None:
+        return Table(table.scope, table.sizes, table.count.astype(np.int64)).compact()
+    seen = table.count > 0
+    return Table.from_rows(table.scope, table.sizes, list(table.cells[seen].T), table.count[seen].astype(np.int64))

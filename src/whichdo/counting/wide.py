@@ -8,18 +8,20 @@ to be tried.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 from whichdo.counting.scopes import MAX_CELLS, Reading, cell_count, full_scope, judged, scopes, together
 from whichdo.graph.factors import factor_network, surely_together
 from whichdo.graph.identify import Route
 from whichdo.graph.ordering import min_fill
+from whichdo.graph.targets import ByTargets
+from whichdo.tables import Radix
 
 if TYPE_CHECKING:
     from whichdo.counting.scopes import Scope
     from whichdo.graph.factors import FactorNetwork
     from whichdo.graph.identify import Verdict
+    from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
 __all__ = ["MAX_WORK", "counted_scopes", "needed_cells", "wide_networks"]
@@ -28,33 +30,34 @@ MAX_WORK = 1 << 24
 """The most cells that all tables of one sum may have together; a fraction of a second for each value of the node."""
 
 
-def counted_scopes(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, Scope]:
-    """For each intervenable node that looking can estimate, what is counted together, laid out or sparsely."""
-    wide = {name: network.scope for name, network in wide_networks(problem, reading).items()}
-    laid_out = scopes(problem, reading)
-    return {name: (laid_out | wide)[name] for name in problem.intervene if name in laid_out or name in wide}
+def counted_scopes(problem: Problem, reading: Reading = Reading.OURS) -> ByTargets[Scope]:
+    """For each target set that looking can estimate, what is counted together, laid out or sparsely."""
+    wide = {targets: network.scope for targets, network in wide_networks(problem, reading).items()}
+    found = {**scopes(problem, reading), **wide}
+    return ByTargets({targets: found[targets] for targets in problem.target_sets if targets in found})
 
 
-def wide_networks(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, FactorNetwork]:
-    """The networks of nodes whose scope is too wide to lay out, but whose sum can be done one variable at a time."""
-    return {name: found for name, found in _measured(problem, reading).items() if not isinstance(found, int)}
+def wide_networks(problem: Problem, reading: Reading = Reading.OURS) -> ByTargets[FactorNetwork]:
+    """The networks of targets whose scope is too wide to lay out, but whose sum can be done one variable at a time."""
+    measured = _measured(problem, reading).items()
+    return ByTargets({targets: found for targets, found in measured if not isinstance(found, int)})
 
 
-def needed_cells(problem: Problem, node: str, reading: Reading = Reading.OURS) -> int:
-    """For a node that no log can settle: the cells of a table it needs, or of all where only these are too many."""
-    found = _measured(problem, reading).get(node)
+def needed_cells(problem: Problem, targets: Targets, reading: Reading = Reading.OURS) -> int:
+    """For targets that no log can settle: the cells of a table they need, or of all where only these are too many."""
+    found = _measured(problem, reading).get(targets)
     if isinstance(found, int):
         return found
-    return cell_count(problem, full_scope(problem, judged(problem, reading)[node], reading))
+    return cell_count(problem, full_scope(problem, judged(problem, reading)[targets], reading))
 
 
-def _measured(problem: Problem, reading: Reading) -> dict[str, FactorNetwork | int]:
-    """For every node whose scope is not laid out its network or, where that is too much as well, how many cells."""
-    found: dict[str, FactorNetwork | int] = problem.remember(
+def _measured(problem: Problem, reading: Reading) -> dict[Targets, FactorNetwork | int]:
+    """For all targets whose scope is not laid out their network or, where that is too much as well, how many cells."""
+    found: dict[Targets, FactorNetwork | int] = problem.remember(
         f"wide networks {reading}",
         lambda: {
-            name: _network(problem, verdict, reading)
-            for name, verdict in judged(problem, reading).items()
+            targets: _network(problem, verdict, reading)
+            for targets, verdict in judged(problem, reading).items()
             if verdict.route in {Route.ADJUSTMENT, Route.COMPONENT}
             and cell_count(problem, full_scope(problem, verdict, reading)) > MAX_CELLS
         },
@@ -64,15 +67,15 @@ def _measured(problem: Problem, reading: Reading) -> dict[str, FactorNetwork | i
 
 def _network(problem: Problem, verdict: Verdict, reading: Reading) -> FactorNetwork | int:
     sizes = {name: len(values) for name, values in problem.domains.items()}
-    least = max((prod(sizes[name] for name in columns) for columns in surely_together(verdict)), default=1)
+    least = max((Radix.of(columns, sizes).cells for columns in surely_together(verdict)), default=1)
     if least > MAX_CELLS:
         return least
     cells = together(problem, verdict, reading)
     network = factor_network(verdict, full_scope(problem, verdict, reading), cells, late=True)
-    factors = [prod(sizes[name] for name in factor.columns) for factor in network.factors]
+    factors = [Radix.of(factor.columns, sizes).cells for factor in network.factors]
     if max(factors) > MAX_CELLS:  # in whatever order the sum is done
         return max(factors)
-    turns = [prod(sizes[name] for name in turn) for turn in min_fill(network.summed)]
+    turns = [Radix.of(turn, sizes).cells for turn in min_fill(network.summed)]
     if max(turns) > MAX_CELLS:
         return max(turns)
     work = sum(factors) + sum(turns)

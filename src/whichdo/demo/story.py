@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.estimate.ranking import Ranking
-    from whichdo.problem import Arm, Problem, Value
+    from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
 __all__ = ["PULLS", "RUNS", "story"]
@@ -96,14 +96,18 @@ def _question() -> Iterator[str]:
 
 
 def _trap(found: Ranking) -> Iterator[str]:
-    measures = [row for row in found.values() if row.arm.value == 1]
+    measures = [row for row in found.values() if 1 in row.arm.settings.values()]
     naive = min(measures, key=lambda row: row.conditional)
     yield _table(
         ("among those with", "infected"),
-        [(f"{row.arm.node}", f"{row.conditional:.1%}{'   <- looks best' if row is naive else ''}") for row in measures],
+        [
+            (" ".join(row.arm.targets), f"{row.conditional:.1%}{'   <- looks best' if row is naive else ''}")
+            for row in measures
+        ],
     )
     yield (
-        f"It is a trap. Those who can {naive.arm.node} are mostly well-off, and the well-off are infected less often\n"
+        f"It is a trap. Those who can {' '.join(naive.arm.targets)} are mostly well-off, and the well-off are infected "
+        "less often\n"
         "anyway: better housing, better health. Nobody asked about wealth. Such a hidden cause of both is called a\n"
         "confounder, and more answers of the same kind would not make it go away."
     )
@@ -149,7 +153,7 @@ def _experiments(town: Town, campaign: Campaign) -> Iterator[str]:
     )
     campaign.observe(town.folder / "logs.csv")
     people = {
-        arm: town.network.sample(PULLS, do=_setting(arm), seed=np.random.SeedSequence([SEED, place]))
+        arm: town.network.sample(PULLS, do=arm.settings, seed=np.random.SeedSequence([SEED, place]))
         for place, arm in enumerate(town.problem.arms)
     }
     told = dict(campaign.status().by_arm)
@@ -228,10 +232,6 @@ def _where(town: Town, campaign: Campaign) -> Iterator[str]:
         f"   whichdo inspect {visible(town.folder / 'problem.toml')}\n"
         f"   whichdo recommend infection --db {visible(town.folder / 'infection.db')}"
     )
-
-
-def _setting(arm: Arm) -> dict[str, Value]:
-    return {} if arm.node is None or arm.value is None else {arm.node: arm.value}
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.scopes import pair_scope
+from whichdo.counting.scopes import naive_scope
 from whichdo.errors import UsageError
 from whichdo.graph.backdoor import backdoor_path
 from whichdo.graph.identify import listed
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Conditional", "conditional", "first_backdoor", "levels_given", "pair_scopes"]
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Conditional:
 def pair_scopes(problem: Problem) -> tuple[Scope, ...]:
     """Each intervenable node with the reward: what the conditional means are counted from."""
     made: tuple[Scope, ...] = problem.remember(
-        "pair scopes", lambda: tuple(pair_scope(problem, name) for name in problem.intervene)
+        "pair scopes", lambda: tuple(naive_scope(problem, (name,)) for name in problem.intervene)
     )
     return made
 
@@ -83,7 +83,7 @@ def _first_backdoor(problem: Problem) -> tuple[str, str] | None:
 
 def _table(problem: Problem, seen: Tally, scope: Scope) -> Any:
     """The counts of one pair, a row for each value of the node."""
-    found = seen.tables.get(Arm(), {}).get(scope)
+    found = seen.tables.get(LOOK, {}).get(scope)
     sizes = [len(problem.domains[name]) for name in scope]
     if found is None:
         if seen.counts[0].any():
@@ -91,15 +91,16 @@ def _table(problem: Problem, seen: Tally, scope: Scope) -> Any:
                 f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
                 f"detail TABLES and these scopes."
             )
-        found = np.zeros(sizes, np.int64)
-    laid_out = found if isinstance(found, np.ndarray) else found.laid_out(sizes)
-    return laid_out.T if scope[0] == problem.reward else laid_out
+        found = Table(scope, sizes, np.zeros(sizes, np.int64))
+    counts = found.dense().count
+    return counts.T if scope[0] == problem.reward else counts
 
 
 def _rows(problem: Problem) -> Any:
-    """For each arm but do() the row of its value among those of all intervenable nodes."""
-    found, start = [], 0
-    for name, values in problem.intervene.items():
-        found += [start + problem.domains[name].index(value) for value in values]
+    """For each arm but do(), all of which set one node, the row of its value among those of all intervenable nodes."""
+    starts, start = {}, 0
+    for name in problem.intervene:
+        starts[name] = start
         start += len(problem.domains[name])
-    return np.array(found, np.int64)
+    settings = [next(iter(arm.settings.items())) for arm in problem.arms[1:]]
+    return np.array([starts[name] + problem.domains[name].index(value) for name, value in settings], np.int64)

@@ -1,4 +1,4 @@
-"""The factor networks of a problem: for every node that looking settles, the factors that give its arms' means.
+"""The factor networks of a problem: for all targets that looking settles, the factors that give its arms' means.
 
 What they are and why is told in `whichdo.graph.factors`.  Here are those whose scopes are laid out, which is what
 policies and the compiled sums work on; `whichdo.counting.wide` has those that are summed one variable at a time.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from whichdo.counting.scopes import Reading, judged, scopes, together
 from whichdo.graph.factors import Factor, FactorNetwork, factor_network
 from whichdo.graph.identify import Route
+from whichdo.graph.targets import ByTargets
 
 if TYPE_CHECKING:
     from whichdo.problem import Problem
@@ -23,14 +24,14 @@ def look_network(problem: Problem) -> FactorNetwork:
     return FactorNetwork(None, (problem.reward,), (), (Factor(problem.reward, (), inside=False),))
 
 
-def factor_networks(problem: Problem, reading: Reading = Reading.OURS) -> dict[str, FactorNetwork]:
-    """The network of every intervenable node that looking settles and whose scope is laid out."""
+def factor_networks(problem: Problem, reading: Reading = Reading.OURS) -> ByTargets[FactorNetwork]:
+    """The network of every target set that looking settles and whose scope is laid out."""
     found = {}
     verdicts = judged(problem, reading)
-    for name, scope in scopes(problem, reading).items():
-        verdict = verdicts[name]
+    for targets, scope in scopes(problem, reading).items():
+        verdict = verdicts[targets]
         if verdict.route is Route.SAME:
-            found[name] = look_network(problem)
+            found[targets] = look_network(problem)
         else:
-            found[name] = factor_network(verdict, scope, together(problem, verdict, reading))
-    return found
+            found[targets] = factor_network(verdict, scope, together(problem, verdict, reading))
+    return ByTargets(found)

@@ -12,78 +12,76 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from itertools import accumulate
-from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.graph.ordering import min_fill
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
+from whichdo.tables import Radix, conditional_rows, starts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
     from whichdo.estimate.interventional import Looked
-    from whichdo.evidence import Table, Tally
+    from whichdo.evidence import Tally
     from whichdo.graph.factors import Factor, FactorNetwork
+    from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
+    from whichdo.tables import Table
 
-__all__ = ["Elimination", "fold", "looked_wide", "slopes"]
+__all__ = ["Elimination", "looked_wide", "slopes"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FIELDS = ("means", "variances", "shifts", "doubts", "leans", "weakest", "weakest_rows", "spreads", "sizes")
 
 
-def looked_wide(wide: Mapping[str, Elimination], looked: Looked, seen: Tally, worth: FloatArray, *how: float) -> Looked:
+def looked_wide(
+    wide: Mapping[Targets, Elimination], looked: Looked, seen: Tally, worth: FloatArray, *how: float
+) -> Looked:
     """The same with the arms of ``wide`` networks filled in; ``how`` to smooth, and the threshold.
 
     A tally that some policy gathered holds no table of a wide scope; its arms stay unknown then.
     """
-    problem, tables = seen.problem, seen.tables.get(Arm(), {})
+    problem, tables = seen.problem, seen.tables.get(LOOK, {})
     found = {field: getattr(looked, field).copy() for field in FIELDS}
     rarest = looked.rarest.copy()
     folded: dict[tuple[Scope, Scope], FloatArray] = {}
-    for position, node in enumerate(problem.intervene):
-        table = tables.get(wide[node].network.scope) if node in wide else None
-        if node not in wide or (table is None and looked.looks):
+    for position, targets in enumerate(problem.target_sets):
+        table = tables.get(wide[targets].network.scope) if targets in wide else None
+        if targets not in wide or (table is None and looked.looks):
             continue
-        network = wide[node].network
+        network = wide[targets].network
         for factor in network.factors:
             key = network.scope, factor.columns
             if key not in folded:
-                folded[key] = fold(table, *key, wide[node].sizes)
+                folded[key] = _folded(table, factor.columns, wide[targets].sizes)
         counts = [folded[network.scope, factor.columns] for factor in network.factors]
-        arms = [place for place, arm in enumerate(problem.arms) if arm.node == node]
-        for field, values in wide[node].estimate(counts, worth, looked.looks, *how).items():
-            found[field][arms] = values
-        rarest[position] = _rarest(table, network, wide[node].sizes)
+        places = list(problem.positions[targets])
+        values = problem.intervene[str(network.node)]
+        sources = [values.index(problem.arms[place].settings[str(network.node)]) for place in places]
+        for field, estimates in wide[targets].estimate(counts, worth, looked.looks, *how).items():
+            found[field][places] = estimates[sources]
+        rarest[position] = _rarest(table, network, wide[targets].sizes)
     return replace(looked, rarest=rarest, **found)
 
 
-def fold(table: Table | None, scope: Scope, wanted: Scope, sizes: Mapping[str, int]) -> FloatArray:
-    """The counts of some columns of a scope, flat, the last varying fastest; of nothing, where there is no table."""
-    shape = [sizes[name] for name in wanted]
+def _folded(table: Table | None, wanted: Scope, sizes: Mapping[str, int]) -> FloatArray:
+    """The counts of some columns of a table, flat, the last varying fastest; 0 where there is no table."""
     if table is None:
-        return np.zeros(prod(shape))
-    if isinstance(table, np.ndarray):
-        left = [name for name in scope if name in wanted]
-        summed = table.sum(axis=tuple(axis for axis, name in enumerate(scope) if name not in wanted))
-        laid: FloatArray = np.transpose(summed, [left.index(name) for name in wanted]).astype(np.float64).ravel()
-        return laid
-    at = np.zeros(len(table.cells), np.int64)
-    for name, size in zip(wanted, shape, strict=True):
-        at = at * size + table.cells[:, scope.index(name)]
-    return np.bincount(at, weights=table.counts, minlength=prod(shape)).astype(np.float64)
+        return np.zeros(Radix.of(wanted, sizes).cells)
+    flat: FloatArray = table.marginal(wanted).dense().count.astype(np.float64).ravel()
+    return flat
 
 
 def _rarest(table: Table | None, network: FactorNetwork, sizes: Mapping[str, int]) -> float:
     """The least count among the network's cells: 0 without counting where fewer cells occurred than there are."""
-    cells = prod(sizes[name] for name in network.cells)
-    if table is None or (not isinstance(table, np.ndarray) and len(table.cells) < cells):
+    cells = Radix.of(network.cells, sizes).cells
+    if table is None or (table.cells is not None and len(table.cells) < cells):
         return 0.0
-    return float(fold(table, network.scope, network.cells, sizes).min())
+    return float(_folded(table, network.cells, sizes).min())
 
 
 class Elimination:
@@ -98,8 +96,7 @@ class Elimination:
         self.sizes = {name: len(values) for name, values in problem.domains.items()}
         node = network.node
         self.codes = [0] if node is None else [problem.domains[node].index(value) for value in problem.intervene[node]]
-        lengths = [prod(self.sizes[name] for name in factor.columns) for factor in network.factors]
-        self.starts = list(accumulate(lengths, initial=start))
+        self.starts = starts((Radix.of(factor.columns, self.sizes).cells for factor in network.factors), start)
         self._worth: Scope = self._axes((problem.reward,))
         self._scopes = [self._axes(scope) for scope in network.summed]
         self._turns = list(min_fill([*self._scopes, self._worth]))
@@ -111,7 +108,7 @@ class Elimination:
         factors = self.network.factors
         rows = [flat.reshape(-1, self.sizes[f.node]) for flat, f in zip(counts, factors, strict=True)]
         least = [0.0 if f.inside else threshold for f in factors]  # the threshold is for factors outside S
-        learned = [_conditioned(each, smoothing, under) for each, under in zip(rows, least, strict=True)]
+        learned = [conditional_rows(each, smoothing, under) for each, under in zip(rows, least, strict=True)]
         found = []
         for code in self.codes:
             law, sloped = self._summed(learned, worth, code)
@@ -153,7 +150,7 @@ class Elimination:
         node = self.network.node
         if factor.inside or node is None or node not in factor.given:
             return table.reshape(-1)
-        before = prod(self.sizes[name] for name in factor.given[: factor.given.index(node)])
+        before = Radix.of(factor.given[: factor.given.index(node)], self.sizes).cells
         return table.reshape(before, self.sizes[node], -1)[:, code]
 
     def _axes(self, scope: Scope) -> Scope:
@@ -208,16 +205,6 @@ def _gathered(table: FloatArray, turn: Scope, scope: Scope, shape: tuple[int, ..
     left = [name for name in turn if name in scope]
     summed = table.sum(axis=tuple(axis for axis, name in enumerate(turn) if name not in scope))
     return np.broadcast_to(summed.transpose([left.index(name) for name in scope]), shape)
-
-
-def _conditioned(counts: FloatArray, smoothing: float, threshold: float) -> FloatArray:
-    """P(v | z), a row for each z, as the kernel's ``_condition`` has it."""
-    size = counts.shape[1]
-    totals = counts.sum(axis=1, keepdims=True)
-    weights = totals + smoothing * size
-    uniform = (weights <= 0) | (totals < threshold)
-    found: FloatArray = np.where(uniform, 1 / size, (counts + smoothing) / np.where(uniform, 1.0, weights))
-    return found
 
 
 def _spread(table: FloatArray, seen: FloatArray, slope: FloatArray, smoothing: float, threshold: float) -> FloatArray:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,23 +18,24 @@ from whichdo.counting.scopes import Reading, cell_count
 from whichdo.counting.wide import wide_networks
 from whichdo.errors import UsageError
 from whichdo.estimate.dnet import Factor, FactorNetwork, factor_networks, look_network
-from whichdo.estimate.elimination import Elimination, fold, looked_wide
-from whichdo.evidence import Tables
+from whichdo.estimate.elimination import Elimination, looked_wide
 from whichdo.graph.identify import listed
-from whichdo.problem import Arm
+from whichdo.graph.targets import ByTargets
+from whichdo.problem import LOOK
+from whichdo.tables import Radix, Table, Tables, starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Table, Tally
+    from whichdo.evidence import Tally
+    from whichdo.graph.targets import Targets
     from whichdo.kernels.contraction import NetPlan, Walk
     from whichdo.problem import Problem
 
 __all__ = ["Estimator", "Looked", "estimator", "interventional"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 BATCH = 1 << 16  # slopes kept at a time, in cells; an arm that needs more is a batch of its own
 
@@ -51,8 +51,8 @@ class Looked:
     (`Estimator.row_text`).  ``sizes`` are effective sizes: how many direct pulls of each arm looking was worth, by the
     mean square error, what smoothing moved and what was never seen included; 0 where it says nothing, never more than
     the looks.
-    ``rarest`` is the least count among the cells of each intervenable node: 0 where looking settles nothing, all looks
-    for a node that does not act on the reward.
+    ``rarest`` is the least count among the cells of each target set: 0 where looking settles nothing, all looks for
+    targets that do not act on the reward.
     """
 
     looks: float
@@ -104,24 +104,26 @@ class Estimator:
     """The factor networks of a problem, laid out for the kernel.
 
     ``networks``, ``scopes``, ``plan`` and ``sources`` are of those that can be laid out: what policies work on.  Those
-    of ``wide`` are summed by elimination, where a tally holds their counts.
+    of ``wide`` are summed by elimination, where a tally holds their counts.  Networks are looked up by target set; sets
+    of which the same node acts have the same network, which the plan holds once.
     """
 
     def __init__(self, problem: Problem, reading: Reading = Reading.OURS) -> None:
         self.problem, self.reading = problem, reading
         self.networks = factor_networks(problem, reading)
-        distinct = {name: network for name, network in self.networks.items() if network.node is not None}
+        distinct = {network.node: network for network in self.networks.values() if network.node is not None}
         nets = [look_network(problem), *distinct.values()]
         self.scopes: tuple[Scope, ...] = tuple(dict.fromkeys(network.scope for network in nets))
         self._nodes = [None, *distinct]
         self.plan = _layout(problem, nets, self.scopes)
         self._factors = [factor for network in nets for factor in network.factors]
         self.sources = self._arm_sources()
-        # For each intervenable node, whose least cell counts: its network's, or all looks (-2), or none (-1).
+        # For each target set, whose least cell counts: its network's, or all looks (-2), or none (-1).
+        place = {node: number for number, node in enumerate(self._nodes)}
         self._rarest = np.array(
             [
-                -1 if network is None else -2 if network.node is None else self._nodes.index(name)
-                for name, network in ((name, self.networks.get(name)) for name in problem.intervene)
+                -1 if network is None else -2 if network.node is None else place[network.node]
+                for network in map(self.networks.get, problem.target_sets)
             ]
         )
         self._cells = sum(cell_count(problem, scope) for scope in self.scopes)
@@ -132,21 +134,22 @@ class Estimator:
         return looked_wide(self.wide, looked, seen, worth, smoothing, threshold) if self.wide else looked
 
     @cached_property
-    def wide(self) -> dict[str, Elimination]:
-        """The networks that are too wide to lay out and are summed one variable at a time, by node."""
-        made: dict[str, Elimination] = {}
+    def wide(self) -> ByTargets[Elimination]:
+        """The networks that are too wide to lay out and are summed one variable at a time, by target set."""
+        made: dict[Targets, Elimination] = {}
         start = int(self.plan.work_start[-1])
-        for name, network in wide_networks(self.problem, self.reading).items():
-            made[name] = Elimination(self.problem, network, start)
-            start = made[name].starts[-1]
-        return made
+        for targets, network in wide_networks(self.problem, self.reading).items():
+            made[targets] = Elimination(self.problem, network, start)
+            start = made[targets].starts[-1]
+        return ByTargets(made)
 
     def counts(self, seen: Tally) -> FloatArray:
         """The looks' tables of ``scopes``, flattened one after the other."""
-        tables = seen.tables.get(Arm(), {})
+        tables = seen.tables.get(LOOK, {})
         if isinstance(tables, Tables) and tables.layout.scopes == self.scopes:
             return tables.counts.astype(np.float64)
-        return np.concatenate([self._table(scope, tables, seen) for scope in self.scopes])
+        found = [self._table(scope, tables, seen).count.ravel() for scope in self.scopes]
+        return np.concatenate(found).astype(np.float64)
 
     def from_counts(
         self, counts: FloatArray, worth: FloatArray, *, smoothing: float = 1.0, threshold: float = 0.0
@@ -178,63 +181,58 @@ class Estimator:
         )
 
     def rarest(self, by_network: FloatArray, looks: float) -> FloatArray:
-        """For each intervenable node the count of its least cell, from what the kernel found for each network."""
+        """For each target set the count of its least cell, from what the kernel found for each network."""
         found: FloatArray = np.concatenate([by_network, [looks, 0.0]])[self._rarest]
         return found
 
     def row_text(self, place: float) -> str:
         """A row of some factor, by its place in the tables, the kernel's and then the wide ones, as text."""
-        starts, factors = self._every_factor
-        number = int(np.searchsorted(starts, place, side="right")) - 1
+        begin, factors = self._every_factor
+        number = int(np.searchsorted(begin, place, side="right")) - 1
         given = factors[number].given
-        row = (int(place) - int(starts[number])) // len(self.problem.domains[factors[number].node])
-        codes = []
-        for name in reversed(given):
-            row, code = divmod(row, len(self.problem.domains[name]))
-            codes.append(code)
-        pairs = zip(given, reversed(codes), strict=True)
-        return ", ".join(f"{name}={self.problem.domains[name][code]}" for name, code in pairs)
+        row = (int(place) - int(begin[number])) // len(self.problem.domains[factors[number].node])
+        domains = [self.problem.domains[name] for name in given]
+        (codes,) = Radix(given, tuple(map(len, domains))).codes(np.array([row])).tolist()
+        settings = zip(given, domains, codes, strict=True)
+        return ", ".join(f"{name}={domain[code]}" for name, domain, code in settings)
 
     @cached_property
     def _every_factor(self) -> tuple[IntArray, list[Factor]]:
         """Where the table of each factor begins, wide networks' last, and the factors."""
-        starts, factors = list(self.plan.work_start[:-1]), list(self._factors)
+        begin, factors = list(self.plan.work_start[:-1]), list(self._factors)
         for elimination in self.wide.values():
-            starts += elimination.starts[:-1]
+            begin += elimination.starts[:-1]
             factors += elimination.network.factors
-        return _ints(starts), factors
+        return _ints(begin), factors
 
-    def network(self, node: str) -> FactorNetwork | None:
-        """The network of ``node``, wide or not; None where looking settles nothing, or needs too large tables."""
-        return self.wide[node].network if node in self.wide else self.networks.get(node)
+    def network(self, targets: Targets) -> FactorNetwork | None:
+        """The network of ``targets``, wide or not; None where looking settles nothing, or needs too large tables."""
+        return self.wide[targets].network if targets in self.wide else self.networks.get(targets)
 
-    def folded(self, seen: Tally, node: str, wanted: Scope) -> FloatArray | None:
-        """The looks' counts of some columns, an axis each, from those that settle ``node``; None where these lack."""
-        network = self.network(node)
+    def folded(self, seen: Tally, targets: Targets, wanted: Scope) -> FloatArray | None:
+        """The looks' counts of some columns, an axis each, from those that settle the targets; None if they lack."""
+        network = self.network(targets)
         if network is None or not set(wanted) <= set(network.scope):
             return None
-        size = {name: len(values) for name, values in self.problem.domains.items()}
-        table = seen.tables.get(Arm(), {}).get(network.scope)
-        if table is None and node in self.wide and seen.counts[0].any():
-            return None
-        if table is None and node not in self.wide:  # the reward's own counts, or none, or an error that says so
-            table = (
-                self._table(network.scope, {}, seen).reshape([size[name] for name in network.scope]).astype(np.int64)
-            )
-        return fold(table, network.scope, wanted, size).reshape([size[name] for name in wanted])
+        table = seen.tables.get(LOOK, {}).get(network.scope)
+        if table is None and targets in self.wide:
+            if seen.counts[0].any():
+                return None
+            shape = [len(self.problem.domains[name]) for name in wanted]
+            return np.zeros(shape)
+        if table is None:  # the reward's own counts, or none, or an error that says so
+            table = self._table(network.scope, {}, seen)
+        return table.marginal(wanted).dense().count.astype(np.float64)
 
-    def _table(self, scope: Scope, tables: Mapping[Scope, Table], seen: Tally) -> FloatArray:
+    def _table(self, scope: Scope, tables: Mapping[Scope, Table], seen: Tally) -> Table:
+        """A table of looks that is laid out."""
         if scope in tables:
-            found = tables[scope]
-            if not isinstance(found, np.ndarray):  # few looks at many cells; at most MAX_CELLS, as a scope has
-                found = found.laid_out([len(self.problem.domains[name]) for name in scope])
-            flat: FloatArray = found.ravel().astype(np.float64)
-            return flat
+            return tables[scope].dense()  # few looks at many cells; at most MAX_CELLS, as a scope has
+        sizes = [len(self.problem.domains[name]) for name in scope]
         if scope == (self.problem.reward,):
-            levels: FloatArray = seen.counts[0].astype(np.float64)
-            return levels
+            return Table(scope, sizes, seen.counts[0])
         if not seen.counts[0].any():  # nothing looked at yet
-            return np.zeros(cell_count(self.problem, scope))
+            return Table(scope, sizes, np.zeros(sizes, np.int64))
         raise UsageError(
             f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
             f"detail TABLES."
@@ -242,17 +240,17 @@ class Estimator:
 
     def _arm_sources(self) -> IntArray:
         """For each arm of the problem the position of its estimate among the kernel's, or -1."""
-        starts = dict(zip(self._nodes, np.searchsorted(self.plan.arm_networks, range(len(self._nodes))), strict=True))
+        first = dict(zip(self._nodes, np.searchsorted(self.plan.arm_networks, range(len(self._nodes))), strict=True))
         found = []
         for arm in self.problem.arms:
-            network = None if arm.node is None else self.networks.get(arm.node)
-            if arm.node is not None and network is None:
+            network = look_network(self.problem) if arm.is_look else self.networks.get(arm.targets)
+            if network is None:
                 found.append(-1)
-            elif network is None or network.node is None or arm.node is None:
+            elif network.node is None:
                 found.append(0)
             else:
-                values = self.problem.intervene[arm.node]
-                found.append(starts[arm.node] + values.index(arm.value))
+                values = self.problem.intervene[network.node]
+                found.append(first[network.node] + values.index(arm.settings[network.node]))
         return np.array(found, dtype=np.int64)
 
 
@@ -261,22 +259,22 @@ def _layout(problem: Problem, networks: Sequence[FactorNetwork], scopes: Sequenc
     from whichdo.kernels.contraction import NetPlan
 
     size = {name: len(values) for name, values in problem.domains.items()}
-    offsets = dict(zip(scopes, _starts(prod(size[name] for name in scope) for scope in scopes), strict=False))
+    offsets = dict(zip(scopes, starts(Radix.of(scope, size).cells for scope in scopes), strict=False))
     factors = [(network, factor) for network in networks for factor in network.factors]
     codes = [_codes(problem, network) for network in networks]
-    tables = [sum(prod(size[name] for name in (*f.given, f.node)) for f in network.factors) for network in networks]
+    tables = [sum(Radix.of((*f.given, f.node), size).cells for f in network.factors) for network in networks]
     batches, slopes = _batches([cells for cells, each in zip(tables, codes, strict=True) for _ in each])
     return NetPlan(
         table_start=_ints(offsets[network.scope] for network in networks),
-        factor_start=_ints(_starts(len(network.factors) for network in networks)),
+        factor_start=_ints(starts(len(network.factors) for network in networks)),
         own_sizes=_ints(size[factor.node] for _, factor in factors),
         inside=_ints(factor.inside for _, factor in factors),
-        work_start=_ints(_starts(prod(size[name] for name in (*f.given, f.node)) for _, f in factors)),
-        cell_start=_ints(_starts(prod(size[name] for name in network.cells) for network in networks)),
+        work_start=_ints(starts(Radix.of((*f.given, f.node), size).cells for _, f in factors)),
+        cell_start=_ints(starts(Radix.of(network.cells, size).cells for network in networks)),
         fold=_walk([_fold_axes(network, size) for network in networks]),
         sum=_walk([_sum_axes(network, size, problem.reward) for network in networks]),
         x_strides=_ints(
-            0 if network.node is None or f.inside else _strides((*f.given, f.node), size).get(network.node, 0)
+            0 if network.node is None or f.inside else Radix.of((*f.given, f.node), size).steps.get(network.node, 0)
             for network, f in factors
         ),
         arm_networks=_ints(g for g, each in enumerate(codes) for _ in each),
@@ -288,16 +286,16 @@ def _layout(problem: Problem, networks: Sequence[FactorNetwork], scopes: Sequenc
 
 def _batches(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
     """Where each batch of arms begins, and where the slopes of each arm begin in its batch; last, the room it takes."""
-    batches, starts = [0], []
+    batches, begin = [0], []
     used = room = 0
     for arm, size in enumerate(sizes):
         if used and used + size > BATCH:
             batches.append(arm)
             used = 0
-        starts.append(used)
+        begin.append(used)
         used += size
         room = max(room, used)
-    return [*batches, len(sizes)], [*starts, room]
+    return [*batches, len(sizes)], [*begin, room]
 
 
 Axis = tuple[int, list[int]]  # its size, and what one step along it means in each table
@@ -305,14 +303,14 @@ Axis = tuple[int, list[int]]  # its size, and what one step along it means in ea
 
 def _fold_axes(network: FactorNetwork, size: Mapping[str, int]) -> list[Axis]:
     """The columns of the scope, in the order in which it is counted."""
-    tables = [_strides((*f.given, f.node), size) for f in network.factors]
-    tables.append(_strides(network.cells, size))
+    tables = [Radix.of((*f.given, f.node), size).steps for f in network.factors]
+    tables.append(Radix.of(network.cells, size).steps)
     return [(size[name], [table.get(name, 0) for table in tables]) for name in network.scope]
 
 
 def _sum_axes(network: FactorNetwork, size: Mapping[str, int], reward: str) -> list[Axis]:
     """What is summed over: the nodes of the factors, the intervened one only where x' occurs, and then only inside."""
-    tables = [_strides((*f.given, f.node), size) for f in network.factors]
+    tables = [dict(Radix.of((*f.given, f.node), size).steps) for f in network.factors]
     for factor, table in zip(network.factors, tables, strict=True):
         if network.node is not None and not factor.inside:
             table.pop(network.node, None)
@@ -339,11 +337,11 @@ def _walk(networks: Sequence[Sequence[Axis]]) -> Walk:
         patterns.append(pattern)
     return Walk(
         inner_sizes=_ints(len(pattern) for pattern in patterns),
-        inner_start=_ints(_starts(pattern.size for pattern in patterns)),
+        inner_start=_ints(starts(pattern.size for pattern in patterns)),
         pattern=np.concatenate([pattern.ravel() for pattern in patterns]),
-        outer_start=_ints(_starts(len(axes) for axes in outer)),
+        outer_start=_ints(starts(len(axes) for axes in outer)),
         outer_sizes=_ints(length for axes in outer for length, _ in axes),
-        stride_start=_ints(_starts(sum(len(steps) for _, steps in axes) for axes in outer)),
+        stride_start=_ints(starts(sum(len(steps) for _, steps in axes) for axes in outer)),
         outer_strides=_ints(step for axes in outer for _, steps in axes for step in steps),
     )
 
@@ -353,20 +351,6 @@ def _codes(problem: Problem, network: FactorNetwork) -> list[int]:
         return [0]
     domain = problem.domains[network.node]
     return [domain.index(value) for value in problem.intervene[network.node]]
-
-
-def _strides(table: Scope, size: Mapping[str, int]) -> dict[str, int]:
-    """What one step along each node means in a table over some nodes, the last varying fastest."""
-    steps: dict[str, int] = {}
-    step = 1
-    for name in reversed(table):
-        steps[name] = step
-        step *= size[name]
-    return steps
-
-
-def _starts(lengths: Iterable[int]) -> list[int]:
-    return [0, *accumulate(lengths)]
 
 
 def _ints(values: Iterable[int]) -> IntArray:

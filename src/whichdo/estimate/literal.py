@@ -6,24 +6,23 @@ many draws, and takes a thousandth of the time; here every estimate carries the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.counting.scopes import Reading
 from whichdo.estimate.interventional import estimator
+from whichdo.tables import conditional_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.dnet import Factor, FactorNetwork
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["sampled_means"]
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-CodeArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def sampled_means(
@@ -48,14 +47,14 @@ def sampled_means(
     found = np.full(len(problem.arms), np.nan)
     plain = float(seen.counts[0] @ utility / looks) if looks else float("nan")
     for position, arm in enumerate(problem.arms):
-        network = None if arm.node is None else model.network(arm.node)
-        if arm.node is None or (network is not None and network.node is None):
+        network = None if arm.is_look else model.network(arm.targets)
+        if arm.is_look or (network is not None and network.node is None):
             found[position] = plain
-        elif network is not None and arm.value is not None:
-            counted = [model.folded(seen, arm.node, factor.columns) for factor in network.factors]
+        elif network is not None and network.node is not None:
+            counted = [model.folded(seen, arm.targets, factor.columns) for factor in network.factors]
             tables = [counts for counts in counted if counts is not None]
             if len(tables) == len(counted):
-                code = problem.domains[arm.node].index(arm.value)
+                code = problem.domains[network.node].index(arm.settings[network.node])
                 found[position] = utility[_draw(problem, network, tables, code, size, threshold, rng)].mean()
     return found
 
@@ -68,9 +67,9 @@ def _draw(
     size: int,
     threshold: float,
     rng: np.random.Generator,
-) -> CodeArray:
+) -> IntArray:
     """Codes of the reward in ``size`` draws: walk the factors in order, the node's own value seen inside S only."""
-    values: dict[str, CodeArray] = {}
+    values: dict[str, IntArray] = {}
     for factor, counts in zip(network.factors, tables, strict=True):
         rows = _learned(factor, counts, threshold)
         given = [
@@ -83,9 +82,4 @@ def _draw(
 
 def _learned(factor: Factor, counts: FloatArray, threshold: float) -> FloatArray:
     """P(v | z) by Algorithm 5: add-one, or uniform for a row outside S seen less often than the threshold."""
-    total = counts.sum(axis=-1, keepdims=True)
-    size = counts.shape[-1]
-    learned: FloatArray = (counts + 1) / (total + size)
-    if not factor.inside:
-        learned = np.where(total < threshold, 1 / size, learned)
-    return learned
+    return conditional_rows(counts, 1.0, 0.0 if factor.inside else threshold)

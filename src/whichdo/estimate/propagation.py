@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.evidence import Sparse, Tables
+from whichdo.tables import Radix, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
@@ -30,9 +31,6 @@ __all__ = ["MAX_NUMBERS", "Extent", "Step", "counted", "extent", "hidden_causes"
 
 MAX_NUMBERS = 1 << 22
 """The most joint probabilities, of a frontier and the next node under all arms, that are kept."""
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -56,12 +54,8 @@ class Step:
     """How many joint values its parents have."""
     size: int
     """How many values it has itself."""
-    shape: tuple[int, ...]
-    """The number of values of each node of the scope."""
-    first: int
-    """The position of the first arm that sets it; those arms stand together."""
-    codes: IntArray
-    """The values they set it to."""
+    forced: IntArray
+    """For each arm the value it sets the node to, or -1."""
     row_of: IntArray
     """For each cell of the frontier before, the joint value of the parents."""
     next_of: IntArray
@@ -74,7 +68,7 @@ class Step:
 
         And for each row the position of the arm that shows it most often, the first of those that are alike.
         """
-        found: tuple[FloatArray, IntArray] = _kernels().reach(law, self.row_of, self.rows, self.first, self.codes)
+        found: tuple[FloatArray, IntArray] = _kernels().reach(law, self.row_of, self.rows, self.forced)
         return found
 
     def onward(self, law: FloatArray, counts: IntArray) -> FloatArray:
@@ -82,9 +76,7 @@ class Step:
 
         A row that was never counted is uniform.
         """
-        found: FloatArray = _kernels().onward(
-            law, counts, self.row_of, self.next_of, self.cells, self.first, self.codes
-        )
+        found: FloatArray = _kernels().onward(law, counts, self.row_of, self.next_of, self.cells, self.forced)
         return found
 
 
@@ -111,7 +103,7 @@ def counted(told: Tally, plan: Sequence[Step]) -> list[IntArray]:
         end = start + step.rows * step.size
         counts: IntArray = total[start:end]
         for place, arm in enumerate(told.tables):
-            if arm.node == step.node:
+            if step.node in arm.settings:
                 counts = counts - each[place, start:end]
         found.append(counts.reshape(step.rows, step.size))
         start = end
@@ -123,11 +115,7 @@ def _side_by_side(told: Tally, plan: Sequence[Step]) -> IntArray:
     scopes = tuple(step.scope for step in plan)
     if all(isinstance(tables, Tables) and tables.layout.scopes == scopes for tables in told.tables.values()):
         return np.array([tables.counts for tables in told.tables.values()])  # type: ignore[attr-defined]  # as they lie
-    found = [
-        table.laid_out(step.shape) if isinstance(table := tables[step.scope], Sparse) else table
-        for tables in told.tables.values()
-        for step in plan
-    ]
+    found = [tables[step.scope].dense().count for tables in told.tables.values() for step in plan]
     return np.concatenate(found, axis=None).reshape(len(told.tables), -1)
 
 
@@ -195,29 +183,23 @@ def _turns(problem: Problem) -> list[tuple[str, Scope, Scope]]:
 
 def _step(problem: Problem, node: str, parents: Scope, frontier: Scope, then: Scope) -> Step:
     size = {name: len(problem.domains[name]) for name in (*frontier, node)}
-    forced = [j for j, arm in enumerate(problem.arms) if arm.node == node]
+    code = {value: number for number, value in enumerate(problem.domains[node])}
     return Step(
         node=node,
         scope=(*parents, node),
-        shape=tuple(size[name] for name in (*parents, node)),
-        rows=prod(size[name] for name in parents),
+        rows=Radix.of(parents, size).cells,
         size=size[node],
-        first=forced[0] if forced else 0,
-        codes=np.array([problem.domains[node].index(value) for value in problem.intervene.get(node, ())], np.int64),
+        forced=np.array([code[arm.settings[node]] if node in arm.settings else -1 for arm in problem.arms], np.int64),
         row_of=_places(frontier, parents, size),
         next_of=_places((*frontier, node), then, size).reshape(-1, size[node]),
-        cells=prod(size[name] for name in then),
+        cells=Radix.of(then, size).cells,
     )
 
 
 def _places(nodes: Scope, table: Scope, size: Mapping[str, int]) -> IntArray:
     """For each joint value of some nodes, the last varying fastest, its cell in a table over some of them."""
     places = np.zeros(1, np.int64)
-    stride = dict.fromkeys(nodes, 0)
-    step = 1
-    for name in reversed(table):
-        stride[name] = step
-        step *= size[name]
+    steps = Radix.of(table, size).steps
     for name in nodes:
-        places = (places[:, None] + stride[name] * np.arange(size[name])).ravel()
+        places = (places[:, None] + steps.get(name, 0) * np.arange(size[name])).ravel()
     return places

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.scopes import Reading, pair_scope
+from whichdo.counting.scopes import Reading, naive_scope
 from whichdo.errors import UsageError, option
-from whichdo.estimate.elimination import fold
 from whichdo.estimate.interventional import Estimator, Looked, estimator
 from whichdo.estimate.literal import sampled_means
-from whichdo.estimate.ranking import DRAW_SEED, ArmRank, FloatArray, Ranking
+from whichdo.estimate.ranking import DRAW_SEED, ArmRank, Ranking
 from whichdo.estimate.reasons import reason, weakest
 from whichdo.evidence import whole_number
-from whichdo.problem import Arm, Problem
+from whichdo.problem import LOOK, Arm, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whichdo.arrays import FloatArray
     from whichdo.evidence import Tally
 
 __all__ = ["ArmRank", "Ranking", "rank", "ranking"]
@@ -65,7 +65,7 @@ def rank(
     >>> from whichdo.problem import do
     >>> found = rank(Problem("X -> Y", "Y"), {"X": [0, 0, 1, 1] * 50, "Y": [0, 1, 1, 1] * 50})
     >>> found.best.arm, round(found[do(X=0)].estimate, 2)
-    (Arm(node='X', value=1), 0.5)
+    (do(X=1), 0.5)
     """
     from whichdo.counting import count_with_notes
 
@@ -110,7 +110,7 @@ def ranking(
                 estimate=float(evidence.means[position]),
                 low=float(low[position]),
                 high=float(high[position]),
-                identified=arm.node is None or problem.verdicts[arm.node].identified,
+                identified=arm.is_look or problem.verdicts[arm.targets].identified,
                 method=_method(looked, problem, position, pulls),
                 effective_n=float(evidence.sizes[position]),
                 direct=pulls,
@@ -171,32 +171,35 @@ class _Evidence:
 def _method(looked: Looked, problem: Problem, position: int, pulls: int) -> str:
     parts = []
     arm = problem.arms[position]
-    if arm.node is None:
+    if arm.is_look:
         parts.append("look")
     elif not np.isnan(looked.means[position]):
-        parts.append(str(problem.verdicts[arm.node].route))
+        parts.append(str(problem.verdicts[arm.targets].route))
     if pulls:
         parts.append("direct")
     return " + ".join(parts) or "none"
 
 
 def _conditional(model: Estimator, seen: Tally, arm: Arm, worth: FloatArray) -> float:
-    """E[reward | node = value] as the looks have it; NaN where the two were not counted together or never seen."""
+    """E[reward | settings] as the looks have it; NaN where these were not counted together or never seen."""
     problem = model.problem
-    if arm.node is None:
+    if arm.is_look:
         levels: FloatArray = seen.counts[0].astype(np.float64)
     else:
-        pair = pair_scope(problem, arm.node)
-        counted = seen.tables.get(Arm(), {}).get(pair)
+        scope = naive_scope(problem, arm.targets)
+        counted = seen.tables.get(LOOK, {}).get(scope)
         if counted is not None:
-            sizes = {name: len(problem.domains[name]) for name in pair}
-            both = fold(counted, pair, pair, sizes).reshape([sizes[name] for name in pair])
+            together = counted.dense().count.astype(np.float64)
         else:
-            folded = model.folded(seen, arm.node, pair)
+            folded = model.folded(seen, arm.targets, scope)
             if folded is None:
                 return float("nan")
-            both = folded
-        both = both if pair.index(arm.node) == 0 else both.T
-        levels = both[problem.domains[arm.node].index(arm.value)]
+            together = folded
+        levels = together[
+            tuple(
+                problem.domains[name].index(arm.settings[name]) if name in arm.settings else slice(None)
+                for name in scope
+            )
+        ]
     total = levels.sum()
     return float(levels @ worth / total) if total > 0 else float("nan")

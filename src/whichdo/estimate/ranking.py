@@ -16,16 +16,18 @@ from whichdo.estimate.interventional import estimator
 from whichdo.estimate.rarity import hardness
 from whichdo.frames import frame_of
 from whichdo.graph.identify import listed
+from whichdo.graph.targets import ByTargets
 from whichdo.problem import Arm, Goal, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whichdo.arrays import FloatArray
     from whichdo.estimate.interventional import Looked
+    from whichdo.graph.targets import Targets
 
-__all__ = ["DRAW_SEED", "ArmRank", "FloatArray", "Ranking"]
+__all__ = ["DRAW_SEED", "ArmRank", "Ranking"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 DRAWS = 10_000
 DRAW_SEED = 20_220_611
 
@@ -140,8 +142,8 @@ class Ranking(Mapping[Arm, ArmRank]):
         return float(np.mean(shares[known[winner]] == shares[best]))
 
     @cached_property
-    def rarity(self) -> dict[str, float]:
-        """The share of looks in each intervenable node's rarest cell; 0 where looking settles nothing.
+    def rarity(self) -> ByTargets[float]:
+        """The share of looks in the rarest cell of each target set; 0 where looking settles nothing.
 
         The cells are those that this ranking counts (`whichdo.counting.scopes.Reading.OURS`): of the nodes that act on
         the reward, as few as settle the arm.  The paper counts whole c-components with their parents, so its q, which
@@ -149,7 +151,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         larger tables than the estimates do, and because it would not tell how well these estimates are known.
         """
         shares = self._looked.rarest / max(self._looked.looks, 1.0)
-        return dict(zip(self.problem.intervene, shares.tolist(), strict=True))
+        return ByTargets(dict(zip(self.problem.target_sets, shares.tolist(), strict=True)))
 
     @cached_property
     def hardness(self) -> int:
@@ -160,11 +162,11 @@ class Ranking(Mapping[Arm, ArmRank]):
         return hardness(list(self.rarity.values()), _component_sizes(self.problem))
 
     @cached_property
-    def rare(self) -> tuple[str, ...]:
-        """The nodes that are rarer than 1/m: by the paper's rule those that trying serves better than looking."""
+    def rare(self) -> tuple[Targets, ...]:
+        """The target sets that are rarer than 1/m: by the paper's rule trying serves them better than looking."""
         q = np.array(list(self.rarity.values()))
         poor = q ** _component_sizes(self.problem) < 1 / self.hardness
-        return tuple(name for name, rare in zip(self.problem.intervene, poor, strict=True) if rare)
+        return tuple(targets for targets, rare in zip(self.problem.target_sets, poor, strict=True) if rare)
 
     @cached_property
     def summary(self) -> tuple[str, ...]:
@@ -182,7 +184,8 @@ class Ranking(Mapping[Arm, ArmRank]):
                 f"({naive.conditional:.3f} where doing it gives {naive.estimate:.3f})."
             )
         if self.rare:
-            lines.append(f"Hardness m = {self.hardness}; the rarest nodes, to be tried first: {listed(self.rare)}.")
+            rare = listed(" with ".join(targets) for targets in self.rare)
+            lines.append(f"Hardness m = {self.hardness}; the rarest nodes, to be tried first: {rare}.")
         return tuple(lines)
 
     @cached_property

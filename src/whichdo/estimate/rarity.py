@@ -1,9 +1,9 @@
 """Rarity and hardness: how much of a problem looking alone can serve.
 
-The *rarity* q of an intervenable node is the probability of its rarest cell: the least likely joint value of the node
-and of everything that must be counted together with it.  The *hardness* m of the paper's Section 3 turns all the q into
-one number: looking serves all nodes but the m rarest, and those must be tried.  The code is the same for the true q of
-a network and for q counted in samples.
+The *rarity* q of a target set, one node in the paper, is the probability of its rarest cell: the least likely joint
+value of the node and of everything that must be counted together with it.  The *hardness* m of the paper's Section 3
+turns all the q into one number: looking serves all nodes but the m rarest, and those must be tried.  The code is the
+same for the true q of a network and for q counted in samples.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from whichdo.counting.scopes import Reading, judged, together
 from whichdo.graph.identify import Route
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from whichdo.arrays import IntArray
     from whichdo.counting.scopes import Scope
     from whichdo.problem import Problem
 
@@ -26,7 +27,7 @@ __all__ = ["c_sizes", "hardness", "rarity_scopes"]
 
 
 def rarity_scopes(problem: Problem) -> list[Scope | None]:
-    """For each intervenable node the nodes whose joint cells decide its q; None where looking settles nothing.
+    """For each target set the nodes whose joint cells decide its q; None where looking settles nothing.
 
     The paper's reading (`Reading.PAPER`).  An empty scope means that nothing about the node is rare.
     """
@@ -36,9 +37,9 @@ def rarity_scopes(problem: Problem) -> list[Scope | None]:
     ]
 
 
-def c_sizes(problem: Problem) -> NDArray[np.int64]:
-    """k: the size of each intervenable node's c-component in the graph that `rarity_scopes` counts it in."""
-    made: NDArray[np.int64] = problem.remember(
+def c_sizes(problem: Problem) -> IntArray:
+    """k: the size of each target set's c-component in the graph that `rarity_scopes` counts it in."""
+    made: IntArray = problem.remember(
         "c-component sizes",
         lambda: np.array([len(verdict.component) for verdict in judged(problem, Reading.PAPER).values()], np.int64),
     )

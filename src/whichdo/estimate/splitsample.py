@@ -25,23 +25,22 @@ counts references and copies for each array that goes along in a tuple.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.graph.identify import Route
 from whichdo.kernels.compiling import compiled
+from whichdo.tables import Radix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.evidence import CodeArray
-    from whichdo.kernels.compiling import F64Array, I64Array, U8Array
+    from whichdo.arrays import Array, CodeArray, FloatArray, Int32Array, IntArray
     from whichdo.problem import Problem, Value
 
 __all__ = ["MOST_LISTS", "SIZE", "SUM", "Split", "longer", "look", "parents_of", "split_sample", "unseen", "with_room"]
 
-I32Array = np.ndarray[Any, np.dtype[np.int32]]
 
 MOST_LISTS = 1 << 16
 """The most lists that are kept for one arm; one that needs more would wait for a draw for ever."""
@@ -70,25 +69,28 @@ class Split(NamedTuple):
     total, and for size 0 the sum of the last block.
     """
 
-    nodes: I64Array
-    parents: I64Array
-    lists: I64Array
-    progress: I64Array
-    trail: I32Array
-    counts: I32Array
-    taken: U8Array
-    blocks: F64Array
+    nodes: IntArray
+    parents: IntArray
+    lists: IntArray
+    progress: IntArray
+    trail: Int32Array
+    counts: Int32Array
+    taken: CodeArray
+    blocks: FloatArray
 
 
 def parents_of(problem: Problem) -> dict[str, tuple[str, ...]]:
     """The nodes whose arms are estimated so, with all their parents: none where anything is confounded.
 
-    Left out are nodes that do not act on the reward, and nodes whose parents have more than `MOST_LISTS` values.
+    Left out are nodes that do not act on the reward, nodes whose parents have more than `MOST_LISTS` values, and joint
+    arms.
     """
     if problem.graph.bidirected:
         return {}
     found = {}
-    for name, verdict in problem.verdicts.items():
+    for (name, *others), verdict in problem.verdicts.items():
+        if others:
+            continue
         parents = problem.graph.parents(name)
         if verdict.route is not Route.SAME and prod(len(problem.domains[each]) for each in parents) <= MOST_LISTS:
             found[name] = tuple(sorted(parents, key=problem.graph.index))
@@ -110,11 +112,10 @@ def split_sample(problem: Problem, columns: Sequence[str]) -> Split:
             parents.append((place[parent], cells))
             cells *= len(problem.domains[parent])
         nodes[number, :ARMS] = place[name], cells, max(LEAST_STRIDE, cells), start, len(parents)
-        for position, arm in enumerate(problem.arms):
-            if arm.node == name and arm.value is not None:
-                nodes[number, ARMS + problem.domains[name].index(arm.value)] = position
-                progress[position] = lists, 0, cells, 0, 0
-                lists += cells
+        for position in problem.positions[(name,)]:
+            nodes[number, ARMS + problem.domains[name].index(problem.arms[position].settings[name])] = position
+            progress[position] = lists, 0, cells, 0, 0
+            lists += cells
     empty = Split(
         nodes,
         np.array(parents, np.int64).reshape(-1, 2),
@@ -140,7 +141,7 @@ def unseen(problem: Problem, split: Split) -> dict[int, dict[str, Value]]:
             place = 0
             if given:
                 place = int(np.argmin(split.lists[first : first + prod(sizes), LENGTH]))
-            codes = np.unravel_index(place, sizes) if given else ()
+            codes = Radix(given, tuple(sizes)).codes(np.array([place]))[0].tolist()
             setting = {parent: problem.domains[parent][code] for parent, code in zip(given, codes, strict=True)}
             missing[position] = {name: problem.domains[name][x], **setting}
     return missing
@@ -161,7 +162,7 @@ def with_room(split: Split, looks: int) -> Split:
     )
 
 
-def longer(kept: np.ndarray[Any, np.dtype[Any]], room: int) -> np.ndarray[Any, np.dtype[Any]]:
+def longer(kept: Array, room: int) -> Array:
     """A copy with so many places along the second axis, the new ones 0."""
     found = np.zeros((kept.shape[0], room, *kept.shape[2:]), kept.dtype)
     found[:, : kept.shape[1]] = kept
@@ -169,7 +170,7 @@ def longer(kept: np.ndarray[Any, np.dtype[Any]], room: int) -> np.ndarray[Any, n
 
 
 @compiled
-def look(split: Split, row: CodeArray, utility: F64Array, found: F64Array) -> None:
+def look(split: Split, row: CodeArray, utility: FloatArray, found: FloatArray) -> None:
     """Take in a look; ``found`` has for each arm the number of its draws and their sum."""
     number = split.progress[0, LOOKS]
     split.progress[0, LOOKS] = number + 1
@@ -180,7 +181,7 @@ def look(split: Split, row: CodeArray, utility: F64Array, found: F64Array) -> No
 
 
 @compiled
-def _odd(split: Split, row: CodeArray, number: int, utility: F64Array, found: F64Array) -> None:
+def _odd(split: Split, row: CodeArray, number: int, utility: FloatArray, found: FloatArray) -> None:
     nodes, parents, lists, progress, trail, _, taken, _ = split
     level = row[row.size - 1]
     taken[0, number // 2] = level
@@ -198,7 +199,7 @@ def _odd(split: Split, row: CodeArray, number: int, utility: F64Array, found: F6
 
 
 @compiled
-def _even(split: Split, row: CodeArray, number: int, utility: F64Array, found: F64Array) -> None:
+def _even(split: Split, row: CodeArray, number: int, utility: FloatArray, found: FloatArray) -> None:
     nodes, parents, _, progress, trail, counts, taken, blocks = split
     even = number // 2 + 1
     for g in range(nodes.shape[0]):
@@ -217,7 +218,7 @@ def _even(split: Split, row: CodeArray, number: int, utility: F64Array, found: F
 
 
 @compiled
-def _code(nodes: I64Array, parents: I64Array, g: int, row: CodeArray) -> int:
+def _code(nodes: IntArray, parents: IntArray, g: int, row: CodeArray) -> int:
     z = 0
     for k in range(nodes[g, PARENTS], nodes[g, MORE]):
         z += np.int64(row[parents[k, 0]]) * parents[k, 1]
@@ -225,7 +226,7 @@ def _code(nodes: I64Array, parents: I64Array, g: int, row: CodeArray) -> int:
 
 
 @compiled
-def _list(lists: I64Array, progress: I64Array, trail: I32Array, g: int, arm: int, z: int, number: int) -> None:
+def _list(lists: IntArray, progress: IntArray, trail: Int32Array, g: int, arm: int, z: int, number: int) -> None:
     """Append an odd look to a list of an arm."""
     place = progress[arm, LISTS] + z
     if lists[place, LENGTH] == progress[arm, DRAWS]:
@@ -238,7 +239,9 @@ def _list(lists: I64Array, progress: I64Array, trail: I32Array, g: int, arm: int
 
 
 @compiled
-def _draw(lists: I64Array, progress: I64Array, trail: I32Array, taken: U8Array, g: int, arm: int, cells: int) -> None:
+def _draw(
+    lists: IntArray, progress: IntArray, trail: Int32Array, taken: CodeArray, g: int, arm: int, cells: int
+) -> None:
     """All lists have an entry more than there are draws: take one of each."""
     first, draws = progress[arm, LISTS], progress[arm, DRAWS]
     lack = 0
@@ -253,7 +256,7 @@ def _draw(lists: I64Array, progress: I64Array, trail: I32Array, taken: U8Array, 
 
 
 @compiled
-def _count(counts: I32Array, g: int, cells: int, stride: int, z: int, half: int) -> None:
+def _count(counts: Int32Array, g: int, cells: int, stride: int, z: int, half: int) -> None:
     """Count the z of an even look towards the next of the kept counts."""
     base = (half // stride + 1) * cells
     if half % stride == 0:
@@ -263,7 +266,7 @@ def _count(counts: I32Array, g: int, cells: int, stride: int, z: int, half: int)
 
 
 @compiled
-def _joined(progress: I64Array, blocks: F64Array, arm: int, gain: float, even: int, found: F64Array) -> bool:
+def _joined(progress: IntArray, blocks: FloatArray, arm: int, gain: float, even: int, found: FloatArray) -> bool:
     """Whether an even look joins the last block; it does not where the blocks grow, which moves their bounds."""
     draws, block = progress[arm, DRAWS], progress[arm, BLOCK]
     if draws > 1 and even == (block + 1) * draws:
@@ -275,7 +278,7 @@ def _joined(progress: I64Array, blocks: F64Array, arm: int, gain: float, even: i
 
 
 @compiled
-def _refresh(split: Split, g: int, arm: int, even: int, utility: F64Array, found: F64Array) -> None:
+def _refresh(split: Split, g: int, arm: int, even: int, utility: FloatArray, found: FloatArray) -> None:
     """The number of draws or the size of the blocks has changed: bring the full blocks up, sum the last one again."""
     progress, blocks = split.progress, split.blocks
     draws = progress[arm, DRAWS]
@@ -297,7 +300,7 @@ def _refresh(split: Split, g: int, arm: int, even: int, utility: F64Array, found
 
 
 @compiled
-def _stretch(split: Split, g: int, arm: int, c: int, start: int, end: int, utility: F64Array) -> float:
+def _stretch(split: Split, g: int, arm: int, c: int, start: int, end: int, utility: FloatArray) -> float:
     """The c-th rewards of the lists that the even looks from ``start`` to ``end`` point at, summed."""
     trail, counts, taken = split.trail, split.counts, split.taken
     cells, stride = split.nodes[g, CELLS], split.nodes[g, STRIDE]

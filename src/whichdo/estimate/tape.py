@@ -13,7 +13,6 @@ A draw never changes once it is made, so a look costs the same however many ther
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,14 +22,13 @@ from whichdo.estimate.dnet import factor_networks
 from whichdo.estimate.splitsample import MOST_LISTS, SIZE, SUM, longer
 from whichdo.graph.identify import Route
 from whichdo.kernels.compiling import compiled
+from whichdo.tables import Radix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import CodeArray, FloatArray, Int32Array, IntArray
     from whichdo.estimate.dnet import FactorNetwork
-    from whichdo.estimate.splitsample import I32Array
-    from whichdo.evidence import CodeArray
-    from whichdo.kernels.compiling import F64Array, I64Array, U8Array
     from whichdo.problem import Problem, Value
 
 __all__ = ["Tape", "networks_of", "tape", "tape_look", "unseen_on_tape", "with_tape"]
@@ -57,28 +55,29 @@ class Tape(NamedTuple):
     For each network and look, ``trail`` says what follows it in its list and ``values`` what the factor's node was.
     """
 
-    nets: I64Array
-    factors: I64Array
-    given: I64Array
-    lists: I64Array
-    heads: I64Array
-    progress: I64Array
-    trail: I32Array
-    values: U8Array
-    walked: U8Array
+    nets: IntArray
+    factors: IntArray
+    given: IntArray
+    lists: IntArray
+    heads: IntArray
+    progress: IntArray
+    trail: Int32Array
+    values: CodeArray
+    walked: CodeArray
 
 
 def networks_of(problem: Problem) -> dict[str, FactorNetwork]:
     """The nodes whose arms are drawn so: none where nothing is confounded, then those that looking settles.
 
-    Left out are nodes that do not act on the reward, and nodes that need more than `MOST_LISTS` lists.
+    Left out are nodes that do not act on the reward, nodes that need more than `MOST_LISTS` lists, and joint arms.
     """
     if not problem.graph.bidirected:
         return {}
     return {
-        name: network
-        for name, network in factor_networks(problem).items()
-        if problem.verdicts[name].route is not Route.SAME
+        targets[0]: network
+        for targets, network in factor_networks(problem).items()
+        if len(targets) == 1
+        and problem.verdicts[targets].route is not Route.SAME
         and sum(cell_count(problem, factor.given) for factor in network.factors) <= MOST_LISTS
     }
 
@@ -102,12 +101,11 @@ def tape(problem: Problem, columns: Sequence[str]) -> Tape:
             factors.append((place[factor.node], start, len(given), len(owners), int(factor.inside)))
             owners += _owners(problem, factor.given, None if factor.inside else name)
         nets[number, :ARMS] = begin, len(factors), place[name], first, len(owners)
-        for position, arm in enumerate(problem.arms):
-            if arm.node == name and arm.value is not None:
-                x = problem.domains[name].index(arm.value)
-                nets[number, ARMS + x] = position
-                progress[position] = heads, x, 0, sum(owner in (ANY, x) for owner in owners[first:])
-                heads += len(owners) - first
+        for position in problem.positions[(name,)]:
+            x = problem.domains[name].index(problem.arms[position].settings[name])
+            nets[number, ARMS + x] = position
+            progress[position] = heads, x, 0, sum(owner in (ANY, x) for owner in owners[first:])
+            heads += len(owners) - first
     lists = np.zeros((len(owners), 3), np.int64)
     lists[:, OWNER] = owners
     empty = Tape(
@@ -126,8 +124,7 @@ def tape(problem: Problem, columns: Sequence[str]) -> Tape:
 
 def _steps(problem: Problem, names: Sequence[str]) -> list[tuple[str, int]]:
     """Each name with its step in the numbering of all settings, the last name varying fastest."""
-    sizes = [len(problem.domains[name]) for name in names]
-    return [(name, prod(sizes[k + 1 :])) for k, name in enumerate(names)]
+    return list(Radix(tuple(names), tuple(len(problem.domains[name]) for name in names)).steps.items())
 
 
 def _owners(problem: Problem, names: Sequence[str], node: str | None) -> list[int]:
@@ -169,7 +166,7 @@ def unseen_on_tape(problem: Problem, kept: Tape) -> dict[int, dict[str, Value]]:
 
 
 @compiled
-def tape_look(kept: Tape, row: CodeArray, utility: F64Array, found: F64Array) -> None:
+def tape_look(kept: Tape, row: CodeArray, utility: FloatArray, found: FloatArray) -> None:
     """Take in a look; ``found`` has for each arm the number of its draws and their sum."""
     nets, factors, given, lists, heads, progress, trail, values, walked = kept
     number = progress[0, LOOKS]
@@ -199,13 +196,13 @@ def tape_look(kept: Tape, row: CodeArray, utility: F64Array, found: F64Array) ->
 
 @compiled
 def _walk(
-    nets: I64Array,
-    factors: I64Array,
-    given: I64Array,
-    heads: I64Array,
-    progress: I64Array,
-    values: U8Array,
-    walked: U8Array,
+    nets: IntArray,
+    factors: IntArray,
+    given: IntArray,
+    heads: IntArray,
+    progress: IntArray,
+    values: CodeArray,
+    walked: CodeArray,
     g: int,
     arm: int,
 ) -> None:
@@ -223,7 +220,7 @@ def _walk(
 
 @compiled
 def _move(
-    nets: I64Array, lists: I64Array, heads: I64Array, progress: I64Array, trail: I32Array, g: int, arm: int
+    nets: IntArray, lists: IntArray, heads: IntArray, progress: IntArray, trail: Int32Array, g: int, arm: int
 ) -> None:
     """The draw has used up an entry of every list that the arm needs."""
     draws = progress[arm, DRAWS] + 1

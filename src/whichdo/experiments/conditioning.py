@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.estimate.conditional import conditional, pair_scopes
 from whichdo.evidence import observe
-from whichdo.policies.base import Objective, Policy, best_arm
+from whichdo.policies.base import Objective, Policy, best_arm, refuse_joint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,10 @@ class Conditioning(Policy):
 
     name = "conditioning"
     objective = Objective.SIMPLE
+
+    def check(self, problem: Problem, budget: float) -> None:  # noqa: ARG002
+        """Arms on one node only."""
+        refuse_joint(self, problem)
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks."""

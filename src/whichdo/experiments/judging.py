@@ -16,8 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from numpy.typing import NDArray
-
+    from whichdo.arrays import BoolArray, FloatArray, IntArray
     from whichdo.experiments.experiment import Experiment
     from whichdo.experiments.results import Line, Results
 
@@ -82,7 +81,7 @@ def judged(experiment: Experiment, results: Results) -> list[tuple[Claim, Verdic
 # ---------------------------------------------------------------------------------------------------------- differences
 
 
-def difference(one: Line, other: Line) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def difference(one: Line, other: Line) -> tuple[FloatArray, FloatArray]:
     """At each point that both have, how far one is above the other, and the standard error of that."""
     points = np.intersect1d(one.points, other.points)
     first, second = np.isin(one.points, points), np.isin(other.points, points)
@@ -92,17 +91,17 @@ def difference(one: Line, other: Line) -> tuple[NDArray[np.float64], NDArray[np.
     return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / sqrt(len(gaps))
 
 
-def clearly_below(one: Line, others: Iterable[Line]) -> NDArray[np.bool_]:
+def clearly_below(one: Line, others: Iterable[Line]) -> BoolArray:
     """At each point, whether one is clearly below all others."""
     below = []
     for other in others:
         gap, error = difference(one, other)
         below.append(gap < -CLEAR * error)
-    found: NDArray[np.bool_] = np.all(below, axis=0)
+    found: BoolArray = np.all(below, axis=0)
     return found
 
 
-def counted_word(good: NDArray[np.bool_]) -> Word:
+def counted_word(good: BoolArray) -> Word:
     """It holds at all points, at some, or at none."""
     return Word.HOLDS if good.all() else Word.PART if good.any() else Word.NOT
 
@@ -113,12 +112,12 @@ def together(words: Iterable[Word]) -> Word:
     return found.pop() if len(found) == 1 else Word.PART
 
 
-def listed_points(points: NDArray[np.int64], name: str) -> str:
+def listed_points(points: IntArray, name: str) -> str:
     """``m = 12, 14``, or ``nowhere``."""
     return f"{name} = " + ", ".join(f"{point:,}" for point in points.tolist()) if len(points) else "nowhere"
 
 
-def exponent(points: NDArray[np.float64], line: Line) -> tuple[float, float]:
+def exponent(points: FloatArray, line: Line) -> tuple[float, float]:
     """The b of regret = a * point ** b, fitted to the means by weighted least squares, and its standard error."""
     kept = line.means > 0
     where, height = np.log(points[kept]), np.log(line.means[kept])

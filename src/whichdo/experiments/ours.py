@@ -66,7 +66,10 @@ def _seems_to_mislead(instance: Instance, seed: np.random.SeedSequence) -> bool:
     network, problem = instance.network, instance.problem
     rows = network.sample(ROWS, seed=int(seed.generate_state(1)[0]))
     reward = rows[problem.reward]
-    seen = [reward.mean()] + [reward[rows[arm.node] == arm.value].mean() for arm in problem.arms[1:] if arm.node]
+    seen = [reward.mean()] + [
+        reward[np.logical_and.reduce([rows[name] == value for name, value in arm.settings.items()])].mean()
+        for arm in problem.arms[1:]
+    ]
     return bool(instance.means.max() - instance.means[int(np.argmax(seen))] > MISLED)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Reproduction", "chosen_policies", "reproduce"]
 
-PACKAGES = ("numpy", "numba", "duckdb", "pyarrow", "matplotlib")
+PACKAGES = ("numpy", "numba", "pyarrow", "matplotlib")
 SIMPLE_RUN, ROUND = 3e-4, 1e-6
 """Seconds that a run of a simple policy takes, and a round of a cumulative one; to tell the time left."""
 

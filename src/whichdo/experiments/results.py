@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.experiments.cells import Finding
     from whichdo.experiments.experiment import Experiment
     from whichdo.experiments.journal import Key
@@ -35,27 +34,27 @@ class Line:
     """
 
     policy: str
-    points: NDArray[np.int64]
-    networks: NDArray[np.float64]
+    points: IntArray
+    networks: FloatArray
     """A row a network, a column a point."""
-    spreads: NDArray[np.float64]
+    spreads: FloatArray
     """Standard deviations over the runs of each network."""
     runs: int
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> FloatArray:
         """The mean regret at each point."""
-        found: NDArray[np.float64] = self.networks.mean(axis=0)
+        found: FloatArray = self.networks.mean(axis=0)
         return found
 
     @cached_property
-    def errors(self) -> NDArray[np.float64]:
+    def errors(self) -> FloatArray:
         """The standard error of each mean."""
         several = len(self.networks) > 1
         spread, count = (
             (self.networks.std(axis=0, ddof=1), len(self.networks)) if several else (self.spreads[0], self.runs)
         )
-        found: NDArray[np.float64] = spread / sqrt(count)
+        found: FloatArray = spread / sqrt(count)
         return found
 
     def at(self, point: int) -> int:

@@ -76,12 +76,13 @@ class FactorNetwork:
 
 
 def factor_network(verdict: Verdict, scope: Names, cells: Names, *, late: bool = False) -> FactorNetwork:
-    """The network of a node that acts on the reward; ``late`` puts the node as late in the order as it can stand."""
+    """The network of targets of which one node acts on the reward; ``late`` puts it as late as it can stand."""
+    (node,) = verdict.acting
     projected = project(verdict.within, scope)
     if late:
-        others = [name for name in projected.nodes if name != verdict.node]
-        projected = CausalGraph([*others, verdict.node], sorted(projected.directed), projected.bidirected)
-    inside = set(projected.c_component(verdict.node))
+        others = [name for name in projected.nodes if name != node]
+        projected = CausalGraph([*others, node], sorted(projected.directed), projected.bidirected)
+    inside = set(projected.c_component(node))
     given = effective_parents(projected)
     factors = {name: Factor(name, given[name], name in inside) for name in projected.nodes}
     needed = {verdict.reward}
@@ -90,10 +91,10 @@ def factor_network(verdict: Verdict, scope: Names, cells: Names, *, late: bool =
         factor = factors[stack.pop()]
         for name in factor.given:
             # Outside S the intervened node is the constant x, which depends on nothing.
-            if name not in needed and (name != verdict.node or factor.inside):
+            if name not in needed and (name != node or factor.inside):
                 needed.add(name)
                 stack.append(name)
-    return FactorNetwork(verdict.node, scope, cells, tuple(factors[name] for name in projected.nodes if name in needed))
+    return FactorNetwork(node, scope, cells, tuple(factors[name] for name in projected.nodes if name in needed))
 
 
 def surely_together(verdict: Verdict) -> list[Names]:
@@ -102,7 +103,7 @@ def surely_together(verdict: Verdict) -> list[Names]:
     Without X its c-component falls into parts.  The last node of a part C in whatever order has Pa+(C) in its factor,
     and that factor is needed if its node acts on the reward past X.  Tells quickly where a sum is hopeless.
     """
-    graph, start = verdict.within, verdict.within.index(verdict.node)
+    graph, start = verdict.within, verdict.within.index(verdict.acting[0])
     acting = {start}
     stack = [graph.index(verdict.reward)]
     while stack:

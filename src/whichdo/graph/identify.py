@@ -9,21 +9,26 @@ Nodes that are no ancestors of the reward can be dropped first, exactly.  That r
 graph, and shows that a node which is no ancestor itself changes nothing.  What fails even then is never estimated by
 looking: its arms must be tried.  (A few such effects are still identifiable by longer derivations, the napkin graph's
 among them; trying them is always right.)
+
+Of several nodes that are set together, those that do not act on the reward once the others are set are left out first.
+Where one node is left its verdict holds for all; what several nodes do together is learned by trying it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whichdo.graph.components import backdoor_parents, with_parents
+from whichdo.graph.targets import ByTargets, acting_targets, target_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.targets import Targets
 
 __all__ = ["Route", "Verdict", "assumption_3", "confounding_path", "verdicts"]
 
@@ -75,54 +80,70 @@ def confounding_path(graph: CausalGraph, node: str) -> tuple[str, ...] | None:
 
 
 def verdicts(
-    graph: CausalGraph, reward: str, nodes: Iterable[str] | None = None, *, restrict: bool = True
-) -> dict[str, Verdict]:
-    """The verdict on each node (default: every node but the reward), in time linear in the graph.
+    graph: CausalGraph, reward: str, sets: Iterable[str | Iterable[str]] | None = None, *, restrict: bool = True
+) -> ByTargets[Verdict]:
+    """The verdict on each node or set of nodes (default: every node but the reward by itself).
 
-    ``restrict`` drops what is no ancestor of the reward first, for all nodes.  Without it (the paper's own reading,
-    which decides its q and m) that is done only for the nodes that fail Assumption 3 in the whole graph.
+    Takes time linear in the graph for all single nodes together, and for each set of several.  ``restrict`` drops what
+    is no ancestor of the reward first, for all nodes.  Without it (the paper's own reading, which decides its q and m)
+    that is done only for the nodes that fail Assumption 3 in the whole graph.
     """
     relevant = graph.subgraph(graph.ancestors([reward]))
     found = {}
-    for name in graph.nodes if nodes is None else nodes:
-        position = graph.index(name)
-        if name == reward:
+    for targets in map(target_set, [name for name in graph.nodes if name != reward] if sets is None else sets):
+        if reward in targets:
             continue
-        fails = _child_inside(graph, position)
-        within = relevant if restrict or fails else graph
-        if name not in within:
-            route = Route.SAME
-        elif _child_inside(within, within.index(name)):
-            route = Route.TRY
-        elif len(within.sibling_ids[within.index(name)]) == 0:
-            route = Route.ADJUSTMENT
+        acting = targets if len(targets) == 1 else acting_targets(graph, targets, reward)
+        if len(acting) == 1:
+            found[targets] = replace(_on_one(graph, relevant, reward, acting[0], restrict=restrict), targets=targets)
         else:
-            route = Route.COMPONENT
-        found[name] = Verdict(name, reward, route, within, rescued=fails and route is not Route.TRY)
-    return found
+            route = Route.TRY if acting else Route.SAME
+            found[targets] = Verdict(targets, reward, route, relevant, rescued=False, acting=acting)
+    return ByTargets(found)
+
+
+def _on_one(graph: CausalGraph, relevant: CausalGraph, reward: str, name: str, *, restrict: bool) -> Verdict:
+    """The verdict on one node; ``relevant`` is the graph of the reward's ancestors."""
+    fails = _child_inside(graph, graph.index(name))
+    within = relevant if restrict or fails else graph
+    if name not in within:
+        route = Route.SAME
+    elif _child_inside(within, within.index(name)):
+        route = Route.TRY
+    elif len(within.sibling_ids[within.index(name)]) == 0:
+        route = Route.ADJUSTMENT
+    else:
+        route = Route.COMPONENT
+    acting = () if route is Route.SAME else (name,)
+    return Verdict((name,), reward, route, within, rescued=fails and route is not Route.TRY, acting=acting)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether looking can settle the arms on one node, by which route, and why."""
+    """Whether looking can settle the arms on one target set, by which route, and why."""
 
-    node: str
+    targets: Targets
     reward: str
     route: Route
     within: CausalGraph
     """The graph that was judged: the reward's ancestors, or the whole graph."""
     rescued: bool
     """True if the node fails Assumption 3 in the whole graph and passes among the reward's ancestors."""
+    acting: Targets
+    """The targets that act on the reward once all are set; the arms equal those on these alone."""
 
     @property
     def identified(self) -> bool:
-        """True if looking settles the arms on this node."""
+        """True if looking settles the arms on this target set."""
         return self.route is not Route.TRY
 
     @property
     def component(self) -> tuple[str, ...]:
-        """The node's c-component S in the graph that was judged."""
-        return (self.node,) if self.route is Route.SAME else self.within.c_component(self.node)
+        """The c-component S of the acting targets in the graph that was judged; the targets if none acts."""
+        if len(self.acting) == 1:
+            return self.within.c_component(self.acting[0])
+        tied = {name for target in self.acting for name in self.within.c_component(target)}
+        return tuple(sorted(tied, key=self.within.index)) or self.targets
 
     @cached_property
     def given(self) -> tuple[str, ...]:
@@ -130,13 +151,13 @@ class Verdict:
         if self.route is Route.SAME:
             return ()
         if self.route is Route.ADJUSTMENT:
-            return backdoor_parents(self.within, self.node, self.reward)
-        return tuple(name for name in with_parents(self.within, self.component) if name != self.node)
+            return backdoor_parents(self.within, self.acting[0], self.reward)
+        return tuple(name for name in with_parents(self.within, self.component) if name not in self.acting)
 
     @cached_property
     def path(self) -> tuple[str, ...] | None:
-        """The bidirected path to a child that spoils it, or None."""
-        return confounding_path(self.within, self.node) if self.route is Route.TRY else None
+        """The bidirected path to a child that spoils it; None if looking settles it, and for several nodes together."""
+        return confounding_path(self.within, self.acting[0]) if self._is_spoiled else None
 
     @cached_property
     def reason(self) -> str:
@@ -149,10 +170,20 @@ class Verdict:
         }[self.route]()
         if self.rescued and self.route is not Route.SAME:
             words += f" (after leaving out what does not act on {self.reward})"
+        idle = [name for name in self.targets if name not in self.acting]
+        if idle and self.acting:
+            act = "acts" if len(idle) == 1 else "act"
+            are = "is" if len(self.acting) == 1 else "are"
+            words += f" ({listed(idle)} no longer {act} on {self.reward} once {listed(self.acting)} {are} set)"
         return words
 
+    @property
+    def _is_spoiled(self) -> bool:
+        return self.route is Route.TRY and len(self.acting) == 1
+
     def _same(self) -> str:
-        return f"equal to do(): {self.node} does not act on {self.reward}"
+        act = "does" if len(self.targets) == 1 else "do"
+        return f"equal to do(): {listed(self.targets)} {act} not act on {self.reward}"
 
     def _adjustment(self) -> str:
         if self.given:
@@ -165,10 +196,16 @@ class Verdict:
         return f"{through}, given {listed(others)}" if others else through
 
     def _try(self) -> str:
-        path = self.path or ()
+        path = self.path
+        if path is None:
+            return (
+                f"the effect of {listed(self.acting)} together is not computed from looking: "
+                f"what several nodes do at once is learned by trying it"
+            )
+        node = self.acting[0]
         return (
-            f"the effect of {self.node} cannot be computed by looking: "
-            f"{' <-> '.join(_shortened(path))} and {self.node} -> {path[-1]}"
+            f"the effect of {node} cannot be computed by looking: "
+            f"{' <-> '.join(_shortened(path))} and {node} -> {path[-1]}"
         )
 
 

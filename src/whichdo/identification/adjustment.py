@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whichdo.graph.separation import m_separated, without_arrows, without_edges_into
-from whichdo.identification.engine import acting_targets, checked_targets
+from whichdo.graph.targets import acting_targets
+from whichdo.identification.engine import checked_targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

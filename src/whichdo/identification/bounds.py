@@ -18,7 +18,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whichdo.graph.components import effective_parents
-from whichdo.identification.engine import acting_targets, c_factors, checked_targets, marginal
+from whichdo.graph.targets import acting_targets
+from whichdo.identification.engine import c_factors, checked_targets, marginal
 from whichdo.identification.estimand import Conditional, product, sum_over
 
 if TYPE_CHECKING:

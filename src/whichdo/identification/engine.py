@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 from whichdo.errors import NotIdentifiedError, UsageError, quoted
 from whichdo.graph.identify import listed
 from whichdo.graph.separation import without_edges_into
+from whichdo.graph.targets import acting_targets
 from whichdo.identification.estimand import CFactor, Conditional, Estimand, Ratio, product, sum_over
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = ["acting_targets", "c_factors", "checked_targets", "find_hedge", "hedge_words", "identify", "marginal"]
+__all__ = ["c_factors", "checked_targets", "find_hedge", "hedge_words", "identify", "marginal"]
 
 Positions = frozenset[int]
 Kernels = dict[str, "Expression"]
@@ -117,12 +118,6 @@ def checked_targets(graph: CausalGraph, targets: Iterable[str], reward: str) -> 
     if goal in found:
         raise UsageError(f"The reward {quoted(reward)} is among the targets; it cannot be set.")
     return tuple(sorted(graph.nodes[position] for position in found))
-
-
-def acting_targets(graph: CausalGraph, targets: Names, reward: str) -> Names:
-    """The targets that act on the reward once all of them are set; the others may take any value."""
-    acting = set(without_edges_into(graph, targets).ancestors([reward]))
-    return tuple(name for name in targets if name in acting)
 
 
 def find_hedge(graph: CausalGraph, targets: Names, reward: str) -> tuple[Names, Names] | None:

@@ -23,8 +23,9 @@ from whichdo.graph.admg import CausalGraph
 from whichdo.graph.components import effective_parents, with_parents
 from whichdo.graph.identify import Route, listed, verdicts
 from whichdo.graph.projection import project
+from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import is_valid_adjustment
-from whichdo.identification.engine import acting_targets, checked_targets, identify, marginal
+from whichdo.identification.engine import checked_targets, identify, marginal
 from whichdo.identification.estimand import Conditional, Estimand, Ratio, product, sum_over
 
 if TYPE_CHECKING:
@@ -155,27 +156,25 @@ def paper_estimand(
         If the node fails Assumption 3 in the whole graph and among what acts on the reward.
     """
     names = checked_targets(graph, [target], reward)
-    verdict = verdicts(graph, reward, names, restrict=False)[names[0]]
+    verdict = verdicts(graph, reward, names, restrict=False)[names]
+    node = names[0]
     if verdict.route is Route.TRY:
         raise UsageError(f"Assumption 3 fails: {verdict.reason}.")
     if verdict.route is Route.SAME:
         return Estimand(Conditional((reward,)), names, reward)
-    if plain or graph.bidirected:
-        around = with_parents(verdict.within, verdict.component)
-    else:
-        around = (verdict.node, *verdict.given)
+    around = with_parents(verdict.within, verdict.component) if plain or graph.bidirected else (node, *verdict.given)
     projected = project(verdict.within, {*around, reward})
     if late:
-        others = [name for name in projected.nodes if name != verdict.node]
-        projected = CausalGraph([*others, verdict.node], sorted(projected.directed), projected.bidirected)
+        others = [name for name in projected.nodes if name != node]
+        projected = CausalGraph([*others, node], sorted(projected.directed), projected.bidirected)
     given = effective_parents(projected)
-    inside = set(projected.c_component(verdict.node))
-    needed = _needed(verdict.node, reward, given, inside)
+    inside = set(projected.c_component(node))
+    needed = _needed(node, reward, given, inside)
     kernels = {name: Conditional((name,), given[name]) for name in projected.nodes if name in needed}
-    rest = [name for name in kernels if name not in {verdict.node, reward}]
-    if verdict.node not in needed:
+    rest = [name for name in kernels if name not in {node, reward}]
+    if node not in needed:
         return Estimand(sum_over(rest, product(kernels.values())), names, reward)
-    inner = sum_over([verdict.node], product(kernel for name, kernel in kernels.items() if name in inside))
+    inner = sum_over([node], product(kernel for name, kernel in kernels.items() if name in inside))
     outer = [kernel for name, kernel in kernels.items() if name not in inside]
     return Estimand(sum_over(rest, product([*outer, inner])), names, reward)
 

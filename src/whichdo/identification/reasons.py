@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from whichdo.graph.components import with_parents
 from whichdo.graph.identify import Route, confounding_path, listed, verdicts
+from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import adjustment_sets
-from whichdo.identification.engine import acting_targets, checked_targets, find_hedge, hedge_words, identify
+from whichdo.identification.engine import checked_targets, find_hedge, hedge_words, identify
 from whichdo.identification.forms import adjustment_estimand, weighted_components
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def verdict_of(graph: CausalGraph, targets: Iterable[str], reward: str) -> Verdi
 
 
 def _single(graph: CausalGraph, names: Names, reward: str) -> Verdict:
-    known = verdicts(graph, reward, names)[names[0]]
+    known = verdicts(graph, reward, names)[names]
     acting = () if known.route is Route.SAME else names
     if known.route is not Route.TRY:
         return Verdict(graph, names, reward, acting, known.route, known.given, known.reason)

@@ -6,7 +6,7 @@ Importing this loads numba, so other modules do it late.
 from whichdo.kernels.binary import rows_binary, tables_binary
 from whichdo.kernels.codes import rows_codes, tables_codes
 from whichdo.kernels.compiling import compiled, popcount
-from whichdo.kernels.plans import BLOCK, BinaryPlan, CodePlan, Scopes
+from whichdo.kernels.plans import BLOCK, BinaryPlan, CodePlan
 from whichdo.kernels.random import ROWS, TABLES, keyed_streams, seed_streams
 from whichdo.kernels.rewards import RewardStreams, pull_all, reward_streams
 
@@ -17,7 +17,6 @@ __all__ = [
     "BinaryPlan",
     "CodePlan",
     "RewardStreams",
-    "Scopes",
     "compiled",
     "keyed_streams",
     "popcount",

@@ -21,8 +21,9 @@ from whichdo.kernels.plans import BLOCK
 from whichdo.kernels.random import fill, next_word
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import I64Array, U8Array, U64Array
-    from whichdo.kernels.plans import BinaryPlan, Scopes
+    from whichdo.arrays import CodeArray, IntArray, WordArray
+    from whichdo.kernels.plans import BinaryPlan
+    from whichdo.tables.layout import Places
 
 __all__ = ["rows_binary", "tables_binary"]
 
@@ -32,7 +33,7 @@ LARGEST = 8  # columns up to which a scope is counted by AND and popcount
 
 
 @compiled
-def _masks(inputs: I64Array, words: U64Array, width: int, masks: U64Array) -> None:
+def _masks(inputs: IntArray, words: WordArray, width: int, masks: WordArray) -> None:
     """For each setting of the inputs, in C order, the samples that have it; without inputs, all samples."""
     masks[0, :width] = np.uint64(0xFFFFFFFFFFFFFFFF)
     for depth in range(inputs.size):
@@ -46,7 +47,9 @@ def _masks(inputs: I64Array, words: U64Array, width: int, masks: U64Array) -> No
 
 
 @compiled
-def _threshold_bits(thresholds: U64Array, level: int, masks: U64Array, bits: U64Array, width: int) -> tuple[bool, bool]:
+def _threshold_bits(
+    thresholds: WordArray, level: int, masks: WordArray, bits: WordArray, width: int
+) -> tuple[bool, bool]:
     """Each sample's threshold bit at one level, or its complement, whichever takes fewer masks.
 
     Returns whether ``bits`` is the complement, and whether all bits are the same, so that it was not filled.
@@ -72,7 +75,9 @@ def _threshold_bits(thresholds: U64Array, level: int, masks: U64Array, bits: U64
 
 
 @compiled
-def _levels(state: U64Array, thresholds: U64Array, depth: int, masks: U64Array, scratch: U64Array, width: int) -> None:
+def _levels(
+    state: WordArray, thresholds: WordArray, depth: int, masks: WordArray, scratch: WordArray, width: int
+) -> None:
     """Compare ``depth`` bits: ``scratch[0]`` becomes the samples below their threshold, ``scratch[1]`` the ties."""
     out, tied, random, bits = scratch[0], scratch[1], scratch[2], scratch[3]
     out[:width] = np.uint64(0)
@@ -99,7 +104,9 @@ def _levels(state: U64Array, thresholds: U64Array, depth: int, masks: U64Array, 
 
 
 @compiled
-def _finish(state: U64Array, thresholds: U64Array, depth: int, masks: U64Array, scratch: U64Array, width: int) -> None:
+def _finish(
+    state: WordArray, thresholds: WordArray, depth: int, masks: WordArray, scratch: WordArray, width: int
+) -> None:
     """Decide the samples that still tie after ``depth`` bits, each by one fresh word."""
     out, tied = scratch[0], scratch[1]
     for w in range(width):
@@ -115,7 +122,7 @@ def _finish(state: U64Array, thresholds: U64Array, depth: int, masks: U64Array, 
 
 
 @compiled
-def _draw_wide(state: U64Array, plan: BinaryPlan, step: int, words: U64Array, width: int) -> None:
+def _draw_wide(state: WordArray, plan: BinaryPlan, step: int, words: WordArray, width: int) -> None:
     """Sample by sample, for a node with too many inputs for masks."""
     out = words[plan.targets[step]]
     for w in range(width):
@@ -132,7 +139,7 @@ def _draw_wide(state: U64Array, plan: BinaryPlan, step: int, words: U64Array, wi
 
 @compiled
 def _draw_block(
-    state: U64Array, plan: BinaryPlan, words: U64Array, width: int, masks: U64Array, scratch: U64Array
+    state: WordArray, plan: BinaryPlan, words: WordArray, width: int, masks: WordArray, scratch: WordArray
 ) -> None:
     """Draw every target for one block."""
     for step in range(plan.targets.size):
@@ -158,7 +165,7 @@ def _draw_block(
 
 
 @compiled
-def _clear_tail(words: U64Array, width: int, samples: int) -> None:
+def _clear_tail(words: WordArray, width: int, samples: int) -> None:
     """Set the samples past the last one to 0, so that no AND counts them."""
     full = samples // 64
     rest = samples % 64
@@ -172,7 +179,7 @@ def _clear_tail(words: U64Array, width: int, samples: int) -> None:
 
 
 @compiled
-def _count_block(words: U64Array, width: int, samples: int, scopes: Scopes, cells: I64Array, both: U64Array) -> None:
+def _count_block(words: WordArray, width: int, samples: int, scopes: Places, cells: IntArray, both: WordArray) -> None:
     """Add to ``cells[S]``, for every set S of a scope's columns, the samples in which all of S are 1."""
     ones = np.full(words.shape[0], np.int64(-1))
     for scope in range(scopes.start.size - 1):
@@ -204,7 +211,7 @@ def _count_block(words: U64Array, width: int, samples: int, scopes: Scopes, cell
 
 
 @compiled
-def _count_ones(column: U64Array, width: int) -> int:
+def _count_ones(column: WordArray, width: int) -> int:
     found = np.uint64(0)
     for w in range(width):
         found += popcount(column[w])
@@ -212,7 +219,7 @@ def _count_ones(column: U64Array, width: int) -> int:
 
 
 @compiled
-def _count_wide(words: U64Array, samples: int, columns: I64Array, target: I64Array) -> None:
+def _count_wide(words: WordArray, samples: int, columns: IntArray, target: IntArray) -> None:
     """Cell by cell, for a scope of many columns."""
     for i in range(samples):
         w, lane = i >> 6, np.uint64(i & 63)
@@ -223,7 +230,7 @@ def _count_wide(words: U64Array, samples: int, columns: I64Array, target: I64Arr
 
 
 @compiled
-def _cells_from_subsets(scopes: Scopes, cells: I64Array) -> None:
+def _cells_from_subsets(scopes: Places, cells: IntArray) -> None:
     """Turn counts of "all of S are 1" into counts of cells, by Moebius inversion in place."""
     for scope in range(scopes.start.size - 1):
         size = scopes.start[scope + 1] - scopes.start[scope]
@@ -237,7 +244,7 @@ def _cells_from_subsets(scopes: Scopes, cells: I64Array) -> None:
 
 
 @compiled
-def _longest(starts: I64Array) -> int:
+def _longest(starts: IntArray) -> int:
     """The length of the longest of some parts that begin at ``starts``."""
     longest = 0
     for j in range(starts.size - 1):
@@ -246,7 +253,7 @@ def _longest(starts: I64Array) -> int:
 
 
 @compiled
-def tables_binary(state: U64Array, samples: int, plan: BinaryPlan, scopes: Scopes) -> I64Array:
+def tables_binary(state: WordArray, samples: int, plan: BinaryPlan, scopes: Places) -> IntArray:
     """Draw samples and count the tables of all scopes; the memory does not grow with the samples."""
     most = (min(BLOCK, samples) + 63) // 64  # small buffers for few samples: fresh pages cost more than the draws
     words = np.empty((plan.nodes, most), np.uint64)
@@ -268,7 +275,7 @@ def tables_binary(state: U64Array, samples: int, plan: BinaryPlan, scopes: Scope
 
 
 @compiled
-def rows_binary(state: U64Array, samples: int, plan: BinaryPlan, wanted: I64Array) -> U8Array:
+def rows_binary(state: WordArray, samples: int, plan: BinaryPlan, wanted: IntArray) -> CodeArray:
     """Draw samples and return the columns ``wanted``, one byte a value: shape (columns, samples)."""
     words = np.empty((plan.nodes, BLOCK // 64), np.uint64)
     masks = np.empty((1 << WIDEST, BLOCK // 64), np.uint64)

@@ -13,14 +13,14 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.random import keyed_stream, step
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import U64Array
+    from whichdo.arrays import WordArray
 
 __all__ = ["beta", "generator", "uniform"]
 
 SCALE = 2.0**-53
 
 
-def generator(rng: np.random.Generator) -> U64Array:
+def generator(rng: np.random.Generator) -> WordArray:
     """A generator seeded from a policy's own."""
     key = np.asarray(rng.integers(0, 2**64, 2, dtype=np.uint64))
     states: Any = np.zeros((1, 4), np.uint64)
@@ -29,13 +29,13 @@ def generator(rng: np.random.Generator) -> U64Array:
 
 
 @compiled
-def uniform(states: U64Array) -> float:
+def uniform(states: WordArray) -> float:
     """Between 0 and 1, neither included."""
     return (np.float64(step(states, 0) >> np.uint64(11)) + 0.5) * SCALE
 
 
 @compiled
-def _normals(states: U64Array) -> tuple[float, float]:
+def _normals(states: WordArray) -> tuple[float, float]:
     """Two normal draws, by Marsaglia's polar method."""
     while True:
         x, y = 2.0 * uniform(states) - 1.0, 2.0 * uniform(states) - 1.0
@@ -46,7 +46,7 @@ def _normals(states: U64Array) -> tuple[float, float]:
 
 
 @compiled
-def _gamma(shape: float, normal: float, states: U64Array) -> float:
+def _gamma(shape: float, normal: float, states: WordArray) -> float:
     """Marsaglia and Tsang 2000, for shapes of 1 and more; ``normal`` is the first draw to try."""
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
@@ -62,7 +62,7 @@ def _gamma(shape: float, normal: float, states: U64Array) -> float:
 
 
 @compiled
-def beta(a: float, b: float, states: U64Array) -> float:
+def beta(a: float, b: float, states: WordArray) -> float:
     """A beta draw for parameters of 1 and more."""
     first, second = _normals(states)
     x = _gamma(a, first, states)

@@ -11,8 +11,9 @@ from whichdo.kernels.plans import BLOCK
 from whichdo.kernels.random import STREAMS, fill
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import I64Array, U8Array, U64Array
-    from whichdo.kernels.plans import CodePlan, Scopes
+    from whichdo.arrays import CodeArray, IntArray, WordArray
+    from whichdo.kernels.plans import CodePlan
+    from whichdo.tables.layout import Places
 
 __all__ = ["rows_codes", "tables_codes"]
 
@@ -20,7 +21,7 @@ SCANNED = 12  # bounds up to which all are compared, which is quicker than bisec
 
 
 @compiled
-def _values(random: U64Array, rows: I64Array, bounds: U64Array, width: int, now: int, out: U8Array) -> None:
+def _values(random: WordArray, rows: IntArray, bounds: WordArray, width: int, now: int, out: CodeArray) -> None:
     """The value of each sample: how many bounds of its row lie at or below its random number of 63 bits."""
     if width <= SCANNED:
         for i in range(now):
@@ -45,7 +46,9 @@ def _values(random: U64Array, rows: I64Array, bounds: U64Array, width: int, now:
 
 
 @compiled
-def _draw_codes(state: U64Array, now: int, plan: CodePlan, codes: U8Array, random: U64Array, rows: I64Array) -> None:
+def _draw_codes(
+    state: WordArray, now: int, plan: CodePlan, codes: CodeArray, random: WordArray, rows: IntArray
+) -> None:
     """Draw every target for one block."""
     for step in range(plan.targets.size):
         out = codes[plan.targets[step]]
@@ -63,7 +66,7 @@ def _draw_codes(state: U64Array, now: int, plan: CodePlan, codes: U8Array, rando
 
 
 @compiled
-def tables_codes(state: U64Array, samples: int, plan: CodePlan, scopes: Scopes) -> I64Array:
+def tables_codes(state: WordArray, samples: int, plan: CodePlan, scopes: Places) -> IntArray:
     """Draw samples of any domains and count the tables of all scopes."""
     codes = np.empty((plan.nodes, BLOCK), np.uint8)
     random = np.empty(BLOCK, np.uint64)
@@ -85,7 +88,7 @@ def tables_codes(state: U64Array, samples: int, plan: CodePlan, scopes: Scopes) 
 
 
 @compiled
-def rows_codes(state: U64Array, samples: int, plan: CodePlan, wanted: I64Array) -> U8Array:
+def rows_codes(state: WordArray, samples: int, plan: CodePlan, wanted: IntArray) -> CodeArray:
     """Draw samples of any domains and return the columns ``wanted`` as codes: shape (columns, samples)."""
     codes = np.empty((plan.nodes, BLOCK), np.uint8)
     random = np.empty(BLOCK, np.uint64)

@@ -1,7 +1,8 @@
 """How kernels are compiled and where the result is kept.
 
 Numba compiles on first use and keeps the result on disk.  An edit to a helper in another file does not invalidate
-numba's own cache, so the folder is named by a hash of the package's sources.
+numba's own cache, so the kernels of a module are kept in a folder that is named by a hash of all sources they depend
+on.  Processes that start together share the folders; each kernel is compiled by one of them, under a lock.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -16,60 +18,105 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-__all__ = ["F64Array", "I64Array", "U8Array", "U64Array", "bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
 
-U8Array = np.ndarray[Any, np.dtype[np.uint8]]
-F64Array = np.ndarray[Any, np.dtype[np.float64]]
-I64Array = np.ndarray[Any, np.dtype[np.int64]]
-U64Array = np.ndarray[Any, np.dtype[np.uint64]]
+__all__ = ["bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _cache_folder() -> Path | None:
-    """A writable folder named by the sources, below ``WHICHDO_CACHE`` or the user's cache; None if there is none.
+def _read_sources() -> dict[str, bytes]:
+    """The text of every module of the package."""
+    package = Path(__file__).parents[1]
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = ("whichdo", *path.relative_to(package).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_bytes()
+    return found
+
+
+SOURCES = _read_sources()
+IMPORTS = re.compile(
+    rb"^(?:from|import|    from(?= whichdo\.kernels)) (whichdo[\w.]*)(?: import (\([^)]*\)|[^\n]*))?", re.MULTILINE
+)
+
+
+def _dependencies(module: str) -> set[str]:
+    """The modules whose text can change what a module's kernels do: helpers from anywhere, constants one step away.
+
+    Imports for type checkers are indented and left out, unless they name a type that kernels take.  A module outside
+    the package may use any kernel.
+    """
+    if module not in SOURCES:
+        return set(SOURCES)
+    found: set[str] = set()
+    waiting = [module, __name__]
+    while waiting:
+        each = waiting.pop()
+        if each in found or each not in SOURCES:
+            continue
+        found.add(each)
+        if each in {module, "whichdo.kernels"} or b"@compiled" in SOURCES[each]:
+            for name, members in IMPORTS.findall(SOURCES[each]):
+                waiting.append(name.decode())
+                waiting += [f"{name.decode()}.{member}" for member in re.findall(r"\w+", members.decode())]
+    return found
+
+
+def _cache_home() -> Path | None:
+    """A writable folder below ``WHICHDO_CACHE`` or the user's cache; None if there is none.
 
     Nothing is kept in a shared temporary folder: what lies there could be someone else's.
     """
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
-        text = source.read_bytes()
-        if b"compiled" in text:  # only these hold kernels, or constants that kernels read
-            digest.update(text)
     try:
         home = os.environ.get("WHICHDO_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         base = Path(home) / "whichdo"
-        folder = base / f"numba-{digest.hexdigest()[:16]}"
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
+        base.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # no home, or one that cannot be written
         return None
-    _forget_old(base, folder)
-    return folder if os.access(folder, os.W_OK) else None
-
-
-def _forget_old(base: Path, current: Path) -> None:
-    """Remove folders of other versions that were not used for a month."""
     oldest = time.time() - KEPT_DAYS * 86_400
-    for other in base.glob("numba-*"):
+    for folder in base.glob("numba-*"):
         with contextlib.suppress(OSError):
-            if other != current and other.stat().st_mtime < oldest:
-                shutil.rmtree(other, ignore_errors=True)
+            if folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder, ignore_errors=True)
+    return base if os.access(base, os.W_OK) else None
 
 
 KEPT_DAYS = 30
-FOLDER = _cache_folder()
+LONGEST_COMPILATION = 120.0  # seconds after which a lock is taken for one that nobody will release
+HOME = _cache_home()
+FOLDERS: dict[str, Path | None] = {}
+"""Where the kernels of each module are kept."""
+
+
+def _folder(module: str) -> Path | None:
+    """The folder of a module's kernels, named by a hash of all that can change them."""
+    if module not in FOLDERS:
+        FOLDERS[module] = None
+        if HOME is not None:
+            digest = hashlib.sha256()
+            for name in sorted(_dependencies(module)):
+                digest.update(SOURCES[name])
+            folder = HOME / f"numba-{digest.hexdigest()[:16]}"
+            with contextlib.suppress(OSError):
+                folder.mkdir(exist_ok=True)
+                os.utime(folder)  # the date of its last use
+                FOLDERS[module] = folder
+    return FOLDERS[module]
 
 
 def is_cold() -> bool:
     """Whether the first use will compile, which takes some seconds."""
-    return FOLDER is None or not any(FOLDER.rglob("*.nbi"))
+    return not any(folder is not None and any(folder.rglob("*.nbi")) for folder in FOLDERS.values())
 
 
 def compiled(function: Function) -> Function:
@@ -78,12 +125,79 @@ def compiled(function: Function) -> Function:
     numba reads its setting for the folder when a function is decorated; it is put back, so that functions of others
     are kept where they want them.
     """
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(FOLDER or "")
+    before, folder = numba.config.CACHE_DIR, _folder(function.__module__)
+    numba.config.CACHE_DIR = str(folder or "")
     try:
-        return cast("Function", numba.njit(cache=FOLDER is not None, nogil=True)(function))
+        kernel = numba.njit(nogil=True)(function)
+        if folder is not None and isinstance(kernel, Dispatcher):
+            kernel._cache = _SharedCache(function)  # type: ignore[attr-defined]
+        return cast("Function", kernel)
     finally:
         numba.config.CACHE_DIR = before
+
+
+class _SharedCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one kernel, where several processes begin at the same time.
+
+    Numba writes an index first and the code second, without a lock: of two processes that save different signatures at
+    once, one may later load the other's code.  Here a process that finds nothing keeps the lock until it has saved what
+    it compiled; the others wait for it and load the result.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._lock: int | None = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        taken = self._take_lock()
+        found = super().load_overload(sig, target_context)
+        if taken and found is not None:
+            self._release_lock()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._take_lock()  # again, where a kernel that calls itself has released it
+        try:
+            super().save_overload(sig, data)
+        finally:
+            self._release_lock()
+
+    def _take_lock(self) -> bool:
+        """Take the lock of this kernel unless it is held; whether it was taken.
+
+        Without locks (another system, a network disk), or when a process holds one for too long, numba's own cache
+        remains: the kernel is compiled once more.
+        """
+        if self._lock is not None or fcntl is None:
+            return False
+        with contextlib.suppress(OSError):
+            self._impl.locator.ensure_cache_path()
+            self._lock = _locked(Path(self.cache_path) / f"{self._impl.filename_base}.lock")
+        return self._lock is not None
+
+    def _release_lock(self) -> None:
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_UN)  # not by closing alone: a child of a fork has a copy
+            os.close(self._lock)
+            self._lock = None
+
+
+def _locked(path: Path) -> int:
+    """An open file that no other process has locked, or has locked for too long."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    until = time.monotonic() + LONGEST_COMPILATION
+    try:
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def bound(function: Function, *arguments: object) -> Function:

@@ -17,7 +17,7 @@ import numpy as np
 from whichdo.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import F64Array, I64Array
+    from whichdo.arrays import FloatArray, IntArray
 
 __all__ = ["FOUND", "INNER", "MEAN", "SIZE", "NetPlan", "Walk", "contract"]
 
@@ -34,13 +34,13 @@ class Walk(NamedTuple):
     axes, whose ``outer_sizes`` are given.  ``*_start[g]`` is where the parts of network g begin.
     """
 
-    inner_sizes: I64Array
-    inner_start: I64Array
-    pattern: I64Array
-    outer_start: I64Array
-    outer_sizes: I64Array
-    stride_start: I64Array
-    outer_strides: I64Array
+    inner_sizes: IntArray
+    inner_start: IntArray
+    pattern: IntArray
+    outer_start: IntArray
+    outer_sizes: IntArray
+    stride_start: IntArray
+    outer_strides: IntArray
 
 
 class NetPlan(NamedTuple):
@@ -56,19 +56,19 @@ class NetPlan(NamedTuple):
     slopes of arm a begin at ``slope_start[a]``.
     """
 
-    table_start: I64Array
-    factor_start: I64Array
-    own_sizes: I64Array
-    inside: I64Array
-    work_start: I64Array
-    cell_start: I64Array
+    table_start: IntArray
+    factor_start: IntArray
+    own_sizes: IntArray
+    inside: IntArray
+    work_start: IntArray
+    cell_start: IntArray
     fold: Walk
     sum: Walk
-    x_strides: I64Array
-    arm_networks: I64Array
-    arm_codes: I64Array
-    batch_start: I64Array
-    slope_start: I64Array
+    x_strides: IntArray
+    arm_networks: IntArray
+    arm_codes: IntArray
+    batch_start: IntArray
+    slope_start: IntArray
 
 
 @compiled
@@ -81,7 +81,7 @@ def _widest(plan: NetPlan) -> int:
 
 
 @compiled
-def _advance(sizes: I64Array, strides: I64Array, width: int, coordinates: I64Array, base: I64Array) -> bool:
+def _advance(sizes: IntArray, strides: IntArray, width: int, coordinates: IntArray, base: IntArray) -> bool:
     """Move a walk to its next block; False after the last."""
     for k in range(sizes.size - 1, -1, -1):
         coordinates[k] += 1
@@ -97,7 +97,7 @@ def _advance(sizes: I64Array, strides: I64Array, width: int, coordinates: I64Arr
 
 
 @compiled
-def _fold(plan: NetPlan, counts: F64Array, tables: F64Array) -> F64Array:
+def _fold(plan: NetPlan, counts: FloatArray, tables: FloatArray) -> FloatArray:
     """Add every count to the cell of each factor's table that it belongs to; the count of each network's least cell."""
     walk, pattern = plan.fold, plan.fold.pattern
     factor_start, work_start, table_start, cell_start = (
@@ -140,7 +140,7 @@ def _fold(plan: NetPlan, counts: F64Array, tables: F64Array) -> F64Array:
 
 
 @compiled
-def _condition(plan: NetPlan, smoothing: float, threshold: float, tables: F64Array, totals: F64Array) -> None:
+def _condition(plan: NetPlan, smoothing: float, threshold: float, tables: FloatArray, totals: FloatArray) -> None:
     """Turn counts into P(v | z), row by row; ``totals`` keeps the number of samples of each row at its first place.
 
     A row with fewer samples than the threshold is uniform, but not inside the c-component (the paper's Algorithm 5).
@@ -164,7 +164,9 @@ def _condition(plan: NetPlan, smoothing: float, threshold: float, tables: F64Arr
 
 
 @compiled
-def _sum(plan: NetPlan, batch: int, worth: F64Array, tables: F64Array, found: F64Array, slopes: F64Array) -> None:
+def _sum(
+    plan: NetPlan, batch: int, worth: FloatArray, tables: FloatArray, found: FloatArray, slopes: FloatArray
+) -> None:
     """For each arm of a batch the mean of the reward's worth and of its square, and the mean's derivatives."""
     walk, pattern = plan.sum, plan.sum.pattern
     factor_start, work_start, x_strides = plan.factor_start, plan.work_start, plan.x_strides
@@ -215,10 +217,10 @@ def _spread(
     batch: int,
     smoothing: float,
     threshold: float,
-    tables: F64Array,
-    totals: F64Array,
-    slopes: F64Array,
-    found: F64Array,
+    tables: FloatArray,
+    totals: FloatArray,
+    slopes: FloatArray,
+    found: FloatArray,
 ) -> None:
     """Fill ``found`` from its third column on: variance, shift, doubt, lean, least total of a row, and where that is.
 
@@ -267,8 +269,8 @@ def _spread(
 
 @compiled
 def contract(
-    plan: NetPlan, counts: F64Array, worth: F64Array, smoothing: float, threshold: float
-) -> tuple[F64Array, F64Array]:
+    plan: NetPlan, counts: FloatArray, worth: FloatArray, smoothing: float, threshold: float
+) -> tuple[FloatArray, FloatArray]:
     """For each arm a row: mean, mean square, variance, shift, doubt, lean, least row total, its place, effective size.
 
     Beside these, for each network, the count of its least cell.  The effective size is the number of direct pulls that

@@ -16,7 +16,7 @@ import numpy as np
 from whichdo.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import F64Array
+    from whichdo.arrays import FloatArray
 
 __all__ = ["kl", "kl_index", "largest_kl_index"]
 
@@ -57,7 +57,7 @@ def kl_index(mean: float, size: float, level: float) -> float:
 
 
 @compiled
-def largest_kl_index(means: F64Array, sizes: F64Array, level: float, luck: F64Array, guess: int) -> int:
+def largest_kl_index(means: FloatArray, sizes: FloatArray, level: float, luck: FloatArray, guess: int) -> int:
     """The arm whose `kl_index` is the largest; among equals that of the largest ``luck``.
 
     ``guess`` is the arm that is solved first, such as the last choice: it saves time and never changes the answer.

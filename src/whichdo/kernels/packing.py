@@ -15,8 +15,8 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.plans import BLOCK
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import I64Array, U8Array, U64Array
-    from whichdo.kernels.plans import Scopes
+    from whichdo.arrays import CodeArray, IntArray, WordArray
+    from whichdo.tables.layout import Places
 
 __all__ = ["cells_from_subsets", "count_codes", "count_packed", "pack"]
 
@@ -25,7 +25,7 @@ GATHER = np.uint64(0x0102040810204080)
 
 
 @compiled
-def pack(eights: U64Array, tail: U8Array, column: int, words: U64Array) -> None:
+def pack(eights: WordArray, tail: CodeArray, column: int, words: WordArray) -> None:
     """Write one column of 0/1 bytes into ``words[:, column]``, eight bytes at a time; ``tail`` are the last, under 64.
 
     The bits past the last row are 0.
@@ -45,7 +45,7 @@ def pack(eights: U64Array, tail: U8Array, column: int, words: U64Array) -> None:
 
 
 @compiled
-def count_packed(words: U64Array, rows: int, scopes: Scopes, subsets: I64Array) -> None:
+def count_packed(words: WordArray, rows: int, scopes: Places, subsets: IntArray) -> None:
     """Add to ``subsets`` the rows in which all columns of S are 1, for every S of every scope."""
     both = np.empty((1 << LARGEST, BLOCK // 64), np.uint64)
     done = 0
@@ -56,13 +56,13 @@ def count_packed(words: U64Array, rows: int, scopes: Scopes, subsets: I64Array) 
 
 
 @compiled
-def cells_from_subsets(scopes: Scopes, subsets: I64Array) -> None:
+def cells_from_subsets(scopes: Places, subsets: IntArray) -> None:
     """Turn what `count_packed` has added up into the cells of the tables, in place."""
     _cells_from_subsets(scopes, subsets)
 
 
 @compiled
-def count_codes(codes: U8Array, weights: I64Array, scopes: Scopes, cells: I64Array) -> None:
+def count_codes(codes: CodeArray, weights: IntArray, scopes: Places, cells: IntArray) -> None:
     """Add the rows of ``codes`` (columns, rows) to the cells of every scope; without ``weights`` each counts 1."""
     index = np.empty(BLOCK, np.int64)
     rows = codes.shape[1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import I64Array, U8Array, U64Array
+    from whichdo.arrays import CodeArray, IntArray, WordArray
 
-__all__ = ["BLOCK", "BinaryPlan", "CodePlan", "Scopes"]
+__all__ = ["BLOCK", "BinaryPlan", "CodePlan"]
 
 BLOCK = 4096  # samples drawn at a time: 64 words a node, so that the buffers of a 100-node network stay in L2
 
@@ -21,14 +21,14 @@ class BinaryPlan(NamedTuple):
     """
 
     nodes: int
-    targets: I64Array
-    forced: I64Array
-    input_start: I64Array
-    inputs: I64Array
-    row_start: I64Array
-    thresholds: U64Array
-    sure: U8Array
-    depths: I64Array
+    targets: IntArray
+    forced: IntArray
+    input_start: IntArray
+    inputs: IntArray
+    row_start: IntArray
+    thresholds: WordArray
+    sure: CodeArray
+    depths: IntArray
 
 
 class CodePlan(NamedTuple):
@@ -39,20 +39,11 @@ class CodePlan(NamedTuple):
     """
 
     nodes: int
-    targets: I64Array
-    forced: I64Array
-    input_start: I64Array
-    inputs: I64Array
-    strides: I64Array
-    widths: I64Array
-    bound_start: I64Array
-    bounds: U64Array
-
-
-class Scopes(NamedTuple):
-    """Which columns to count together: ``start[s] : start[s + 1]`` are those of scope s, with their strides."""
-
-    start: I64Array
-    columns: I64Array
-    strides: I64Array
-    cell_start: I64Array
+    targets: IntArray
+    forced: IntArray
+    input_start: IntArray
+    inputs: IntArray
+    strides: IntArray
+    widths: IntArray
+    bound_start: IntArray
+    bounds: WordArray

@@ -1,7 +1,7 @@
 """One turn of exact inference for all arms: the law of a node's parents, and the law of the next frontier.
 
 See `whichdo.estimate.propagation`.  ``law`` has a row for each arm and a column for each joint value (cell) of the
-frontier; arms ``first``, ``first + 1``, ... set the node to ``codes``.
+frontier; ``forced`` has for each arm the value that it sets the node to, or -1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from whichdo.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import F64Array, I64Array
+    from whichdo.arrays import FloatArray, IntArray
 
 __all__ = ["onward", "reach"]
 
@@ -21,14 +21,14 @@ ROUNDING = 1e-9
 
 
 @compiled
-def reach(law: F64Array, row_of: I64Array, rows: int, first: int, codes: I64Array) -> tuple[F64Array, I64Array]:
+def reach(law: FloatArray, row_of: IntArray, rows: int, forced: IntArray) -> tuple[FloatArray, IntArray]:
     """The law of the node's parents under each arm, 0 for arms that set the node; and the arm that shows each row most.
 
     Arms whose probabilities differ by rounding alone are alike: the first of them is named.
     """
     found = np.zeros((law.shape[0], rows))
     for arm in range(law.shape[0]):
-        if first <= arm < first + codes.size:
+        if forced[arm] >= 0:
             continue
         for cell in range(law.shape[1]):
             found[arm, row_of[cell]] += law[arm, cell]
@@ -42,8 +42,8 @@ def reach(law: F64Array, row_of: I64Array, rows: int, first: int, codes: I64Arra
 
 @compiled
 def onward(
-    law: F64Array, counts: I64Array, row_of: I64Array, next_of: I64Array, cells: int, first: int, codes: I64Array
-) -> F64Array:
+    law: FloatArray, counts: IntArray, row_of: IntArray, next_of: IntArray, cells: int, forced: IntArray
+) -> FloatArray:
     """The law of the next frontier, of ``cells`` cells: ``next_of[cell, value]`` is where a cell and a value lead.
 
     The node's rows are the shares of its ``counts`` (rows by values), uniform where nothing was counted.
@@ -55,9 +55,9 @@ def onward(
             learned[row, value] = counts[row, value] / came if came > 0 else 1.0 / counts.shape[1]
     found = np.zeros((law.shape[0], cells))
     for arm in range(law.shape[0]):
-        if first <= arm < first + codes.size:
+        if forced[arm] >= 0:
             for cell in range(law.shape[1]):
-                found[arm, next_of[cell, codes[arm - first]]] += law[arm, cell]
+                found[arm, next_of[cell, forced[arm]]] += law[arm, cell]
         else:
             for cell in range(law.shape[1]):
                 for value in range(learned.shape[1]):

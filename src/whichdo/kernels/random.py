@@ -16,7 +16,7 @@ import numpy as np
 from whichdo.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import U64Array
+    from whichdo.arrays import WordArray
 
 __all__ = [
     "REWARDS",
@@ -37,7 +37,7 @@ REWARDS, TABLES, ROWS = 0, 1, 2  # the purposes of an arm's streams
 PURPOSES = 3
 
 
-def seed_streams(sequence: np.random.SeedSequence) -> U64Array:
+def seed_streams(sequence: np.random.SeedSequence) -> WordArray:
     """The state of all generators: rows a, b, c and counter; the last column is the one for single words.
 
     The generators side by side share the counter in ``state[3, 0]``.
@@ -52,7 +52,7 @@ def seed_streams(sequence: np.random.SeedSequence) -> U64Array:
 
 
 @compiled
-def fill(state: U64Array, out: U64Array, count: int) -> None:
+def fill(state: WordArray, out: WordArray, count: int) -> None:
     """Put a random word into each of the first ``count`` places of ``out``, at most STREAMS."""
     a, b, c = state[0], state[1], state[2]
     counter = state[3, 0]
@@ -66,7 +66,7 @@ def fill(state: U64Array, out: U64Array, count: int) -> None:
 
 
 @compiled
-def next_word(state: U64Array) -> np.uint64:
+def next_word(state: WordArray) -> np.uint64:
     """One random word."""
     a, b, c, counter = state[0, STREAMS], state[1, STREAMS], state[2, STREAMS], state[3, STREAMS]
     word: np.uint64 = a + b + counter
@@ -86,19 +86,19 @@ def _mixed(word: np.uint64) -> np.uint64:
 
 
 @compiled
-def _start(key: U64Array, arm: int, purpose: int) -> np.uint64:
+def _start(key: WordArray, arm: int, purpose: int) -> np.uint64:
     """Where the words begin that seed one stream of a world."""
     number = np.uint64(arm * PURPOSES + purpose + 1)
     return _mixed(key[0] ^ _mixed(key[1] + number * np.uint64(0x9E3779B97F4A7C15)))
 
 
 @compiled
-def _seed_word(key: U64Array, start: np.uint64, number: int) -> np.uint64:
+def _seed_word(key: WordArray, start: np.uint64, number: int) -> np.uint64:
     return _mixed(key[1] ^ _mixed(start + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)))
 
 
 @compiled
-def keyed_streams(key: U64Array, arm: int, purpose: int) -> U64Array:
+def keyed_streams(key: WordArray, arm: int, purpose: int) -> WordArray:
     """The state of all generators, laid out as by `seed_streams`, for one arm and purpose of a world."""
     start = _start(key, arm, purpose)
     state = np.ones((4, STREAMS + 1), np.uint64)
@@ -113,7 +113,7 @@ def keyed_streams(key: U64Array, arm: int, purpose: int) -> U64Array:
 
 
 @compiled
-def keyed_stream(key: U64Array, arm: int, purpose: int, states: U64Array) -> None:
+def keyed_stream(key: WordArray, arm: int, purpose: int, states: WordArray) -> None:
     """Seed the generator ``states[arm]`` (a, b, c and counter) for one purpose of the world with this key."""
     start = _start(key, arm, purpose)
     for column in range(3):
@@ -124,7 +124,7 @@ def keyed_stream(key: U64Array, arm: int, purpose: int, states: U64Array) -> Non
 
 
 @compiled
-def step(states: U64Array, arm: int) -> np.uint64:
+def step(states: WordArray, arm: int) -> np.uint64:
     """One random word of the generator ``states[arm]``."""
     b, c, counter = states[arm, 1], states[arm, 2], states[arm, 3]
     word: np.uint64 = states[arm, 0] + b + counter
@@ -136,7 +136,7 @@ def step(states: U64Array, arm: int) -> np.uint64:
 
 
 @compiled
-def run_words(base: U64Array, number: int) -> U64Array:
+def run_words(base: WordArray, number: int) -> WordArray:
     """For a run by its number: the two words of its world's key, and the state of a warmed-up sfc64 generator."""
     words = np.empty(6, np.uint64)
     states = np.empty((1, 4), np.uint64)

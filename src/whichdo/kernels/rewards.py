@@ -17,7 +17,7 @@ from whichdo.kernels.compiling import compiled, popcount
 from whichdo.kernels.random import REWARDS, keyed_stream, step
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import I64Array, U64Array
+    from whichdo.arrays import IntArray, WordArray
 
 __all__ = ["RewardStreams", "pull_all", "pull_one", "reward_streams"]
 
@@ -32,15 +32,15 @@ class RewardStreams(NamedTuple):
     ``left`` are the rewards of two levels that are drawn and not yet used, and their number.
     """
 
-    bounds: U64Array
-    key: U64Array
-    states: U64Array
-    bits: U64Array
-    left: I64Array
+    bounds: WordArray
+    key: WordArray
+    states: WordArray
+    bits: WordArray
+    left: IntArray
 
 
 @compiled
-def reward_streams(bounds: U64Array, key: U64Array) -> RewardStreams:
+def reward_streams(bounds: WordArray, key: WordArray) -> RewardStreams:
     """The streams of a world that nobody has pulled yet."""
     arms = bounds.shape[0]
     return RewardStreams(
@@ -49,7 +49,7 @@ def reward_streams(bounds: U64Array, key: U64Array) -> RewardStreams:
 
 
 @compiled
-def _coins(bound: np.uint64, states: U64Array, arm: int) -> np.uint64:
+def _coins(bound: np.uint64, states: WordArray, arm: int) -> np.uint64:
     """64 rewards of two levels at once: a bit is 0 with the probability that ``bound`` says."""
     if bound >= np.uint64(ONE):
         return np.uint64(0)
@@ -67,7 +67,7 @@ def _coins(bound: np.uint64, states: U64Array, arm: int) -> np.uint64:
 
 
 @compiled
-def _level(bounds: U64Array, states: U64Array, arm: int) -> int:
+def _level(bounds: WordArray, states: WordArray, arm: int) -> int:
     number = step(states, arm) >> np.uint64(1)
     level = 0
     for j in range(bounds.shape[1]):
@@ -76,7 +76,7 @@ def _level(bounds: U64Array, states: U64Array, arm: int) -> int:
 
 
 @compiled
-def pull_all(streams: RewardStreams, arms: I64Array, counts: I64Array, levels: I64Array) -> None:
+def pull_all(streams: RewardStreams, arms: IntArray, counts: IntArray, levels: IntArray) -> None:
     """Pull ``arms[j]`` the next ``counts[j]`` times and add what came to its row of ``levels``."""
     bounds, states, kept, unused = streams.bounds, streams.states, streams.bits, streams.left
     for j in range(arms.size):

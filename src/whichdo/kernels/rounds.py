@@ -15,7 +15,7 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_one
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import F64Array, I64Array, U8Array, U64Array
+    from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.kernels.rewards import RewardStreams
 
 __all__ = [
@@ -48,21 +48,21 @@ class Rounds(NamedTuple):
     """
 
     streams: RewardStreams
-    rows: U8Array
-    clock: I64Array
-    money: F64Array
-    marks: I64Array
-    record: I64Array
+    rows: CodeArray
+    clock: IntArray
+    money: FloatArray
+    marks: IntArray
+    record: IntArray
 
 
 @compiled
-def going(clock: I64Array, rows: U8Array) -> bool:
+def going(clock: IntArray, rows: CodeArray) -> bool:
     """Whether a round can be played now: rounds are left, and a look if it should be one."""
     return bool(clock[OVER] == 0) and (rows.shape[1] == 0 or bool(clock[USED] < rows.shape[0]))
 
 
 @compiled
-def payable(clock: I64Array, money: F64Array, arm: int) -> bool:
+def payable(clock: IntArray, money: FloatArray, arm: int) -> bool:
     """Whether the money is enough for a pull of an arm; if not, it is over."""
     if money[0] < money[1 + arm] - 1e-9:
         clock[OVER] = 1
@@ -71,7 +71,7 @@ def payable(clock: I64Array, money: F64Array, arm: int) -> bool:
 
 
 @compiled
-def pulled(streams: RewardStreams, rows: U8Array, clock: I64Array, arm: int) -> int:
+def pulled(streams: RewardStreams, rows: CodeArray, clock: IntArray, arm: int) -> int:
     """Pull an arm: the level of the reward.  A look is the row before ``clock[USED]``.  `noted` must follow."""
     if arm == 0 and rows.shape[1] > 0:
         clock[USED] += 1
@@ -80,7 +80,7 @@ def pulled(streams: RewardStreams, rows: U8Array, clock: I64Array, arm: int) -> 
 
 
 @compiled
-def drawn(bits: U64Array, left: I64Array, arm: int) -> int:
+def drawn(bits: WordArray, left: IntArray, arm: int) -> int:
     """The level of the reward of an arm of which one is drawn and not yet used: ``left[arm] > 0``.
 
     A loop asks that first, and then for `pulled`, which takes a tuple of arrays: their references are noted at every
@@ -93,7 +93,7 @@ def drawn(bits: U64Array, left: I64Array, arm: int) -> int:
 
 
 @compiled
-def at_hand(rows: U8Array, clock: I64Array, record: I64Array, arm: int) -> bool:
+def at_hand(rows: CodeArray, clock: IntArray, record: IntArray, arm: int) -> bool:
     """Whether a row of the arm is at hand, for policies that read every arm; if not, the loop ends to get some.
 
     Most arms are never pulled, so none is drawn in advance.  The arm is then chosen again: `choose` of such a policy
@@ -107,7 +107,9 @@ def at_hand(rows: U8Array, clock: I64Array, record: I64Array, arm: int) -> bool:
 
 
 @compiled
-def pulled_row(rows: U8Array, clock: I64Array, money: F64Array, marks: I64Array, record: I64Array, arm: int) -> U8Array:
+def pulled_row(
+    rows: CodeArray, clock: IntArray, money: FloatArray, marks: IntArray, record: IntArray, arm: int
+) -> CodeArray:
     """Pull an arm of which a row is at hand: the row, the reward last."""
     place = clock[NEXT + arm]
     clock[NEXT + arm] = place + 1
@@ -116,7 +118,7 @@ def pulled_row(rows: U8Array, clock: I64Array, money: F64Array, marks: I64Array,
 
 
 @compiled
-def noted(clock: I64Array, money: F64Array, marks: I64Array, record: I64Array, arm: int) -> None:
+def noted(clock: IntArray, money: FloatArray, marks: IntArray, record: IntArray, arm: int) -> None:
     """Pay for a round and put it on record."""
     money[0] -= money[1 + arm]
     clock[ROUND] += 1

@@ -12,7 +12,7 @@ import numpy as np
 from whichdo.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from whichdo.kernels.compiling import F64Array, I64Array
+    from whichdo.arrays import FloatArray, IntArray
 
 __all__ = [
     "best_few",
@@ -33,7 +33,7 @@ STEEPNESS = 1.3
 
 
 @compiled
-def means_of(levels: I64Array, utility: F64Array, arms: I64Array) -> F64Array:
+def means_of(levels: IntArray, utility: FloatArray, arms: IntArray) -> FloatArray:
     """The mean utility of the rewards of some arms; -1 without any, which is worse than any."""
     means = np.empty(arms.size)
     for j in range(arms.size):
@@ -46,7 +46,7 @@ def means_of(levels: I64Array, utility: F64Array, arms: I64Array) -> F64Array:
 
 
 @compiled
-def equal_counts(money: float, prices: F64Array) -> I64Array:
+def equal_counts(money: float, prices: FloatArray) -> IntArray:
     """Pull all equally often for the money; what is left buys one more pull each, in the order given."""
     total = 0.0
     for price in prices:
@@ -62,7 +62,7 @@ def equal_counts(money: float, prices: F64Array) -> I64Array:
 
 
 @compiled
-def water_filling(levels: F64Array, prices: F64Array, money: float) -> I64Array:
+def water_filling(levels: FloatArray, prices: FloatArray, money: float) -> IntArray:
     """Spread pulls so that each goes to the arm with the least evidence: the lowest levels rise together."""
     surface = _surface(levels, prices, money)
     counts, fractions = np.zeros(levels.size, np.int64), np.full(levels.size, -1.0)
@@ -86,7 +86,7 @@ def water_filling(levels: F64Array, prices: F64Array, money: float) -> I64Array:
 
 
 @compiled
-def _surface(levels: F64Array, prices: F64Array, money: float) -> float:
+def _surface(levels: FloatArray, prices: FloatArray, money: float) -> float:
     """The level that the lowest reach together for the money.
 
     From above: an arm that stands higher than all arms together would reach has no part in it, and without it the
@@ -106,7 +106,7 @@ def _surface(levels: F64Array, prices: F64Array, money: float) -> float:
 
 
 @compiled
-def largest(values: F64Array, number: int) -> I64Array:
+def largest(values: FloatArray, number: int) -> IntArray:
     """The positions of so many largest values, in order; of values that are alike the first."""
     if number <= 0:
         return np.zeros(0, np.int64)
@@ -125,7 +125,7 @@ def largest(values: F64Array, number: int) -> I64Array:
 
 
 @compiled
-def best_few(means: F64Array, luck: F64Array, number: int) -> I64Array:
+def best_few(means: FloatArray, luck: FloatArray, number: int) -> IntArray:
     """The positions of so many largest means, at least one, in order."""
     bar = np.partition(means, means.size - number)[means.size - number]
     ranked = np.empty(means.size)
@@ -135,13 +135,13 @@ def best_few(means: F64Array, luck: F64Array, number: int) -> I64Array:
 
 
 @compiled
-def better_half(means: F64Array, luck: F64Array) -> I64Array:
+def better_half(means: FloatArray, luck: FloatArray) -> IntArray:
     """The positions of the better half, rounded up, in order."""
     return best_few(means, luck, (means.size + 1) // 2)
 
 
 @compiled
-def cuts(arms: int) -> tuple[I64Array, F64Array]:
+def cuts(arms: int) -> tuple[IntArray, FloatArray]:
     """The rounds of a race: with how many arms each begins, 1 after the last; and its share of the money left by then.
 
     A cut leaves two thirds, rounded up, but drops one arm at least.  In a race that begins without evidence, the money
@@ -167,7 +167,7 @@ def cuts(arms: int) -> tuple[I64Array, F64Array]:
 
 
 @compiled
-def best_of(means: F64Array, luck: F64Array) -> int:
+def best_of(means: FloatArray, luck: FloatArray) -> int:
     """The position of the largest mean; arms without one are passed over."""
     best = -1
     for j in range(means.size):
@@ -179,7 +179,7 @@ def best_of(means: F64Array, luck: F64Array) -> int:
 
 
 @compiled
-def worst_of(means: F64Array, luck: F64Array, count: int) -> int:
+def worst_of(means: FloatArray, luck: FloatArray, count: int) -> int:
     """The position of the smallest mean among the first ``count``."""
     worst = 0
     for j in range(1, count):
@@ -189,7 +189,7 @@ def worst_of(means: F64Array, luck: F64Array, count: int) -> int:
 
 
 @compiled
-def rejects_schedule(money: float, prices: F64Array) -> F64Array:
+def rejects_schedule(money: float, prices: FloatArray) -> FloatArray:
     """How much is spent after each phase of successive rejects: as if every pull had the average price."""
     arms, price = prices.size, prices.mean()
     spread = 0.5

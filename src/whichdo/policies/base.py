@@ -15,18 +15,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
+from whichdo.arrays import WordArray
 from whichdo.errors import Unsuitable
 from whichdo.evidence import Batch, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import FloatArray
     from whichdo.problem import Arm, Problem
 
 __all__ = [
@@ -40,12 +41,12 @@ __all__ = [
     "equal_pulls",
     "prices",
     "refuse_below",
+    "refuse_joint",
     "unit_costs",
     "utilities",
 ]
 
 ROUNDING = 1e-9
-Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class Objective(StrEnum):
@@ -70,17 +71,17 @@ class Recommendation:
 
 
 Play = Generator[Batch, Tally, Recommendation]
-Run = Callable[[Words, np.random.Generator], tuple[int, float]]
+Run = Callable[[WordArray, np.random.Generator], tuple[int, float]]
 """One run against the world with this key: the position of the recommended arm, and the money spent."""
 
 
 class Arena(Protocol):
     """What a simulated world offers to compiled runs: ways to pull, none to peep."""
 
-    bounds: Words
+    bounds: WordArray
     """For `whichdo.kernels.rewards.reward_streams`."""
 
-    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[Words], Callable[[int], FloatArray]] | None:
+    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[WordArray], Callable[[int], FloatArray]] | None:
         """For a world's key, a function that looks so often and gives the tables of the scopes, flat, in order.
 
         The very looks that `play` would get; None where a scope is too wide to lay out.
@@ -140,6 +141,16 @@ def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
     """Refuse a hopeless budget, naming the least that would do."""
     if budget < least - ROUNDING:
         raise Unsuitable(f"{policy.name} needs a budget of at least {least:g}: {why}. The budget is {budget:g}.")
+
+
+def refuse_joint(policy: Policy, problem: Problem) -> None:
+    """Refuse a problem with joint arms, for a policy whose estimates are of one node at a time."""
+    arm = problem.first_joint
+    if arm is not None:
+        raise Unsuitable(
+            f"{policy.name} conditions on one node at a time, and {arm} sets {len(arm.targets)}. Choose a policy for "
+            f"any arms, such as warm-halving, srm, causal-ts, sr, sh or ue, or leave joint arms out."
+        )
 
 
 def unit_costs(policy: Policy, problem: Problem) -> None:

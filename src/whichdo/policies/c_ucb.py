@@ -20,7 +20,7 @@ not used.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import log, prod, sqrt
+from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,11 +31,13 @@ from whichdo.policies.base import ROUNDING, refuse_below, utilities
 from whichdo.policies.laws import given_laws, refuse_laws
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
+from whichdo.tables import Radix
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
@@ -129,8 +131,8 @@ class CUCB(Sequential):
         """Nothing seen yet: all cells have one bound, and so have all arms."""
         laws = np.ascontiguousarray(np.array(self.laws, np.float64).T)
         cells, arms = len(laws), len(problem.arms)
-        sizes = [len(problem.domains[name]) for name in problem.graph.parents(problem.reward)]
-        strides = np.array([prod(sizes[j + 1 :]) for j in range(len(sizes))], np.int64)
+        sizes = {name: len(values) for name, values in problem.domains.items()}
+        strides = np.array(Radix.of(problem.graph.parents(problem.reward), sizes).strides, np.int64)
         pulls = int(budget / min(problem.costs.values()) + ROUNDING)
         level = 2 * log(pulls**2)
         return _Cells(

@@ -26,8 +26,8 @@ from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
-    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
-    from whichdo.kernels.compiling import U64Array
+    from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
@@ -37,7 +37,7 @@ __all__ = ["CausalThompson"]
 class _State(NamedTuple):
     known: Evidence
     looking: Looking
-    chance: U64Array
+    chance: WordArray
 
 
 @compiled
@@ -48,7 +48,7 @@ def _draw(
     sizes: FloatArray,
     served: IntArray,
     looks: int,
-    chance: U64Array,
+    chance: WordArray,
 ) -> int:
     """The arm of the largest draw, or a look where that teaches more for what it costs."""
     best, top = 0, -1.0

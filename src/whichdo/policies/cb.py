@@ -33,8 +33,9 @@ from whichdo.policies.registry import register
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.counting.scopes import Scope
-    from whichdo.estimate.propagation import FloatArray, IntArray, Step
+    from whichdo.estimate.propagation import Step
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from whichdo.policies.base import ROUNDING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.evidence import FloatArray
+    from whichdo.arrays import BoolArray, FloatArray
     from whichdo.policies.base import Policy
     from whichdo.problem import Arm, Problem
 
@@ -44,7 +44,7 @@ def refuse_backdoors(policy: Policy, problem: Problem) -> None:
         )
 
 
-def rarest_first(problem: Problem, shares: FloatArray, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> list[Arm]:
+def rarest_first(problem: Problem, shares: FloatArray, chosen: BoolArray) -> list[Arm]:
     """The chosen arms, those whose value came least often first; do() is never among them."""
     return [problem.arms[j] for j in np.argsort(shares, kind="stable").tolist() if j and chosen[j]]
 

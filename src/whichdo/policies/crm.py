@@ -13,7 +13,7 @@ order of the arms that is drawn once; what differs by less than 1e-12 is a tie. 
 shares the looks of do().  Looks at hand before the start have no order and are not used.
 
 The paper wants no hidden cause.  Where there is one, the draws of all arms that looking settles come from their factor
-networks (`whichdo.estimate.tape`); an arm that it does not settle lives on its direct pulls.
+networks (`whichdo.estimate.tape`); an arm that it does not settle lives on its direct pulls, and so does a joint arm.
 
 The paper needs every value of a node with every value of its parents to occur.  An arm for which one has not occurred
 has no draw either; the recommendation's ``notes`` say so.
@@ -37,10 +37,10 @@ from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
+    from whichdo.arrays import CodeArray, FloatArray
     from whichdo.estimate.splitsample import Split
     from whichdo.estimate.tape import Tape
-    from whichdo.evidence import CodeArray, FloatArray, Tally
-    from whichdo.kernels.compiling import F64Array
+    from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
@@ -59,9 +59,9 @@ class _State(NamedTuple):
     ``clock`` holds the rounds played, beta squared, and the logarithms of this number and the next.
     """
 
-    arms: F64Array
-    clock: F64Array
-    utility: F64Array
+    arms: FloatArray
+    clock: FloatArray
+    utility: FloatArray
     split: Split
     tape: Tape
 
@@ -102,7 +102,7 @@ def _loop(state: _State, world: Rounds) -> None:
 
 
 @compiled
-def _best(arms: F64Array, clock: F64Array) -> int:
+def _best(arms: FloatArray, clock: FloatArray) -> int:
     if clock[ROUND] < arms.shape[1]:
         return int(clock[ROUND])  # step 1
     if arms[PULLS, 0] < clock[BETA] * clock[NEXT]:
@@ -119,7 +119,7 @@ def _best(arms: F64Array, clock: F64Array) -> int:
 
 
 @compiled
-def _count(arms: F64Array, clock: F64Array, arm: int, gain: float) -> None:
+def _count(arms: FloatArray, clock: FloatArray, arm: int, gain: float) -> None:
     arms[PULLS, arm] += 1.0  # step 9
     arms[TOTAL, arm] += gain
     if arm > 0:
@@ -142,7 +142,7 @@ def _count(arms: F64Array, clock: F64Array, arm: int, gain: float) -> None:
 
 
 @compiled
-def _estimate(arms: F64Array, arm: int) -> None:
+def _estimate(arms: FloatArray, arm: int) -> None:
     """Equations 3 and 4."""
     size = arms[PULLS, arm] + arms[SIZE, arm]
     if size > 0.0:
@@ -175,7 +175,7 @@ class CRM(Sequential):
         arms = np.zeros((8, len(problem.arms)))
         arms[LUCK] = rng.random(len(problem.arms))
         verdicts = problem.verdicts
-        arms[SAME] = [arm.node is not None and verdicts[arm.node].route is Route.SAME for arm in problem.arms]
+        arms[SAME] = [not arm.is_look and verdicts[arm.targets].route is Route.SAME for arm in problem.arms]
         clock = np.array([0.0, 1.0, 0.0, 0.0])  # step 2: beta = 1
         columns = self.columns(problem)
         return _State(arms, clock, utilities(problem), split_sample(problem, columns), tape(problem, columns))

@@ -29,13 +29,14 @@ from whichdo.errors import UsageError
 from whichdo.estimate.conditional import levels_given
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
-from whichdo.policies.base import utilities
+from whichdo.policies.base import refuse_joint, utilities
 from whichdo.policies.conditioning import one_price, refuse_backdoors
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
-    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
@@ -134,6 +135,7 @@ class CRMNB(Sequential):
 
     def check(self, problem: Problem, budget: float) -> None:
         """One price for all interventions, conditioning right, and every arm pulled once."""
+        refuse_joint(self, problem)
         self._prices(problem)
         if not self.trust:
             refuse_backdoors(self, problem)
@@ -170,6 +172,6 @@ def _told(problem: Problem) -> IntArray:
     told = np.full((len(problem.intervene), most), -1, np.int64)
     place = {name: j for j, name in enumerate(problem.intervene)}
     for position, arm in enumerate(problem.arms):
-        if arm.node is not None and arm.value is not None:
-            told[place[arm.node], problem.domains[arm.node].index(arm.value)] = position
+        for name, value in arm.settings.items():
+            told[place[name], problem.domains[name].index(value)] = position
     return told

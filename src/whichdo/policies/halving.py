@@ -28,9 +28,9 @@ from whichdo.policies.base import (
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
-    from whichdo.evidence import FloatArray
+    from whichdo.arrays import FloatArray, WordArray
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run, Words
+    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
 
 __all__ = ["SequentialHalving"]
@@ -68,7 +68,7 @@ class SequentialHalving(Policy):
         """The same in one compiled step."""
         price, utility = prices(problem, problem.arms), utilities(problem)
 
-        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             return _race(reward_streams(arena.bounds, key), price, float(budget), utility, rng.random(len(price)))
 
         return run

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from whichdo.errors import Unsuitable, UsageError
-from whichdo.evidence import TABLES, Batch, Sparse
+from whichdo.evidence import TABLES, Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.laws import given_laws, refuse_laws
 from whichdo.policies.mixture import balanced, probabilities, worst
@@ -35,8 +35,9 @@ from whichdo.policies.registry import register
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from whichdo.arrays import FloatArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import FloatArray, Tally
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Importance"]
@@ -116,10 +117,7 @@ class Importance(Policy):
 
 def _gained(problem: Problem, tried: Tally, scope: Scope) -> FloatArray:
     """The utility that came with each cell of the reward's parents, over all arms."""
-    sizes = [len(problem.domains[name]) for name in scope]
-    total = np.zeros(sizes, np.int64)
-    for tables in tried.tables.values():
-        table = tables[scope]
-        total += table.laid_out(sizes) if isinstance(table, Sparse) else table
-    gained: FloatArray = total.reshape(-1, sizes[-1]) @ np.array(list(problem.utility.values()))
+    total = sum(tables[scope].dense().count for tables in tried.tables.values())
+    utility = np.array(list(problem.utility.values()))
+    gained: FloatArray = np.reshape(total, (-1, len(utility))) @ utility
     return gained

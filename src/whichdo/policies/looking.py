@@ -7,8 +7,6 @@ pulls it is worth) is worked out anew when the looks have grown by a thirty-seco
 
 from __future__ import annotations
 
-from itertools import accumulate
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,9 +15,11 @@ from whichdo.estimate.interventional import estimator
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.policies.base import utilities
+from whichdo.tables import Layout
 
 if TYPE_CHECKING:
-    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.contraction import NetPlan
     from whichdo.problem import Problem
 
@@ -65,20 +65,8 @@ def columns(problem: Problem) -> tuple[str, ...]:
 def evidence(problem: Problem, seen: Tally) -> tuple[Evidence, Looking]:
     """What is known before the first round: nothing, or what looks and pulls at hand say."""
     model, arms = estimator(problem), len(problem.arms)
-    place = {name: number for number, name in enumerate(columns(problem))}
-    size = {name: len(values) for name, values in problem.domains.items()}
-    lengths = [prod(size[name] for name in scope) for scope in model.scopes]
-    looking = Looking(
-        counts=model.counts(seen),
-        scope_start=np.array([0, *accumulate(len(scope) for scope in model.scopes)]),
-        places=np.array([place[name] for scope in model.scopes for name in scope]),
-        strides=np.array(
-            [prod(size[other] for other in scope[j + 1 :]) for scope in model.scopes for j in range(len(scope))]
-        ),
-        cell_start=np.array([0, *accumulate(lengths)]),
-        sources=model.sources,
-        plan=model.plan,
-    )
+    layout = Layout({name: len(values) for name, values in problem.domains.items()}, model.scopes)
+    looking = Looking(model.counts(seen), *layout.places(columns(problem)), model.sources, model.plan)
     found = Evidence(
         np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utilities(problem), np.zeros(2, np.int64)
     )

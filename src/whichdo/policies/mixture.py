@@ -15,7 +15,7 @@ import numpy as np
 from whichdo.errors import UsageError
 
 if TYPE_CHECKING:
-    from whichdo.evidence import FloatArray, IntArray
+    from whichdo.arrays import FloatArray, IntArray
 
 __all__ = ["apportioned", "balanced", "probabilities", "worst"]
 

@@ -24,7 +24,7 @@ from whichdo.errors import UsageError
 from whichdo.estimate.conditional import conditional, pair_scopes
 from whichdo.estimate.rarity import hardness
 from whichdo.evidence import observe
-from whichdo.policies.base import ROUNDING, Objective, Play, Policy, best_arm, refuse_below
+from whichdo.policies.base import ROUNDING, Objective, Play, Policy, best_arm, refuse_below, refuse_joint
 from whichdo.policies.conditioning import one_price, rarest_first, refuse_backdoors, whole_shares
 from whichdo.policies.registry import register
 
@@ -49,6 +49,7 @@ class NB(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """One price for all interventions, conditioning right, and a look and a pull at least."""
+        refuse_joint(self, problem)
         look, act = self._prices(problem)
         if not self.trust:
             refuse_backdoors(self, problem)

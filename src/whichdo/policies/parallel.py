@@ -26,12 +26,13 @@ from whichdo.errors import UsageError
 from whichdo.estimate.conditional import conditional, pair_scopes
 from whichdo.estimate.rarity import hardness
 from whichdo.evidence import observe
-from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
+from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, refuse_joint, unit_costs
 from whichdo.policies.conditioning import rarest_first, refuse_backdoors, whole_shares
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
-    from whichdo.evidence import FloatArray, Tally
+    from whichdo.arrays import FloatArray
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["Parallel"]
@@ -51,6 +52,7 @@ class Parallel(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """Conditioning must be right, and there must be a look and a pull at least."""
+        refuse_joint(self, problem)
         unit_costs(self, problem)
         if not self.trust:
             refuse_backdoors(self, problem)
@@ -73,8 +75,4 @@ class Parallel(Policy):
 
 def _rarest_values(problem: Problem, shares: FloatArray) -> list[float]:
     """For each intervenable node the least share among the values that it can be set to."""
-    found, start = [], 1
-    for values in problem.intervene.values():
-        found.append(float(shares[start : start + len(values)].min()))
-        start += len(values)
-    return found
+    return [float(shares[list(places)].min()) for places in problem.positions.values()]

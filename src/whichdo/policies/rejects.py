@@ -24,9 +24,9 @@ from whichdo.policies.registry import register
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from whichdo.evidence import FloatArray, IntArray
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run, Words
+    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Arm, Problem
 
 __all__ = ["SuccessiveRejects", "race", "rejects"]
@@ -57,7 +57,7 @@ class SuccessiveRejects(Policy):
         schedule = rejects_schedule(budget, price)
         everyone = np.arange(len(price))
 
-        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             streams = reward_streams(arena.bounds, key)
             levels = np.zeros((len(price), len(utility)), np.int64)
             return race(streams, everyone, schedule, price, utility, rng.random(len(price)), levels)

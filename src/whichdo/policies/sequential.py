@@ -20,7 +20,8 @@ from whichdo.policies.base import Objective, Play, Policy, Recommendation, price
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whichdo.evidence import CodeArray, FloatArray, Tally
+    from whichdo.arrays import CodeArray, FloatArray
+    from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
 __all__ = ["NO_ROW", "Rounds", "Sequential"]

@@ -6,7 +6,8 @@ where m is the hardness of the network: looking serves all nodes but the m rares
 What the paper leaves open, and what is done: half the budget is rounded down.  do() has the plain mean of the looks.
 If no node is badly seen the rest is spent on looking, and everything is estimated from all looks.  Pulls that do not
 divide go to the rarest arms first; an arm without a pull keeps its estimate.  A direct mean replaces the estimate, as
-printed.  Ties are broken at random.  A node that looking cannot settle has rarity 0, so that it is always tried.
+printed.  Ties are broken at random.  A node that looking cannot settle has rarity 0, so that it is always tried.  Joint
+arms, which the paper does not have, are counted by target set wherever it counts nodes.
 
 Where arms cost differently the budget is money and the arms to try are those for which looking would cost more than
 trying (Jamshidi, Etesami and Kiyavash 2024, Algorithm 2): the affordable set whose own price balances what the rarest
@@ -39,9 +40,10 @@ from whichdo.policies.rejects import race, rejects
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.estimate.interventional import Estimator
-    from whichdo.evidence import FloatArray, IntArray, Tally
-    from whichdo.policies.base import Arena, Run, Words
+    from whichdo.evidence import Tally
+    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
 
 __all__ = ["SRM"]
@@ -91,7 +93,7 @@ class SRM(Policy):
             return None
         arms, levels, look, left = len(problem.arms), len(known.utility), known.look, known.left
 
-        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(arms)
             tables: Callable[[int], FloatArray] = looks(key)
             counts = tables(look)
@@ -149,8 +151,8 @@ class _Known:
         self.utility = utilities(problem)
         self.prices = prices(problem, problem.arms)
         self.k = c_sizes(problem)
-        node = {name: number for number, name in enumerate(problem.intervene)}
-        self.nodes = np.array([node[str(arm.node)] for arm in problem.arms[1:]])
+        place = {targets: number for number, targets in enumerate(problem.target_sets)}
+        self.sets = np.array([place[arm.targets] for arm in problem.arms[1:]])
         self.unit = bool((self.prices == 1).all())
         self.look = int(budget / (2 * self.prices[0]))
         self.left = float(budget - self.look * self.prices[0])
@@ -170,13 +172,13 @@ class _Known:
     def _poor(self, q: FloatArray) -> IntArray:
         """The set Q, rarest node first: steps 6 and 7."""
         m = hardness(q, self.k)
-        chosen = 1 + np.flatnonzero((q**self.k < 1 / m)[self.nodes])
-        return chosen[np.argsort(q[self.nodes[chosen - 1]], kind="stable")]
+        chosen = 1 + np.flatnonzero((q**self.k < 1 / m)[self.sets])
+        return chosen[np.argsort(q[self.sets[chosen - 1]], kind="stable")]
 
     def _dear(self, q: FloatArray) -> IntArray:
         """The arms that are cheaper to try than to look for, rarest first."""
         with np.errstate(divide="ignore", over="ignore"):
-            needed = (1.0 / q**self.k)[self.nodes]
+            needed = (1.0 / q**self.k)[self.sets]
         order = np.argsort(-needed, kind="stable")
         spent = np.concatenate([[0.0], np.cumsum(self.prices[1:][order])])
         rest = np.concatenate([needed[order], [0.0]]) * self.prices[0]

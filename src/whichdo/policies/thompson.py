@@ -19,8 +19,8 @@ from whichdo.policies.sequential import NO_ROW, Sequential
 if TYPE_CHECKING:
     import numpy as np
 
-    from whichdo.evidence import CodeArray, FloatArray, Tally
-    from whichdo.kernels.compiling import U64Array
+    from whichdo.arrays import CodeArray, FloatArray, WordArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
@@ -33,7 +33,7 @@ class _Posterior(NamedTuple):
     wins: FloatArray
     losses: FloatArray
     utility: FloatArray
-    chance: U64Array
+    chance: WordArray
 
 
 @compiled

@@ -18,7 +18,8 @@ from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
-    from whichdo.evidence import CodeArray, FloatArray, IntArray, Tally
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 

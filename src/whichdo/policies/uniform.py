@@ -14,8 +14,9 @@ from whichdo.policies.base import Objective, Play, Policy, best_arm, equal_pulls
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
+    from whichdo.arrays import WordArray
     from whichdo.evidence import Tally
-    from whichdo.policies.base import Arena, Run, Words
+    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
 
 __all__ = ["UniformExploration"]
@@ -48,7 +49,7 @@ class UniformExploration(Policy):
         price, utility = prices(problem, problem.arms), utilities(problem)
         everyone = np.arange(len(price))
 
-        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             order = np.argsort(rng.random(len(price)))
             counts = equal_counts(budget, price[order])
             levels = np.zeros((len(price), len(utility)), np.int64)

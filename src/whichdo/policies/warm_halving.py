@@ -40,14 +40,14 @@ from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
 from whichdo.policies.registry import register
-from whichdo.problem import Arm
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.counting.scopes import Scope
-    from whichdo.evidence import FloatArray, IntArray
     from whichdo.kernels.contraction import NetPlan
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run, Words
+    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
 
 __all__ = ["WarmHalving"]
@@ -122,7 +122,7 @@ class WarmHalving(Policy):
             return None, ()
         wanted = tuple(step.scope for step in steps(problem))
         if seen.counts[0].any():
-            lacking = [scope for scope in wanted if scope not in seen.tables.get(Arm(), {})]
+            lacking = [scope for scope in wanted if scope not in seen.tables.get(LOOK, {})]
             if lacking:
                 return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
         return tuple(dict.fromkeys((*estimator(problem).scopes, *wanted))), ()
@@ -141,7 +141,7 @@ class WarmHalving(Policy):
         nothing = model.counts(Tally.empty(problem))
         plan, sources, bounds = model.plan, model.sources, arena.bounds
 
-        def run(key: Words, rng: np.random.Generator) -> tuple[int, float]:
+        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
             counts = looks(key)(look) if look else nothing
             winner, spent = _whole(
@@ -266,8 +266,8 @@ def _whole(
     plan: NetPlan,
     counts: FloatArray,
     sources: IntArray,
-    bounds: Words,
-    key: Words,
+    bounds: WordArray,
+    key: WordArray,
     caution: float,
     optimism: float,
     prices: FloatArray,

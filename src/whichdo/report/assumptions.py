@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whichdo.comparison.spelling import policy_text
 from whichdo.errors import TooLarge, counted
 from whichdo.report.audit import short_time
-from whichdo.report.inspection import WORDS
+from whichdo.report.inspection import WORDS, marks_of
 from whichdo.report.labels import safe
 from whichdo.report.svg import draw_svg
 
@@ -47,9 +47,8 @@ def assumptions(found: History) -> str:
 
 def _graph(found: History) -> str:
     problem = found.state.believed
-    marks = {name: str(verdict.route) for name, verdict in problem.verdicts.items()}
     try:
-        drawn = draw_svg(problem.graph, reward=problem.reward, marks=marks)
+        drawn = draw_svg(problem.graph, reward=problem.reward, marks=marks_of(problem))
     except TooLarge:
         size = f"{counted(len(problem.graph.nodes), 'node')}"
         return f'<p class="faint">The graph has {size}, too many for a drawing that can be read.</p>\n'
@@ -62,8 +61,9 @@ def _graph(found: History) -> str:
 def _settled(found: History) -> str:
     problem = found.state.believed
     rows = "".join(
-        f"<tr><td>{safe(name)}</td><td>{safe(WORDS[verdict.route])}</td><td>{safe(verdict.reason)}</td></tr>\n"
-        for name, verdict in list(problem.verdicts.items())[:MOST]
+        f"<tr><td>{safe(', '.join(targets))}</td><td>{safe(WORDS[verdict.route])}</td>"
+        f"<td>{safe(verdict.reason)}</td></tr>\n"
+        for targets, verdict in list(problem.verdicts.items())[:MOST]
     )
     head = "<tr><th>node</th><th>by looking</th><th>how, or why not</th></tr>\n"
     left = len(problem.verdicts) - MOST

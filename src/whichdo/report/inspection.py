@@ -1,7 +1,8 @@
 """A file looked over: what it holds, and what looking alone could settle.
 
 The answer behind ``whichdo inspect``.  Reasons (a witness path, an adjustment set) take time linear in the graph for
-each node, so they are worked out only for the nodes that are shown; the verdicts are linear for all nodes together.
+each node, so they are worked out only for those that are shown; the verdicts are linear for all nodes together.  Nodes
+that arms set together are reported on together.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.targets import Targets
+    from whichdo.problem import Arm
 
-__all__ = ["Inspection", "NodeReport", "inspect_file"]
+__all__ = ["Inspection", "TargetReport", "inspect_file", "marks_of"]
 
 EXPLAIN_STEPS = 5_000_000
 WORDS = {
@@ -52,11 +55,20 @@ def inspect_file(path: Path, *, reward: str | None = None, nodes: Iterable[str] 
     return Inspection(source, kind, graph, problem, chosen)
 
 
-@dataclass(frozen=True)
-class NodeReport:
-    """One node's line: the values it can be set to, the verdict in two words, and the reason."""
+def marks_of(problem: Problem) -> dict[str, str]:
+    """For each node that can be set how looking settles it: by itself or, where no arm does that, with others."""
+    sets = sorted(problem.verdicts.items(), key=lambda each: len(each[0]), reverse=True)
+    return {name: str(verdict.route) for targets, verdict in sets for name in targets}
 
-    node: str
+
+@dataclass(frozen=True)
+class TargetReport:
+    """The line of one node or of several that are set together.
+
+    The values they can be set to, the verdict in two words, and the reason.
+    """
+
+    targets: Targets
     values: tuple[str, ...]
     settled: bool
     word: str
@@ -91,7 +103,10 @@ class Inspection:
             count = Counter(verdict.route for verdict in self.problem.verdicts.values())
             shares = ", ".join(f"{count[route]:,} {WORDS[route]}" for route in Route if count[route])
             lines.append(f"Reward: {self.problem.reward} ({self.problem.goal})")
-            lines.append(f"Arms: {len(self.problem.arms):,}, on {len(self.problem.intervene):,} nodes: {shares}")
+            where = f"{len(self.problem.intervene):,} nodes"
+            if self.problem.first_joint is not None:
+                where += f" in {len(self.problem.target_sets):,} sets"
+            lines.append(f"Arms: {len(self.problem.arms):,}, on {where}: {shares}")
         marked = [
             f"{word}{'s' if len(names) > 1 else ''} {listed(sorted(names))}"
             for word, names in (("exposure", self.graph.exposures), ("outcome", self.graph.outcomes))
@@ -122,13 +137,13 @@ class Inspection:
         """What was changed in reading, and what a careful reader would point out."""
         return self.graph.notes if self.problem is None else self.problem.warnings
 
-    def reports(self, most: int | None = None) -> list[NodeReport]:
-        """The first ``most`` of the nodes that are reported on."""
-        return [self._report(name) for name in self._nodes[:most]]
+    def reports(self, most: int | None = None) -> list[TargetReport]:
+        """The first ``most`` of the target sets that are reported on."""
+        return [self._report(targets) for targets in self._sets[:most]]
 
     def left_out(self, most: int) -> int:
-        """How many nodes `reports` leaves out."""
-        return max(0, len(self._nodes) - most)
+        """How many target sets `reports` leaves out."""
+        return max(0, len(self._sets) - most)
 
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
@@ -146,7 +161,7 @@ class Inspection:
             "reward": problem.reward if problem is not None else None,
             "goal": str(problem.goal) if problem is not None else None,
             "arms": [str(arm) for arm in problem.arms] if problem is not None else None,
-            "verdicts": [self._verdict_json(name) for name in self._nodes],
+            "verdicts": [self._verdict_json(targets) for targets in self._sets],
             "reasons_left_out": not self._explains,
             "notes": list(graph.notes),
             "warnings": list(self.warnings),
@@ -158,8 +173,7 @@ class Inspection:
         from whichdo.report.svg import draw_svg
 
         graph, problem = self._drawn, self.problem
-        verdicts = problem.verdicts if problem is not None else {}
-        marks = {name: str(verdict.route) for name, verdict in verdicts.items() if name in graph}
+        marks = {} if problem is None else {name: mark for name, mark in marks_of(problem).items() if name in graph}
         reward = problem.reward if problem is not None and problem.reward in graph else None
         try:
             text = draw_svg(graph, reward=reward, marks=marks)
@@ -177,29 +191,36 @@ class Inspection:
         return graph.subgraph(set().union(*around))
 
     @cached_property
-    def _nodes(self) -> tuple[str, ...]:
-        if self.chosen is not None:
-            return self.chosen
-        return self.graph.nodes if self.problem is None else tuple(self.problem.intervene)
+    def _sets(self) -> tuple[Targets, ...]:
+        """What is reported on: the target sets of the problem's arms, or the nodes of a bare graph one by one.
+
+        Of chosen nodes those sets that have them, and the nodes themselves where no arm sets them.
+        """
+        sets = () if self.problem is None else self.problem.target_sets
+        if self.chosen is None:
+            return sets if self.problem is not None else tuple((name,) for name in self.graph.nodes)
+        holding = [[targets for targets in sets if name in targets] or [(name,)] for name in self.chosen]
+        return tuple(dict.fromkeys(targets for each in holding for targets in each))
 
     @property
     def _explains(self) -> bool:
         edges = len(self.graph.directed) + len(self.graph.bidirected)
-        return len(self._nodes) * edges <= EXPLAIN_STEPS
+        return len(self._sets) * edges <= EXPLAIN_STEPS
 
-    def _report(self, name: str) -> NodeReport:
-        verdict = self._verdict(name)
+    def _report(self, targets: Targets) -> TargetReport:
+        verdict, name = self._verdict(targets), targets[0]
         if self.problem is not None and verdict is None:
-            return NodeReport(name, (), True, *self._not_set(name))
+            return TargetReport(targets, (), True, *self._not_set(name))
         if verdict is None:
             path = confounding_path(self.graph, name)
             reason = "no hidden path to a child" if path is None else f"{' <-> '.join(path)} and {name} -> {path[-1]}"
-            return NodeReport(name, (), path is None, "yes" if path is None else "no", reason)
-        return NodeReport(name, self._values(name), verdict.identified, WORDS[verdict.route], verdict.reason)
+            return TargetReport(targets, (), path is None, "yes" if path is None else "no", reason)
+        return TargetReport(targets, self._values(targets), verdict.identified, WORDS[verdict.route], verdict.reason)
 
-    def _verdict_json(self, name: str) -> dict[str, Any]:
-        verdict = self._verdict(name)
-        report: dict[str, Any] = {"node": name, "arms": list(self._arms(name))}
+    def _verdict_json(self, targets: Targets) -> dict[str, Any]:
+        verdict, name = self._verdict(targets), targets[0]
+        report: dict[str, Any] = {"node": name} if len(targets) == 1 else {"targets": list(targets)}
+        report["arms"] = [str(arm) for arm in self._arms(targets)]
         if self.problem is not None and verdict is None:
             return report | {"route": None, "identified": None, "reason": ": ".join(self._not_set(name))}
         if verdict is None:
@@ -217,11 +238,16 @@ class Inspection:
             return "is the reward", "what the arms are to improve"
         return "cannot be set", "the problem does not list it among the nodes to intervene on"
 
-    def _verdict(self, name: str) -> Verdict | None:
-        return self.problem.verdicts.get(name) if self.problem is not None else None
+    def _verdict(self, targets: Targets) -> Verdict | None:
+        return self.problem.verdicts.get(targets) if self.problem is not None else None
 
-    def _arms(self, name: str) -> tuple[str, ...]:
-        return tuple(f"do({name}={value})" for value in self._values(name))
+    def _arms(self, targets: Targets) -> list[Arm]:
+        places = () if self.problem is None else self.problem.positions.get(targets, ())
+        return [] if self.problem is None else [self.problem.arms[place] for place in places]
 
-    def _values(self, name: str) -> tuple[str, ...]:
-        return tuple(map(str, self.problem.intervene.get(name, ()) if self.problem is not None else ()))
+    def _values(self, targets: Targets) -> tuple[str, ...]:
+        """The values that the targets are set to; of several targets the values of each arm by name."""
+        arms = self._arms(targets)
+        if len(targets) == 1:
+            return tuple(str(arm.settings[targets[0]]) for arm in arms)
+        return tuple(str(arm).removeprefix("do(").removesuffix(")") for arm in arms)

@@ -3,8 +3,9 @@
 The means of *all* arms come from one junction tree.  Multiply the mechanisms of the nodes that the reward depends on
 and the indicator of one reward level, and sum everything out: that is the probability of the level.  Leave the
 mechanism of X out and do not sum over X: that is the probability of the level under do(X=x), for every x.  After one
-pass of messages up the tree and one down, leaving out a single mechanism is a product inside one clique, so all arms
-cost little more than one.
+pass of messages up the tree and one down, leaving out a single mechanism is a product inside one clique, so all arms on
+single nodes cost little more than one.  For a joint arm the mechanisms of all its targets are left out, in a tree of
+its own or one for all arms on the same targets.
 
 Costs are known before anything is allocated: the sum of the clique sizes, as a Python integer.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from whichdo.graph.ordering import min_fill
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from whichdo.problem import Problem
+    from whichdo.arrays import FloatArray
+    from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
 __all__ = ["joint_law", "reward_laws", "true_rarity"]
@@ -34,11 +36,11 @@ MAX_CELLS = 1 << 26
 RARE_CELLS = 1 << 22
 SHARED_CELLS = 1 << 24
 FEW_SOURCES = 20
+FEW_CELLS = 64
+"""How many joint values of targets are summed at once for each arm on them; where there are more, each is summed."""
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
-
-def reward_laws(network: CausalNetwork, problem: Problem) -> Array:
+def reward_laws(network: CausalNetwork, problem: Problem) -> FloatArray:
     """The probability of each reward level under each arm: shape (arms, levels)."""
     network.check(problem)
     reward, levels = problem.reward, len(problem.domains[problem.reward])
@@ -46,23 +48,41 @@ def reward_laws(network: CausalNetwork, problem: Problem) -> Array:
     laws = np.zeros((len(problem.arms), levels))
     for level in range(1, levels):
         seen = Factor((reward,), (np.arange(levels) == level).astype(np.float64))
-        total, by_node = tree.left_out(seen, problem.intervene)
-        for position, arm in enumerate(problem.arms):
-            if arm.node is not None and arm.value is not None and arm.node in by_node:
-                laws[position, level] = by_node[arm.node][problem.domains[arm.node].index(arm.value)]
-            else:
-                laws[position, level] = total
+        alone = [targets[0] for targets in problem.target_sets if len(targets) == 1]
+        total, by_node = tree.left_out(seen, alone)
+        laws[:, level] = total
+        for name, found in by_node.items():
+            places = list(problem.positions[(name,)])
+            codes = [problem.domains[name].index(problem.arms[place].settings[name]) for place in places]
+            laws[places, level] = found[codes]
+    for targets in problem.target_sets:
+        if len(targets) > 1:
+            places = list(problem.positions[targets])
+            laws[places, 1:] = _joint_arms(network, problem, [problem.arms[place] for place in places])[:, 1:]
     laws[:, 0] = np.maximum(0.0, 1.0 - laws.sum(axis=1))
     return laws
 
 
-def joint_law(network: CausalNetwork, scope: Sequence[str], forced: Mapping[str, int]) -> Array:
+def _joint_arms(network: CausalNetwork, problem: Problem, arms: Sequence[Arm]) -> FloatArray:
+    """The law of the reward under arms on the same targets, a row each."""
+    reward, codes = problem.reward, [network.codes_of(arm.settings) for arm in arms]
+    sources = _sources(network, [reward], codes[0])
+    acting = tuple(name for name in arms[0].targets if name in sources)
+    if prod(network.sizes[name] for name in acting) > FEW_CELLS * len(arms):
+        return np.array([joint_law(network, [reward], each) for each in codes])
+    scope = (*acting, reward)
+    law = JunctionTree(network, sources, [scope], dict.fromkeys(acting)).marginals([scope])[0]
+    found: FloatArray = law[tuple(np.array([each[name] for each in codes], np.int64) for name in acting)]
+    return np.broadcast_to(found, (len(arms), len(problem.domains[reward])))
+
+
+def joint_law(network: CausalNetwork, scope: Sequence[str], forced: Mapping[str, int]) -> FloatArray:
     """The joint probabilities of ``scope`` with some nodes forced; an axis for each node of the scope, in its order."""
     tree = JunctionTree(network, _sources(network, scope, forced), [tuple(scope)], forced)
     return tree.marginals([tuple(scope)])[0]
 
 
-def true_rarity(network: CausalNetwork, problem: Problem) -> Array:
+def true_rarity(network: CausalNetwork, problem: Problem) -> FloatArray:
     """The true q of each intervenable node; 0 where looking settles nothing.
 
     A scope of more than `RARE_CELLS` cells has a cell rarer than one in as many: its q is given as 0.
@@ -74,7 +94,7 @@ def true_rarity(network: CausalNetwork, problem: Problem) -> Array:
     return np.array([float(laws[scope].min()) if scope in laws else 0.0 for scope in scopes])
 
 
-def _joint_laws(network: CausalNetwork, scopes: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Array]:
+def _joint_laws(network: CausalNetwork, scopes: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], FloatArray]:
     """The joint law of each scope: a tree each where scopes depend on few nodes, else all from one tree if it fits.
 
     One tree must hold every scope in a clique, which can be far larger than any one of them needs.
@@ -95,7 +115,7 @@ class Factor:
     """A table over some nodes, an axis each."""
 
     nodes: tuple[str, ...]
-    table: Array
+    table: FloatArray
 
 
 @dataclass
@@ -116,7 +136,7 @@ class JunctionTree:
         network: CausalNetwork,
         nodes: Sequence[str],
         together: Sequence[tuple[str, ...]],
-        forced: Mapping[str, int] | None = None,
+        forced: Mapping[str, int | None] | None = None,
         *,
         most: int = MAX_CELLS,
     ) -> None:
@@ -128,7 +148,7 @@ class JunctionTree:
         for number, factor in enumerate(self._factors):
             self._cliques[self._home(factor.nodes)].factors.append(number)
 
-    def left_out(self, seen: Factor, wanted: Iterable[str]) -> tuple[float, dict[str, Array]]:
+    def left_out(self, seen: Factor, wanted: Iterable[str]) -> tuple[float, dict[str, FloatArray]]:
         """The sum of all factors times ``seen``; and for each wanted node the same with its own mechanism left out."""
         up, down = self._messages(seen)
         found = {}
@@ -141,7 +161,7 @@ class JunctionTree:
         root = len(self._cliques) - 1
         return float(self._sum(root, self._parts(root, up, down, seen), ())), found
 
-    def marginals(self, scopes: Sequence[tuple[str, ...]]) -> list[Array]:
+    def marginals(self, scopes: Sequence[tuple[str, ...]]) -> list[FloatArray]:
         """The joint tables of sets of nodes that were asked to stay together."""
         nothing = Factor((), np.array(1.0))
         up, down = self._messages(nothing)
@@ -191,7 +211,7 @@ class JunctionTree:
             parts.append(seen)
         return parts
 
-    def _sum(self, here: int, parts: Sequence[Factor], keep: tuple[str, ...]) -> Array:
+    def _sum(self, here: int, parts: Sequence[Factor], keep: tuple[str, ...]) -> FloatArray:
         """The product of the parts over the clique's nodes, summed over all but ``keep``."""
         nodes = self._cliques[here].nodes
         axis = {name: position for position, name in enumerate(nodes)}
@@ -202,7 +222,7 @@ class JunctionTree:
         return np.array(np.transpose(summed, [left.index(name) for name in keep]), order="C")
 
 
-def _spread(part: Factor, axis: Mapping[str, int]) -> Array:
+def _spread(part: Factor, axis: Mapping[str, int]) -> FloatArray:
     """A factor's table with its axes in the clique's order and length 1 for nodes it does not speak of."""
     order = sorted(range(len(part.nodes)), key=lambda j: axis[part.nodes[j]])
     shape = [1] * len(axis)
@@ -211,14 +231,18 @@ def _spread(part: Factor, axis: Mapping[str, int]) -> Array:
     return np.transpose(part.table, order).reshape(shape)
 
 
-def _mechanism(network: CausalNetwork, name: str, forced: Mapping[str, int]) -> Factor:
+def _mechanism(network: CausalNetwork, name: str, forced: Mapping[str, int | None]) -> Factor:
+    """The factor of a node: its mechanism, its forced value, or all values alike (None: its mechanism is left out)."""
     mechanism = network.mechanisms[name]
     if name in forced:
-        return Factor((name,), (np.arange(mechanism.size) == forced[name]).astype(np.float64))
+        every = np.arange(mechanism.size)
+        return Factor(
+            (name,), np.ones(mechanism.size) if forced[name] is None else (every == forced[name]).astype(float)
+        )
     return Factor((*mechanism.inputs, name), mechanism.table)
 
 
-def _sources(network: CausalNetwork, names: Iterable[str], forced: Mapping[str, int]) -> list[str]:
+def _sources(network: CausalNetwork, names: Iterable[str], forced: Mapping[str, int | None]) -> list[str]:
     """The nodes that ``names`` depend on through the inputs of mechanisms, in topological order."""
     found = set(names)
     stack = list(found)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from whichdo.arrays import Array, CodeArray, FloatArray
 
 __all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
 
@@ -46,7 +48,7 @@ class Mechanism:
     """
 
     inputs: tuple[str, ...]
-    table: NDArray[np.float64]
+    table: FloatArray
     parents: tuple[str, ...]
 
     def __init__(self, inputs: Iterable[str], table: ArrayLike, *, parents: Iterable[str] | None = None) -> None:
@@ -134,16 +136,16 @@ class CausalNetwork:
         domains = {name: values for name, values in self.domains.items() if name in self.graph and values != BINARY}
         return Problem(self.graph, reward, intervene, domains=domains, **more)
 
-    def means(self, problem: Problem) -> NDArray[np.float64]:
+    def means(self, problem: Problem) -> FloatArray:
         """The true mean reward of each arm, exact, on the reward's own scale."""
         from whichdo.world.exact import reward_laws
 
         worth = np.array(list(problem.rewards.values()))
-        means: NDArray[np.float64] = reward_laws(self, problem) @ worth
+        means: FloatArray = reward_laws(self, problem) @ worth
         return means
 
-    def rarity(self, problem: Problem) -> NDArray[np.float64]:
-        """The true q of each intervenable node: the probability of the rarest cell that looking must have seen."""
+    def rarity(self, problem: Problem) -> FloatArray:
+        """The true q of each target set: the probability of the rarest cell that looking must have seen."""
         from whichdo.world.exact import true_rarity
 
         return true_rarity(self, problem)
@@ -154,7 +156,7 @@ class CausalNetwork:
 
         return hardness(self.rarity(problem), c_sizes(problem))
 
-    def law(self, scope: Sequence[str], do: Mapping[str, Value] | None = None) -> NDArray[np.float64]:
+    def law(self, scope: Sequence[str], do: Mapping[str, Value] | None = None) -> FloatArray:
         """The exact joint probabilities of some nodes, an axis each, under do(...) or as things are."""
         from whichdo.world.exact import joint_law
 
@@ -163,7 +165,7 @@ class CausalNetwork:
             raise NetworkError(f"The scope {list(names)} lists a node twice.")
         return joint_law(self, names, self.codes_of(do or {}))
 
-    def parent_laws(self, problem: Problem) -> NDArray[np.float64]:
+    def parent_laws(self, problem: Problem) -> FloatArray:
         """The exact joint law of the reward's parents under each arm: what `importance` and `c-ucb` must be told.
 
         A row for each arm, a column for each joint value of ``problem.graph.parents(problem.reward)``, the last parent
@@ -179,8 +181,7 @@ class CausalNetwork:
                 f"The {len(parents)} parents of {quoted(problem.reward)} have more than {MAX_LAWS:,} joint "
                 f"probabilities under {len(problem.arms)} arms. Choose a policy that needs no laws, such as srm."
             )
-        settings = [{} if arm.node is None or arm.value is None else {arm.node: arm.value} for arm in problem.arms]
-        return np.stack([joint_law(self, parents, self.codes_of(setting)).ravel() for setting in settings])
+        return np.stack([joint_law(self, parents, self.codes_of(arm.settings)).ravel() for arm in problem.arms])
 
     # ----------------------------------------------------------------------------------------------------- samples
 
@@ -191,7 +192,7 @@ class CausalNetwork:
         seed: int | np.random.SeedSequence = 0,
         *,
         codes: bool = False,
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, Array]:
         """Draw ``n`` rows of the observed nodes: uint8 for 0/1 nodes, the declared values for others.
 
         The same seed gives the same rows; a larger ``n`` gives the same rows first.  ``codes`` leaves every column as
@@ -202,13 +203,13 @@ class CausalNetwork:
         rows = sample_rows(self, n, self.codes_of(do or {}), seed)
         return {name: rows[j] if codes else self.decoded(name, rows[j]) for j, name in enumerate(self.graph.nodes)}
 
-    def decoded(self, name: str, codes: NDArray[np.uint8]) -> NDArray[Any]:
+    def decoded(self, name: str, codes: CodeArray) -> Array:
         """Codes 0, 1, 2, ... as the declared values of a node."""
         values = self.domains[name]
         if values == tuple(range(len(values))):
             return codes
         mixed = len({isinstance(value, str) for value in values}) > 1  # numpy would turn the numbers into texts
-        found: NDArray[Any] = np.array(values, dtype=object if mixed else None).take(codes, mode="clip")
+        found: Array = np.array(values, dtype=object if mixed else None).take(codes, mode="clip")
         return found
 
     def codes_of(self, setting: Mapping[str, Value]) -> dict[str, int]:
@@ -273,7 +274,7 @@ class CausalNetwork:
         return {}
 
     @cached_property
-    def essentials(self) -> Mapping[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
+    def essentials(self) -> Mapping[str, tuple[tuple[str, ...], FloatArray]]:
         """Each mechanism's inputs and table without the inputs that its table does not change with."""
         return MappingProxyType({name: _essential(mechanism) for name, mechanism in self.mechanisms.items()})
 
@@ -299,7 +300,7 @@ def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
     return listed
 
 
-def _floats(table: ArrayLike) -> NDArray[np.float64]:
+def _floats(table: ArrayLike) -> FloatArray:
     try:
         array = np.array(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -360,7 +361,7 @@ def _checked(name: str, mechanism: Mechanism, domains: Mapping[str, tuple[Value,
     return Mechanism(mechanism.inputs, table / np.where(exact, 1.0, sums)[..., None], parents=mechanism.parents)
 
 
-def _essential(mechanism: Mechanism) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+def _essential(mechanism: Mechanism) -> tuple[tuple[str, ...], FloatArray]:
     inputs, table = list(mechanism.inputs), mechanism.table
     for axis in reversed(range(len(inputs))):
         first = np.take(table, [0], axis=axis)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.scopes import MAX_CELLS
-from whichdo.evidence import Layout
-from whichdo.kernels import BinaryPlan, CodePlan, Scopes, tables_binary, tables_codes
+from whichdo.kernels import BinaryPlan, CodePlan, tables_binary, tables_codes
+from whichdo.tables import MAX_CELLS, Layout, Radix, starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from whichdo.counting.scopes import Scope
+    from whichdo.arrays import FloatArray, IntArray, WordArray
+    from whichdo.tables import Places, Scope
     from whichdo.world.network import CausalNetwork
 
 __all__ = ["LookPlan", "look_plan", "plan", "reward_bounds"]
 
-Int64 = np.ndarray[Any, np.dtype[np.int64]]
-UInt64 = np.ndarray[Any, np.dtype[np.uint64]]
-UInt8 = np.ndarray[Any, np.dtype[np.uint8]]
-Float = np.ndarray[Any, np.dtype[np.float64]]
 WORD = 2.0**64
 KEPT_PLANS = 2_000
 
@@ -35,8 +30,8 @@ class LookPlan(NamedTuple):
     columns: tuple[str, ...]
     steps: BinaryPlan | CodePlan
     layout: Layout | None
-    scopes: Scopes
-    draw: Callable[..., Int64]
+    scopes: Places
+    draw: Callable[..., IntArray]
     """The kernel that draws the samples and counts them."""
     levels: slice
     """Where the counts of the reward alone lie; after the scopes, if it is not one of them."""
@@ -64,26 +59,13 @@ def _look_plan(
 ) -> LookPlan:
     counted = scopes if reward is None or (reward,) in scopes else (*scopes, (reward,))
     columns = tuple(dict.fromkeys(name for scope in counted for name in scope))
-    cells = [prod(network.sizes[name] for name in scope) for scope in counted]
+    cells = [Radix.of(scope, network.sizes).cells for scope in counted]
     asked = Layout(network.sizes, scopes) if max(cells, default=0) <= MAX_CELLS else None
-    starts = _starts(cells)
-    at = 0 if reward is None else counted.index((reward,))
-    levels = slice(int(starts[at]), int(starts[min(at + 1, len(cells))]))
+    whole = Layout(network.sizes, () if asked is None else counted)
+    levels = slice(0, 0) if reward is None or asked is None else whole.place((reward,))
     steps = plan(network, columns, forced)
     draw = tables_binary if isinstance(steps, BinaryPlan) else tables_codes
-    return LookPlan(scopes, reward, columns, steps, asked, _counting(network, counted, starts), draw, levels)
-
-
-def _counting(network: CausalNetwork, scopes: tuple[Scope, ...], starts: Int64) -> Scopes:
-    sizes = network.sizes
-    position = {name: number for number, name in enumerate(network.full.nodes)}
-    strides = [prod(sizes[other] for other in scope[j + 1 :]) for scope in scopes for j in range(len(scope))]
-    return Scopes(
-        start=_starts(len(scope) for scope in scopes),
-        columns=np.array([position[name] for scope in scopes for name in scope], np.int64),
-        strides=np.array(strides, np.int64),
-        cell_start=starts,
-    )
+    return LookPlan(scopes, reward, columns, steps, asked, whole.places(network.full.nodes), draw, levels)
 
 
 def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
@@ -99,15 +81,15 @@ def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int
     return _codes(network, steps, tables, forced)
 
 
-def _starts(lengths: Iterable[int]) -> Int64:
-    return np.concatenate([[0], np.cumsum(list(lengths), dtype=np.int64)]).astype(np.int64)
+def _starts(lengths: Iterable[int]) -> IntArray:
+    return np.array(starts(lengths), np.int64)
 
 
 def _joined(parts: Sequence[Any], kind: type) -> Any:
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
 
 
-def _words(probability: Float) -> UInt64:
+def _words(probability: FloatArray) -> WordArray:
     """Probabilities below one as 64-bit integers, rounded down."""
     below = np.minimum(probability, np.nextafter(1.0, 0.0))
     return np.floor(below * WORD).astype(np.uint64)
@@ -116,7 +98,7 @@ def _words(probability: Float) -> UInt64:
 def _binary(
     network: CausalNetwork,
     steps: Sequence[str],
-    tables: Mapping[str, tuple[tuple[str, ...], Float]],
+    tables: Mapping[str, tuple[tuple[str, ...], FloatArray]],
     forced: Mapping[str, int],
 ) -> BinaryPlan:
     position = {name: number for number, name in enumerate(network.full.nodes)}
@@ -144,16 +126,13 @@ def _depth(word: int) -> int:
 def _codes(
     network: CausalNetwork,
     steps: Sequence[str],
-    tables: Mapping[str, tuple[tuple[str, ...], Float]],
+    tables: Mapping[str, tuple[tuple[str, ...], FloatArray]],
     forced: Mapping[str, int],
 ) -> CodePlan:
     position = {name: number for number, name in enumerate(network.full.nodes)}
     free = {name: tables[name] if name not in forced else ((), np.array([1.0, 0.0])) for name in steps}
     rows = {name: table.reshape(-1, table.shape[-1]) for name, (_, table) in free.items()}
-    strides = [
-        [int(np.prod([network.sizes[other] for other in inputs[j + 1 :]])) for j in range(len(inputs))]
-        for inputs, _ in free.values()
-    ]
+    strides = [Radix.of(inputs, network.sizes).strides for inputs, _ in free.values()]
     return CodePlan(
         nodes=len(position),
         targets=np.array([position[name] for name in steps], dtype=np.int64),
@@ -167,15 +146,15 @@ def _codes(
     )
 
 
-def reward_bounds(laws: Float) -> UInt64:
+def reward_bounds(laws: FloatArray) -> WordArray:
     """The laws of the reward, a row for each arm, as `whichdo.kernels.rewards` wants them."""
     return _bounds(laws).reshape(len(laws), -1)
 
 
-def _bounds(table: Float) -> UInt64:
+def _bounds(table: FloatArray) -> WordArray:
     """Cumulative probabilities as 63-bit integers; one from the last possible value on, whatever rounding says."""
     total = np.minimum(np.cumsum(table, axis=1), np.nextafter(1.0, 0.0))
     last = table.shape[1] - 1 - (table[:, ::-1] > 0).argmax(axis=1)
     total[np.arange(table.shape[1]) >= last[:, None]] = 1.0
-    bounds: UInt64 = np.floor(total[:, :-1] * 2.0**63).astype(np.uint64).ravel()
+    bounds: WordArray = np.floor(total[:, :-1] * 2.0**63).astype(np.uint64).ravel()
     return bounds

@@ -8,24 +8,24 @@ the arm; the graph is sampled only where tables or rows are asked for, and then 
 from __future__ import annotations
 
 from functools import cache, cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.scopes import MAX_CELLS
 from whichdo.counting.wide import counted_scopes
 from whichdo.errors import TooLarge
-from whichdo.evidence import Detail, Rows, Sparse, Tables, Tally, whole_number
+from whichdo.evidence import Detail, Rows, Tally, whole_number
+from whichdo.tables import Table, Tables
 from whichdo.world.exact import reward_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from whichdo.counting.scopes import Scope
-    from whichdo.evidence import Batch, CodeArray, FloatArray, IntArray, Table
+    from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
+    from whichdo.evidence import Batch
     from whichdo.kernels import RewardStreams
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
     from whichdo.world.network import CausalNetwork
     from whichdo.world.plans import LookPlan
 
@@ -33,9 +33,7 @@ __all__ = ["SimulatedArena", "World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
 
-State = np.ndarray[Any, np.dtype[np.uint64]]
 Forced = tuple[tuple[str, int], ...]
-Key = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def sample_rows(
@@ -51,11 +49,13 @@ def sample_rows(
 class World:
     """A network that answers the batches of one problem.  The same seed gives the same answers to the same batches."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, seed: int | np.random.SeedSequence | Key = 0) -> None:
+    def __init__(
+        self, network: CausalNetwork, problem: Problem, seed: int | np.random.SeedSequence | WordArray = 0
+    ) -> None:
         network.check(problem)
         self.network = network
         self.problem = problem
-        self.key: Key = seed if isinstance(seed, np.ndarray) else _key(seed)
+        self.key: WordArray = seed if isinstance(seed, np.ndarray) else _key(seed)
         self._arms: dict[int, ArmStream] = {}
         self._counted: dict[tuple[Scope, ...], dict[int, Stream]] = {}
 
@@ -149,7 +149,7 @@ def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
 class SimulatedArena:
     """What a network offers to compiled runs of policies: the rewards of all arms, and looks."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, bounds: Key) -> None:
+    def __init__(self, network: CausalNetwork, problem: Problem, bounds: WordArray) -> None:
         self._network, self._problem = network, problem
         self.bounds = bounds
 
@@ -162,7 +162,7 @@ class SimulatedArena:
         laws = exact_laws(network, problem)
         return None if laws is None else cls(network, problem, reward_bounds(laws))
 
-    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[Key], Callable[[int], FloatArray]] | None:
+    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[WordArray], Callable[[int], FloatArray]] | None:
         """The looks of a world by its key, as flat tables of the scopes; None where one is too wide to lay out.
 
         They are those that a `World` of the same key tells to batches of looks with these scopes.
@@ -172,7 +172,7 @@ class SimulatedArena:
             return None
         network, kernels = self._network, _kernels()
 
-        def begin(key: Key) -> Callable[[int], FloatArray]:
+        def begin(key: WordArray) -> Callable[[int], FloatArray]:
             stream = Stream(network, plan, kernels.keyed_streams(key, 0, kernels.TABLES))
             return lambda count: stream.counts(count).astype(np.float64)
 
@@ -182,7 +182,7 @@ class SimulatedArena:
 class ArmStream:
     """Tables and rows of one arm, each from a stream of its own."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, key: Key, position: int) -> None:
+    def __init__(self, network: CausalNetwork, problem: Problem, key: WordArray, position: int) -> None:
         self._network, self._problem = network, problem
         self._forced = _forced(network, problem)[position]
         self._key, self._position = key, position
@@ -211,10 +211,7 @@ def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
     """What each arm sets, by its position, as codes."""
     key = ("forced", problem)
     if key not in network.plans:
-        network.plans[key] = [
-            () if arm.node is None or arm.value is None else tuple(network.codes_of({arm.node: arm.value}).items())
-            for arm in problem.arms
-        ]
+        network.plans[key] = [tuple(network.codes_of(arm.settings).items()) for arm in problem.arms]
     found: list[Forced] = network.plans[key]
     return found
 
@@ -222,7 +219,7 @@ def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
 class Stream:
     """An endless sequence of samples of the columns that some scopes, and the reward where it is named, need."""
 
-    def __init__(self, network: CausalNetwork, plan: LookPlan, state: State) -> None:
+    def __init__(self, network: CausalNetwork, plan: LookPlan, state: WordArray) -> None:
         self._network = network
         self._plan = plan
         self._state = state
@@ -261,20 +258,18 @@ class Stream:
         """Count from rows where some scope is too wide to lay out; in chunks, so that memory stays bounded."""
         found: dict[Scope, Table] = {}
         place = {name: number for number, name in enumerate(self._plan.columns)}
-        reward = () if self._plan.reward is None else (self._plan.reward,)
-        levels = np.zeros([self._network.sizes[name] for name in reward], np.int64)
+        reward: Scope = () if self._plan.reward is None else (self._plan.reward,)
         done = 0
         while done < count or not found:
             now = min(SPARSE_BLOCK, count - done)
             rows = self.rows(now)
-            levels += _dense(rows[[place[name] for name in reward]], list(levels.shape)) if reward else 0
-            for scope in self._plan.asked:
-                part = rows[[place[name] for name in scope]]
+            for scope in dict.fromkeys((*self._plan.asked, reward)):
+                columns = [rows[place[name]] for name in scope]
                 sizes = [self._network.sizes[name] for name in scope]
-                table = _dense(part, sizes) if prod(sizes) <= MAX_CELLS else _sparse(part)
-                found[scope] = found[scope] + table if scope in found else table  # type: ignore[operator]
+                table = Table.from_rows(scope, sizes, columns, np.ones(now, np.int64))
+                found[scope] = found[scope] + table if scope in found else table
             done += max(now, 1)
-        return levels, found
+        return found[reward].count, {scope: found[scope] for scope in self._plan.asked}
 
 
 @cache
@@ -299,7 +294,7 @@ def _look_plan(
     return found
 
 
-def _key(seed: int | np.random.SeedSequence) -> Key:
+def _key(seed: int | np.random.SeedSequence) -> WordArray:
     return _sequence(seed).generate_state(2, np.uint64).astype(np.uint64)
 
 
@@ -307,13 +302,3 @@ def _sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
     if isinstance(seed, np.random.SeedSequence):
         return seed
     return np.random.SeedSequence(whole_number(seed, "seed"))
-
-
-def _dense(part: CodeArray, sizes: Sequence[int]) -> IntArray:
-    flat = np.ravel_multi_index(tuple(part.astype(np.int64)), sizes)
-    return np.bincount(flat, minlength=prod(sizes)).reshape(sizes).astype(np.int64)
-
-
-def _sparse(part: CodeArray) -> Sparse:
-    cells, counts = np.unique(part.T, axis=0, return_counts=True)
-    return Sparse(np.ascontiguousarray(cells), counts.astype(np.int64))

@@ -34,9 +34,7 @@ from whichdo.graph.formats.bif_text import CLOSE, END, OPEN, PROPERTY, QUOTED, C
 from whichdo.graph.formats.bif_write import write_bif, write_bif_graph
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from whichdo.arrays import FloatArray
     from whichdo.graph.admg import CausalGraph
 
 __all__ = ["BifFile", "BifVariable", "parse_bif", "read_bif_graph", "write_bif", "write_bif_graph"]
@@ -65,7 +63,7 @@ class BifVariable:
     name: str
     values: tuple[str, ...]
     parents: tuple[str, ...]
-    table: NDArray[np.float64] | None
+    table: FloatArray | None
     hidden: bool
     place: Place
     properties: tuple[str, ...] = ()

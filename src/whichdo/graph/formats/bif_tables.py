@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from re import Match
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from whichdo.arrays import FloatArray
 
-    FloatArray = NDArray[np.float64]
 
 __all__ = ["MAX_CELLS", "MAX_TOTAL_CELLS", "Family", "read_table"]
 

@@ -24,7 +24,8 @@ from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from whichdo.arrays import FloatArray
+
 
 __all__ = ["full_tree", "random_tree", "theorem_4_1", "theorem_4_2"]
 
@@ -154,7 +155,7 @@ def _with_reward(
     return mechanisms, helpers
 
 
-def _where(wanted: Mapping[str, int], otherwise: float, there: float) -> NDArray[np.float64]:
+def _where(wanted: Mapping[str, int], otherwise: float, there: float) -> FloatArray:
     table = np.full((2,) * len(wanted), otherwise)
     if wanted:
         table[tuple(wanted.values())] = there

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from whichdo.arrays import FloatArray
     from whichdo.problem import Value
 
 __all__ = ["bnlearn", "bows", "component", "front_door", "linear", "random_confounded"]
@@ -248,7 +247,7 @@ def _random_tables(
         given = inputs.get(name, ())
         _check_inputs(len(given))
         low, high = limits.get(name, (bound, 1 - bound))
-        table: NDArray[np.float64] = rng.uniform(low, high, (2,) * len(given))
+        table: FloatArray = rng.uniform(low, high, (2,) * len(given))
         mechanisms[name] = bernoulli(given, table)
     return CausalNetwork(mechanisms, coins)
 

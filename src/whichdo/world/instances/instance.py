@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from whichdo.errors import UsageError
 from whichdo.problem import Goal
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from whichdo.arrays import FloatArray
+    from whichdo.graph.targets import Targets
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
@@ -42,7 +42,7 @@ class Instance:
     about: str
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> FloatArray:
         """The mean reward of each arm, in the order of ``problem.arms``."""
         return _frozen(self.network.means(self.problem))
 
@@ -69,19 +69,17 @@ class Instance:
         return self.network.hardness(self.problem)
 
     @cached_property
-    def conditionals(self) -> NDArray[np.float64]:
+    def conditionals(self) -> FloatArray:
         """E[Y | X=x] for each arm do(X=x), E[Y] for do(): what conditioning reports.  NaN where X=x never happens."""
-        problem, found = self.problem, {}
+        problem = self.problem
         worth = np.array(list(problem.rewards.values()))
-        for node in problem.intervene:
-            joint = self.network.law([node, problem.reward])
-            chance = joint.sum(axis=1)
-            found[node] = np.divide(joint @ worth, chance, out=np.full(len(chance), np.nan), where=chance > 0)
-        overall = float(self.network.law([problem.reward]) @ worth)
+        found: dict[Targets, Any] = {(): self.network.law([problem.reward]) @ worth}
+        for targets in problem.target_sets:
+            joint = self.network.law([*targets, problem.reward])
+            chance = joint.sum(axis=-1)
+            found[targets] = np.divide(joint @ worth, chance, out=np.full(chance.shape, np.nan), where=chance > 0)
         values = [
-            overall
-            if arm.node is None or arm.value is None
-            else found[arm.node][problem.domains[arm.node].index(arm.value)]
+            found[arm.targets][tuple(problem.domains[name].index(value) for name, value in arm.settings.items())]
             for arm in problem.arms
         ]
         return _frozen(np.array(values))
@@ -105,7 +103,7 @@ class Instance:
     def _sign(self) -> int:
         return -1 if self.problem.goal is Goal.MINIMIZE else 1
 
-    def _leaders(self, values: NDArray[np.float64]) -> tuple[Arm, ...]:
+    def _leaders(self, values: FloatArray) -> tuple[Arm, ...]:
         worth = self._sign * values
         return tuple(
             arm for arm, value in zip(self.problem.arms, worth, strict=True) if value >= np.nanmax(worth) - TIE
@@ -129,6 +127,6 @@ def check_budget(budget: float) -> None:
         raise UsageError(f"The budget is {budget}; it must be 1 or more.")
 
 
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frozen(array: FloatArray) -> FloatArray:
     array.flags.writeable = False
     return array

@@ -1,0 +1,81 @@
+"""Processes that begin together compile each kernel once; an edit compiles again what depends on it, and no more."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+from whichdo.kernels import compiling
+from whichdo.policies import policies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+import json, os, sys
+from whichdo.kernels.compiling import compiled
+
+@compiled
+def squared(x):
+    return x * x
+
+@compiled
+def summed(x):
+    total = x
+    for _ in range(3):
+        total += squared(total)
+    return total
+
+def told(given):
+    result = summed(given)
+    misses = [sum(kernel.stats.cache_misses.values()) for kernel in (squared, summed)]
+    os.write(1, (json.dumps([str(result), misses]) + "\\n").encode())
+    os._exit(0)
+
+for given in (2, 2.0, 2, 2.0, 2, 2.0):
+    if os.fork() == 0:
+        told(given)
+for _ in range(6):
+    os.wait()
+"""
+
+
+@pytest.mark.slow("5 s: twelve processes and two compilers; finds a lock that does not hold")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks and locks of files")
+def test_each_kernel_is_compiled_once_by_processes_that_begin_together(tmp_path: Path) -> None:
+    """Two signatures are compiled, and used three times each; afterwards nothing is compiled."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = os.environ | {"WHICHDO_CACHE": str(tmp_path)}
+    for compiled_now in (2, 0):
+        command = [sys.executable, str(tmp_path / "program.py")]
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+        answers = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert sorted(result for result, _ in answers) == ["1806"] * 3 + ["1806.0"] * 3
+        assert sum(misses for _, (_, misses) in answers) == compiled_now
+        assert sum(misses for _, (misses, _) in answers) == compiled_now
+
+
+def test_an_edit_touches_what_depends_on_it() -> None:
+    """Helpers of helpers, types that kernels take, and constants; not the kernels of another policy."""
+    found = compiling._dependencies("whichdo.policies.ucb")
+    assert {"whichdo.kernels.rounds", "whichdo.kernels.random", "whichdo.policies.base"} < found
+    assert not found & {"whichdo.policies.crm", "whichdo.simulation", "whichdo.problem"}
+    assert "whichdo.kernels.plans" in compiling._dependencies("whichdo.kernels.codes")
+    assert compiling._dependencies("__main__") == set(compiling.SOURCES)
+
+
+def test_no_kernel_calls_one_that_it_does_not_depend_on() -> None:
+    assert policies()
+    for module in [name for name in compiling.FOLDERS if name in compiling.SOURCES]:
+        for kernel in vars(sys.modules[module]).values():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module:
+                known = kernel.py_func.__globals__
+                called = [known[name] for name in kernel.py_func.__code__.co_names if name in known]
+                homes = {each.py_func.__module__ for each in called if isinstance(each, Dispatcher)}
+                assert homes <= compiling._dependencies(module), kernel
