@@ -24,12 +24,10 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.identification.estimand import Estimand, Expression, Names
 
 __all__ = ["MEAN", "SIZE", "Formula", "KernelPlan", "lay_out", "look", "occurrences"]
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 MEAN, SIZE, FOUND = 0, 1, 2
 MAX_PLACES = 1 << 22

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from math import lgamma
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["beta_quantile", "mean_limits", "normal_quantile"]
+    from whichdo.arrays import FloatArray
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+__all__ = ["beta_quantile", "mean_limits", "normal_quantile"]
 
 LEAST = 1e-14  # a share of successes that is as good as none
 LARGE = 100.0  # both parameters above this: the normal expansion is right to a thousandth of a standard error

@@ -24,22 +24,85 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.estimate.limits import mean_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from whichdo.arrays import FloatArray
     from whichdo.estimate.evaluate import Evaluator
     from whichdo.estimate.shrinkage import Law, Shrunk
     from whichdo.identification.estimand import Conditional, Names
 
-__all__ = ["Scope", "Settled", "settle"]
+__all__ = ["Scope", "Settled", "WeightedSum", "settle", "settle_by_adjustment"]
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+
+class WeightedSum(NamedTuple):
+    """Sums of rewards with weights that are not negative, one for each arm."""
+
+    totals: FloatArray
+    """The sum of the weights: 1 for a mean."""
+    means: FloatArray
+    """The sum over its total."""
+    variances: FloatArray
+    """Of these means, what shrinkage moved included."""
+    row_weights: FloatArray
+    """How far one more row would move the mean, on average."""
+    below: FloatArray
+    above: FloatArray
+    """How far rows never seen could move it down, and up."""
+
+    @classmethod
+    def of(cls, weights: FloatArray, rows: Shrunk) -> WeightedSum:
+        """``weights`` has a row for each arm and a column for each row of the reward."""
+        totals = weights.sum(axis=1)
+        return cls._from_parts(
+            totals,
+            weights @ rows.means.ravel(),
+            weights**2 @ rows.noise.ravel(),
+            weights @ rows.moved.ravel(),
+            weights**2 @ rows.reciprocals.ravel(),
+            weights @ rows.seen.ravel(),
+            weights @ np.where(rows.seen, 0.0, rows.prior).ravel(),
+        )
+
+    @classmethod
+    def _from_parts(
+        cls,
+        totals: FloatArray,
+        sums: FloatArray,
+        noise: FloatArray,
+        moved: FloatArray,
+        heavy: FloatArray,
+        visible: FloatArray,
+        guessed: FloatArray,
+    ) -> WeightedSum:
+        one = np.where(totals > 0, totals, 1.0)
+        hidden = np.maximum(totals - visible, 0.0)
+        return cls(
+            totals,
+            sums / one,
+            noise / one**2 + (moved / one) ** 2,
+            np.divide(heavy, visible * one, out=np.ones(totals.shape), where=visible > 0),
+            guessed / one,
+            np.maximum(hidden - guessed, 0.0) / one,
+        )
+
+    @classmethod
+    def join(cls, parts: Iterable[WeightedSum]) -> WeightedSum:
+        """Those of several target sets, one after the other."""
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def distances(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """How far below and above each sum its limits lie."""
+        low, high = mean_limits(self.means, self.variances, self.row_weights, z)
+        low = np.maximum(low - self.below, 0.0)
+        high = np.minimum(high + self.above, 1.0)
+        return self.totals * (self.means - low), self.totals * (high - self.means)
 
 
 @dataclass(frozen=True)
@@ -52,7 +115,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Settled:
-    """What looks say about each setting of the targets, flattened in C order."""
+    """What looks say about some arms, in order."""
 
     looks: float
     """The effective number of looks."""
@@ -61,72 +124,150 @@ class Settled:
     means: FloatArray
     spreads: FloatArray
     """The variance of one pull."""
-    noise: FloatArray
+    own: WeightedSum
+    """The mean as a sum of rewards; what the laws of other nodes add to its error is in ``law``."""
     law: FloatArray
-    shifts: FloatArray
-    unseen: FloatArray
-    """The weight of rows never seen."""
-    unseen_below: FloatArray
-    unseen_above: FloatArray
-    """How far such rows could move the mean down, and up."""
-    weights: FloatArray
-    """How far one more row would move the mean, on average."""
-    rows: Shrunk
-    reward_weights: FloatArray
-    """W: for each setting the weight of each row of the reward."""
-    shares: FloatArray
-    """P(r): how often each row of the reward occurs by itself."""
+    law_shifts: FloatArray
+    law_below: FloatArray
+    law_above: FloatArray
+    gain: WeightedSum
+    loss: WeightedSum
+    """The effect: what those who were not at x would have, less what they had."""
     effect_law: FloatArray
-    """The covariance of effects that the laws of the other nodes cause."""
+    effect_covariance: FloatArray
+    """How the errors of effects go together."""
 
     @property
-    def errors(self) -> FloatArray:
-        """The mean square error of each mean, what shrinkage moved and what was never seen included."""
-        halves = (self.unseen_below + self.unseen_above) / 2
-        found: FloatArray = self.noise + self.law + self.shifts**2 + halves**2
+    def effects(self) -> FloatArray:
+        """The mean of each arm less that of do()."""
+        found: FloatArray = self.means - self.base
+        return found
+
+    @property
+    def variances(self) -> FloatArray:
+        """Of the means, what shrinkage moved included and what was never seen not."""
+        found: FloatArray = self.own.variances + self.law + self.law_shifts**2
+        return found
+
+    @property
+    def below(self) -> FloatArray:
+        """How far what was never seen could move the mean down."""
+        found: FloatArray = self.own.below + self.law_below
+        return found
+
+    @property
+    def above(self) -> FloatArray:
+        """How far it could move the mean up."""
+        found: FloatArray = self.own.above + self.law_above
         return found
 
     @property
     def sizes(self) -> FloatArray:
         """The number of direct pulls that would know each mean as well; never more than the looks."""
-        errors = self.errors
+        errors = self.variances + ((self.below + self.above) / 2) ** 2
         worth = np.divide(self.spreads, errors, out=np.zeros(errors.shape), where=errors > 0)
         return np.minimum(worth, self.looks)
 
     def limits(self, z: float) -> tuple[FloatArray, FloatArray]:
         """The limits of each mean."""
-        low, high = mean_limits(self.means, self.noise + self.law + self.shifts**2, self.weights, z)
-        return np.clip(low - self.unseen_below, 0.0, 1.0), np.clip(high + self.unseen_above, 0.0, 1.0)
-
-    @property
-    def effects(self) -> FloatArray:
-        """The mean of each setting less that of do()."""
-        found: FloatArray = self.means - self.base
-        return found
-
-    @property
-    def effect_covariance(self) -> FloatArray:
-        """How the errors of effects go together."""
-        differences = self.reward_weights - self.shares
-        noise = (differences * self.rows.noise.ravel()) @ differences.T
-        shifted = differences @ (self.rows.means - self.rows.raw).ravel()
-        # An unseen row is as good as one reward from what the margins expect.
-        unseen = np.where(self.rows.seen, 0.0, self.rows.variances).ravel()
-        guessed = (differences * unseen) @ differences.T
-        found: FloatArray = noise + self.effect_law + np.outer(shifted, shifted) + guessed
-        return found
+        low, high = mean_limits(self.means, self.variances, self.own.row_weights, z)
+        return np.clip(low - self.below, 0.0, 1.0), np.clip(high + self.above, 0.0, 1.0)
 
     def effect_limits(self, z: float) -> tuple[FloatArray, FloatArray]:
         """The limits of each effect."""
-        differences = self.reward_weights - self.shares
-        gain_low, gain_high = _part_limits(np.maximum(differences, 0.0), self.rows, z)
-        loss_low, loss_high = _part_limits(np.maximum(-differences, 0.0), self.rows, z)
-        law = z * z * np.diagonal(self.effect_law)
+        gain_low, gain_high = self.gain.distances(z)
+        loss_low, loss_high = self.loss.distances(z)
+        law = z * z * self.effect_law
         # Where everybody is at x already, those who are not may still be out there.
-        nobody = np.where(np.maximum(-differences, 0.0).sum(axis=1) > 0, 0.0, _none_in(self.looks, z))
+        nobody = np.where(self.loss.totals > 0, 0.0, _none_in(self.looks, z))
         low = self.effects - np.sqrt(gain_low**2 + loss_high**2 + law) - nobody
         high = self.effects + np.sqrt(gain_high**2 + loss_low**2 + law) + nobody
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+
+# ------------------------------------------------------------------------------------------------------ by adjustment
+
+
+def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
+    """The mean of each setting by sum over z of P(z) E[Y | x, z].
+
+    Parameters
+    ----------
+    rows
+        The reward's table with two axes: the strata z, as many as there are or only those that occurred, and x.
+    looks
+        The effective number of looks.
+    """
+    whole = rows.mass.sum()
+    shares = rows.mass / whole if whole > 0 else np.zeros(rows.mass.shape)
+    strata = shares.sum(axis=1, keepdims=True)
+    gain, loss = strata - shares, shares  # of an arm's own rows; and of all rows, its own still among them
+    base = float((shares * rows.raw).sum())
+    means = (strata * rows.means).sum(axis=0)
+    apart = rows.means - means
+    effect_law, covariance = _effect_errors(rows, shares, strata, looks)
+    return Settled(
+        looks=looks,
+        base=base,
+        means=means,
+        spreads=np.maximum((strata * rows.squares).sum(axis=0) - means**2, 0.0),
+        own=_by_column(np.broadcast_to(strata, shares.shape), rows),
+        law=(strata * apart**2).sum(axis=0) / max(looks, 1.0),
+        law_shifts=np.zeros(means.shape),
+        law_below=np.zeros(means.shape),
+        law_above=np.zeros(means.shape),
+        gain=_by_column(gain, rows),
+        loss=_others(loss, rows),
+        effect_law=effect_law,
+        effect_covariance=covariance,
+    )
+
+
+def _sums(weights: FloatArray, rows: Shrunk) -> tuple[FloatArray, ...]:
+    """What a weighted sum is made of, for each column of x by itself."""
+    return (
+        weights.sum(axis=0),
+        (weights * rows.means).sum(axis=0),
+        (weights**2 * rows.noise).sum(axis=0),
+        (weights * rows.moved).sum(axis=0),
+        (weights**2 * rows.reciprocals).sum(axis=0),
+        (weights * rows.seen).sum(axis=0),
+        np.where(rows.seen, 0.0, weights * rows.prior).sum(axis=0),
+    )
+
+
+def _by_column(weights: FloatArray, rows: Shrunk) -> WeightedSum:
+    return WeightedSum._from_parts(*_sums(weights, rows))
+
+
+def _others(weights: FloatArray, rows: Shrunk) -> WeightedSum:
+    """For each column the sum over all other columns."""
+    return WeightedSum._from_parts(*(part.sum() - part for part in _sums(weights, rows)))
+
+
+def _effect_errors(rows: Shrunk, shares: FloatArray, strata: FloatArray, looks: float) -> tuple[FloatArray, FloatArray]:
+    """What the law of the strata adds to the variance of each effect, and the covariance of all effects.
+
+    The effect of x is the sum over all rows (z, x') of (P(z) [x' = x] - P(z, x')) m(x', z).  A look at (z, x') pushes
+    it by m(x, z) - m(x', z) less the effect itself.
+    """
+    means = rows.means
+    every = (shares**2 * rows.noise).sum()
+    shared = (strata * shares * rows.noise).sum(axis=0)
+    noise = every - shared[:, None] - shared[None, :] + np.diag((strata**2 * rows.noise).sum(axis=0))
+    moved = (strata * rows.moved).sum(axis=0) - (shares * rows.moved).sum()
+    happened = (shares * means).sum(axis=1, keepdims=True)
+    effects = (strata * means).sum(axis=0) - happened.sum()
+    beside = (happened * means).sum(axis=0)
+    law = (strata * means).T @ means - beside[:, None] - beside[None, :] + (shares * means**2).sum()
+    law = (law - np.outer(effects, effects)) / max(looks, 1.0)
+    # A row never seen is as good as one reward from what the margins expect.
+    guessed = (strata**2 * np.where(rows.seen, 0.0, rows.variances)).sum(axis=0)
+    covariance: FloatArray = noise + law + np.outer(moved, moved) + np.diag(guessed)
+    return np.maximum(np.diagonal(law), 0.0), covariance
+
+
+# --------------------------------------------------------------------------------------------------------- any formula
 
 
 def settle(
@@ -137,7 +278,7 @@ def settle(
     looks: float,
     scope: Scope | None,
 ) -> Settled:
-    """Evaluate a formula on shrunk conditionals, with all errors.
+    """Evaluate a formula on shrunk conditionals, with all errors; its settings in C order.
 
     Parameters
     ----------
@@ -155,51 +296,44 @@ def settle(
         The joint table of all columns of the formula but the reward, where the conditionals share rows; None where
         their rows are independent.
     """
-    one = np.ones(1)
     tables = [rows.means[..., None] if each == reward else laws[each].shares for each in evaluator.conditionals]
-    values, slopes = evaluator.slopes(tables, one)
-    settings = values.size
+    values, slopes = evaluator.slopes(tables, np.ones(1))
+    means = values.ravel()
     by_conditional = {
-        each: slope.reshape(settings, *slope.shape[len(evaluator.targets) :])
+        each: slope.reshape(means.size, *slope.shape[len(evaluator.targets) :])
         for each, slope in zip(evaluator.conditionals, slopes, strict=True)
     }
-    weights = by_conditional.pop(reward).reshape(settings, -1)
-    means = values.ravel()
+    weights = by_conditional.pop(reward).reshape(means.size, -1)
     whole = rows.mass.sum()
     shares = rows.mass.ravel() / whole if whole > 0 else np.zeros(rows.mass.size)
     base = float(shares @ rows.raw.ravel())
-    square = weights @ rows.squares.ravel()
-    seen = rows.seen.ravel()
-    visible = np.where(seen, weights, 0.0)
-    hidden = np.where(seen, 0.0, weights)
-    prior = rows.prior.ravel()
-    heavy = visible.sum(axis=1)
-    per_row = np.divide(visible, rows.sizes.ravel(), out=np.zeros(visible.shape), where=seen)
-    average = np.divide((visible * per_row).sum(axis=1), heavy, out=np.ones(settings), where=heavy > 0)
-    parts = _LawParts(settings)
+    parts = _LawParts(means.size)
     for each, slope in by_conditional.items():
         parts.add(laws[each], slope, independent=scope is None)
-    law, effect_law = parts.covariance, parts.covariance
     if scope is None:
+        law = parts.covariance
         effect_law = law + float(shares @ (rows.means.ravel() - base) ** 2) / max(looks, 1.0)
     else:
-        law, effect_law = _influence(settings, scope, laws, by_conditional, reward, rows, base, looks)
+        law, effect_law = _influence(means.size, scope, laws, by_conditional, reward, rows, base, looks)
+    differences = weights - shares
+    moved = differences @ rows.moved.ravel() + parts.shifts
+    guessed = np.where(rows.seen, 0.0, rows.variances).ravel()
     return Settled(
         looks=looks,
         base=base,
         means=means,
-        spreads=np.maximum(square - means**2, 0.0),
-        noise=weights**2 @ rows.noise.ravel(),
+        spreads=np.maximum(weights @ rows.squares.ravel() - means**2, 0.0),
+        own=WeightedSum.of(weights, rows),
         law=np.diagonal(law).copy(),
-        shifts=visible @ (rows.means - rows.raw).ravel() + parts.shifts,
-        unseen=np.abs(hidden).sum(axis=1) + parts.below + parts.above,
-        unseen_below=np.maximum(hidden @ prior, 0.0) + parts.below,
-        unseen_above=np.maximum(hidden @ (1 - prior), 0.0) + parts.above,
-        weights=average,
-        rows=rows,
-        reward_weights=weights,
-        shares=shares,
-        effect_law=effect_law,
+        law_shifts=parts.shifts,
+        law_below=parts.below,
+        law_above=parts.above,
+        gain=WeightedSum.of(np.maximum(differences, 0.0), rows),
+        loss=WeightedSum.of(np.maximum(-differences, 0.0), rows),
+        effect_law=np.diagonal(effect_law).copy(),
+        effect_covariance=(
+            (differences * (rows.noise.ravel() + guessed)) @ differences.T + effect_law + np.outer(moved, moved)
+        ),
     )
 
 
@@ -213,9 +347,8 @@ class _LawParts:
 
     def add(self, law: Law, slope: FloatArray, *, independent: bool) -> None:
         """``slope`` has an axis for the setting, then those of the law."""
-        settings = len(slope)
         rows = law.sizes.size
-        slopes = slope.reshape(settings, rows, -1)
+        slopes = slope.reshape(len(slope), rows, -1)
         shares = law.shares.reshape(rows, -1)
         sizes = law.sizes.ravel()
         middle = (slopes * shares).sum(axis=2)
@@ -252,8 +385,7 @@ def _influence(
         middle = (slope * law.shares).sum(axis=own, keepdims=True)
         room = law.sizes + law.strength
         share = np.divide(looks, room, out=np.zeros(room.shape), where=law.sizes > 0)
-        push = (slope - middle) * share.reshape(share.shape + (1,) * len(own))
-        pushes += _spread(push, each.columns, scope.columns)
+        pushes += _spread((slope - middle) * share.reshape(share.shape + (1,) * len(own)), each.columns, scope.columns)
     chance = (scope.mass / total).ravel()
     flat = pushes.reshape(settings, -1)
     doing_nothing = _spread(rows.means[None], reward.given, scope.columns) - base
@@ -273,24 +405,6 @@ def _spread(table: FloatArray, columns: Names, wanted: Names) -> FloatArray:
     moved = table.transpose(0, *(place + 1 for place in order))
     lengths = dict(zip(columns, table.shape[1:], strict=True))
     return moved.reshape(len(table), *(lengths.get(name, 1) for name in wanted))
-
-
-def _part_limits(weights: FloatArray, rows: Shrunk, z: float) -> tuple[FloatArray, FloatArray]:
-    """How far below and above itself a weighted sum of rows may lie, for weights that are not negative."""
-    total = weights.sum(axis=1)
-    shares = np.divide(weights, total[:, None], out=np.zeros(weights.shape), where=total[:, None] > 0)
-    seen = rows.seen.ravel()
-    visible, hidden = np.where(seen, shares, 0.0), np.where(seen, 0.0, shares)
-    means = shares @ rows.means.ravel()
-    shift = visible @ (rows.means - rows.raw).ravel()
-    per_row = np.divide(visible, rows.sizes.ravel(), out=np.zeros(visible.shape), where=seen)
-    heavy = visible.sum(axis=1)
-    average = np.divide((visible * per_row).sum(axis=1), heavy, out=np.ones(len(shares)), where=heavy > 0)
-    low, high = mean_limits(means, shares**2 @ rows.noise.ravel() + shift**2, average, z)
-    prior = rows.prior.ravel()
-    low = np.maximum(low - hidden @ prior, 0.0)
-    high = np.minimum(high + hidden @ (1 - prior), 1.0)
-    return total * (means - low), total * (high - means)
 
 
 def _none_in(looks: float, z: float) -> float:

@@ -21,17 +21,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["STRENGTH", "Law", "Rows", "Shrunk", "shrink_law", "shrink_reward"]
+    from whichdo.arrays import BoolArray, FloatArray
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+__all__ = ["STRENGTH", "Law", "Rows", "Shrunk", "shrink_law", "shrink_reward"]
 
 STRENGTH = 2.0
 """How many rows the margins count for, whatever the number of levels."""
@@ -127,6 +126,17 @@ class Shrunk:
         room = np.where(self.seen, self.sizes + self.strength, 1.0)
         found: FloatArray = np.where(self.seen, self.variances / room, 0.0)
         return found
+
+    @cached_property
+    def moved(self) -> FloatArray:
+        """How far shrinkage moved each mean."""
+        found: FloatArray = self.means - self.raw
+        return found
+
+    @cached_property
+    def reciprocals(self) -> FloatArray:
+        """One over the size of each row that was seen, and 0 for the others."""
+        return np.divide(1.0, self.sizes, out=np.zeros(self.sizes.shape), where=self.seen)
 
 
 def shrink_reward(rows: Rows, targets: Sequence[int], strength: float = STRENGTH) -> Shrunk:
