@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichdo.graph.separation import m_separated, without_arrows, without_edges_into
+from whichdo.graph.separation import m_separated, nearest, without_arrows, without_edges_into
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.engine import checked_targets
 
@@ -106,8 +106,7 @@ class _Criterion:
         return not given & self.forbidden and m_separated(self._backdoor, self.targets, [self.reward], given)
 
     def pruned(self, given: frozenset[str]) -> frozenset[str]:
-        """What is left when each member that the rest can spare is dropped, those farthest from the reward first."""
-        for name in self._backdoor.nodes:
-            if name in given and self.holds(given - {name}):
-                given -= {name}
-        return given
+        """What is left of a valid set when nothing more can be spared, what is nearest to the reward first."""
+        ends = (*self.targets, self.reward)
+        inside = self._backdoor.subgraph(self._backdoor.ancestors([*ends, *given]))
+        return nearest(inside, self.targets, nearest(inside, [self.reward], given))
