@@ -102,9 +102,7 @@ def test_any_domain_has_the_exact_law_at_every_detail(detail: Any) -> None:
 def count(network: CausalNetwork, plan: BinaryPlan, scope: tuple[str, ...]) -> np.ndarray[Any, Any]:
     stream = Stream(network, look_plan(network, (scope,), ()), seed_streams(np.random.SeedSequence(5)))
     stream._plan = stream._plan._replace(steps=plan)
-    table = stream.tables(400_000)[1][scope]
-    assert isinstance(table, np.ndarray)
-    return table
+    return stream.tables(400_000)[1][scope].count
 
 
 def test_the_law_test_sees_a_wrong_threshold_bit_and_swapped_inputs() -> None:
@@ -162,6 +160,13 @@ def test_a_scope_too_wide_to_lay_out_is_counted_by_the_cells_that_occur() -> Non
     assert len(table.cells) == len(np.unique(table.cells, axis=0)) == 1500
     narrow = tally.tables[do()][("C3",)]
     assert narrow.count[1] == table.count[table.cells[:, 3] == 1].sum()
+
+
+def test_a_scope_that_is_named_twice_is_counted_once() -> None:
+    """And the tables behind it stay where they are: A is always 1, B never."""
+    network = CausalNetwork({"A": bernoulli((), 1.0), "B": bernoulli((), 0.0), "Y": bernoulli((), 0.5)})
+    tables = World(network, network.problem("Y"), 1).pull(observe(50, scopes=[("A",), ("A",), ("B",)])).tables[do()]
+    assert {scope: table.tolist() for scope, table in tables.items()} == {("A",): [0, 50], ("B",): [50, 0]}
 
 
 def test_rewards_of_a_reward_with_levels_are_multinomial() -> None:
