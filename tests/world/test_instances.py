@@ -467,8 +467,10 @@ def test_random_confounded_networks_are_what_was_asked_for() -> None:
 
 @pytest.mark.slow("4 s: searches for 30 networks that mislead")
 def test_random_confounded_networks_take_every_route_and_fool_who_conditions() -> None:
+    """Every route of a problem's verdicts: these ask for Assumption 3, so that none is by complete identification."""
     made = random_confounded(count=30, seed=2)
-    assert {verdict.route for each in made for verdict in each.problem.verdicts.values()} == set(Route)
+    routes = {verdict.route for each in made for verdict in each.problem.verdicts.values()}
+    assert routes == set(Route) - {Route.GENERAL}
     assert any(each.misleading for each in made)
 
 
