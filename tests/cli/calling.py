@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import NamedTuple
 
 import pytest
+import typer.main
 
 from whichdo.cli import main
+
+built = cache(typer.main.get_command)
+"""Typer builds all commands anew at each call, which takes longer than most commands."""
 
 
 class Answer(NamedTuple):
@@ -24,6 +29,7 @@ class Call:
 
     def __call__(self, *words: str) -> Answer:
         self.monkeypatch.setattr(sys, "argv", ["whichdo", *words])
+        self.monkeypatch.setattr(typer.main, "get_command", built)
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = self.capsys.readouterr()

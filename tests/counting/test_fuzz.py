@@ -107,6 +107,7 @@ def read_again(data: bytes) -> list[list[int]]:
     return table
 
 
+@pytest.mark.slow("7 s: 250 damaged files; finds counts of rows that are not there")
 @pytest.mark.soak
 def test_damaged_csv_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     """What can still be counted gives the counts that Python's own reader gives."""
@@ -138,6 +139,7 @@ def test_damaged_csv_files(tmp_path: Path, record_property: Callable[[str, objec
     record_property("seed", 23)
 
 
+@pytest.mark.slow("1 s: 50 damaged files; finds counts of rows that are not there")
 @pytest.mark.soak
 def test_damaged_parquet_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     rng = random.Random(29)

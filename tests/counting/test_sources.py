@@ -106,6 +106,7 @@ SOURCES: dict[str, Callable[[Path, list[Row]], Any]] = {
 }
 
 
+@pytest.mark.slow("4 s: 40 examples in every form that data comes in; finds a form that is read otherwise")
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_every_source_gives_the_tables_of_its_rows(kind: str, problem: Problem, tmp_path: Path) -> None:
@@ -127,6 +128,7 @@ def test_binary_columns_of_every_type(kind: str, tmp_path: Path) -> None:
         assert_counted(count(problem, source), rows)
 
 
+@pytest.mark.slow("2 s: many sizes of chunks; finds rows lost where two meet")
 @pytest.mark.parametrize("chunk", [1, 63, 64, 65, 4095, 4096, 4097, 9000])
 def test_chunks_of_any_size_give_the_same(chunk: int) -> None:
     problem = binary_problem()

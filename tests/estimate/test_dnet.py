@@ -97,6 +97,7 @@ def test_what_must_be_tried_has_no_network(name: str, reading: Reading) -> None:
     assert scopes(canonical(name).problem, reading) == {}
 
 
+@pytest.mark.slow("3 s: many graphs by the definition; finds a factor with the wrong columns")
 def test_networks_agree_with_the_definition_on_many_graphs() -> None:
     """All ADMGs on up to 4 nodes (a tenth of them) and 1,000 random ones on up to 8, any node as the reward."""
     rng = random.Random(11)
@@ -312,6 +313,7 @@ def test_a_wrong_reading_is_off_on_the_network_that_catches_it(
     assert np.abs(means - true).min() > 0.01
 
 
+@pytest.mark.slow("4 s: every canonical network by every reading")
 @pytest.mark.parametrize("name", CANONICAL)
 @pytest.mark.parametrize("reading", Reading)
 def test_ours_is_right_on_every_canonical_network_or_says_nothing(name: str, reading: Reading) -> None:
@@ -321,6 +323,7 @@ def test_ours_is_right_on_every_canonical_network_or_says_nothing(name: str, rea
     assert means == pytest.approx([known["PY"], *true], abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow("5 s: many networks and every mistake one could make; finds a test that could not fail")
 def test_every_wrong_reading_is_off_on_some_random_network_where_ours_is_right() -> None:
     """600 binary networks of 3 to 5 observed nodes; the last is the formula itself where Assumption 3 fails."""
     rng = np.random.default_rng(1)

@@ -174,6 +174,7 @@ def allowed(weakest: Array) -> Array:
     return np.where(weakest >= 100, 0.15, np.where(weakest >= 20, 0.3, np.inf))
 
 
+@pytest.mark.slow("8 s: thousands of data sets from each family; finds variances that leave out a term")
 @pytest.mark.parametrize(
     ("family", "reading"),
     # On the others both readings count the same columns.

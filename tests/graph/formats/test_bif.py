@@ -138,6 +138,7 @@ def test_reading_the_graph_passes_over_the_numbers() -> None:
 # ----------------------------------------------------------------------------------------------------------- real files
 
 
+@pytest.mark.slow("3 s: every network of the repository")
 @pytest.mark.parametrize("name", REPOSITORY)
 def test_reads_the_bnlearn_repository(name: str) -> None:
     text = model(name)
@@ -155,6 +156,7 @@ def test_reads_the_bnlearn_repository(name: str) -> None:
     assert free == parameters
 
 
+@pytest.mark.slow("5 s: imports pgmpy and reads four networks twice; finds tables whose columns are permuted")
 @pytest.mark.parametrize("name", ["asia", "alarm", "child", "insurance"])
 def test_tables_agree_with_pgmpy(name: str) -> None:
     pytest.importorskip("pgmpy")
@@ -367,6 +369,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow("2 s: long hostile files; finds steps that take the square of their length")
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_text_is_refused_in_linear_time(kind: str) -> None:
     with pytest.raises(WhichdoError):

@@ -17,6 +17,7 @@ SETTINGS = settings(
 )
 
 
+@pytest.mark.slow("5 s: 150 strange graphs in every format; finds names that do not survive")
 @pytest.mark.parametrize("name", FORMATS)
 @SETTINGS
 @given(graph=graphs())
