@@ -144,7 +144,7 @@ class Twin:
         scope = (*self.problem.graph.parents(node), node)
         found = {}
         for row in self.rows(node):
-            tables: list[Any] = [t[scope] for arm, t in told.tables.items() if node not in arm.settings]
+            tables: list[Any] = [t[scope].count for arm, t in told.tables.items() if node not in arm.settings]
             counts = [sum(int(table[(*row, value)]) for table in tables) for value in range(self.size[node])]
             found[row] = [each / sum(counts) if sum(counts) else 1 / len(counts) for each in counts]
         return found
