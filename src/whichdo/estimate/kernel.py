@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.estimate.settled import ROUNDING
 from whichdo.estimate.shrinkage import EDGE, STRENGTH
 from whichdo.identification.estimand import Conditional, Product, Ratio, Sum
 from whichdo.kernels.compiling import compiled
@@ -208,8 +209,11 @@ def _shrunk_reward(plan: KernelPlan, t: int, worth: FloatArray, tables: Tables) 
 
 
 @compiled
-def _terms(plan: KernelPlan, arm: int, tables: Tables, slopes: FloatArray) -> None:
-    """The slope of an arm's mean in every cell of the tables that its formula reads."""
+def _terms(plan: KernelPlan, arm: int, tables: Tables, away: float, slopes: FloatArray) -> None:
+    """The slope of an arm's sum in every cell of the tables that its formula reads, the reward being less by ``away``.
+
+    In the reward's own cells these are the weights of its rows.
+    """
     f = plan.formulas[arm]
     first, last = plan.occurrence_start[f], plan.occurrence_start[f + 1]
     width = last - first
@@ -223,7 +227,7 @@ def _terms(plan: KernelPlan, arm: int, tables: Tables, slopes: FloatArray) -> No
             o = first + j
             at[j] = plan.table_start[plan.reads[o]] + plan.places[plan.place_start[o] + i]
             at[j] += plan.moves[plan.move_start[arm] + j]
-            factor[j] = values[at[j]]
+            factor[j] = values[at[j]] - away if j == 0 else values[at[j]]
             if plan.inverse[o]:
                 factor[j] = 1.0 / factor[j] if factor[j] != 0.0 else 0.0
             before[j + 1] = before[j] * factor[j]
@@ -232,6 +236,27 @@ def _terms(plan: KernelPlan, arm: int, tables: Tables, slopes: FloatArray) -> No
             rest = before[j] * after
             slopes[at[j]] += -rest * factor[j] * factor[j] if plan.inverse[first + j] else rest
             after *= factor[j]
+
+
+@compiled
+def _normalised(plan: KernelPlan, arm: int, tables: Tables, slopes: FloatArray) -> None:
+    """The slopes of an arm's mean, whose weights are made to sum to one where they only do so in the limit."""
+    _terms(plan, arm, tables, 0.0, slopes)
+    f = plan.formulas[arm]
+    first = plan.occurrence_start[f]
+    t = plan.reads[first]
+    total, mean = 0.0, 0.0
+    for cell in range(plan.table_start[t], plan.table_start[t + 1]):
+        total += slopes[cell]
+        mean += slopes[cell] * tables.values[cell]
+    if abs(total - 1.0) <= ROUNDING or total <= 0.0:
+        return
+    _terms(plan, arm, tables, mean / total, slopes)
+    for cell in range(plan.table_start[t], plan.table_start[t + 1]):
+        slopes[cell] /= total
+    for u in range(plan.use_start[f], plan.use_start[f + 1]):
+        for cell in range(plan.table_start[plan.uses[u]], plan.table_start[plan.uses[u] + 1]):
+            slopes[cell] /= total
 
 
 @compiled
@@ -298,7 +323,7 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
     slopes = np.empty(cells)
     found = np.empty((plan.formulas.size, FOUND))
     for arm in range(plan.formulas.size):
-        _terms(plan, arm, tables, slopes)
+        _normalised(plan, arm, tables, slopes)
         f = plan.formulas[arm]
         t = plan.reads[plan.occurrence_start[f]]
         mean, square, noise, shift, below, above, looks = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -52,9 +52,11 @@ def mean_limits(mean: ArrayLike, variance: ArrayLike, weight: ArrayLike, z: floa
         1.96 for limits of a 95% interval.
     """
     middle = np.clip(np.asarray(mean, np.float64), LEAST, 1 - LEAST)
-    trials = middle * (1 - middle) / np.maximum(np.asarray(variance, np.float64), LEAST**2)
+    noise, more = np.asarray(variance, np.float64), np.asarray(weight, np.float64)
+    # Successes alone, or failures alone, have no variance: the rows themselves are counted.
+    trials = np.where(noise > 0, middle * (1 - middle) / np.where(noise > 0, noise, 1.0), 1 / np.maximum(more, LEAST))
     successes, failures = middle * trials, (1 - middle) * trials
-    more = np.asarray(weight, np.float64) * trials
+    more = more * trials
     tail = NormalDist().cdf(-z)
     low = beta_quantile(tail, successes, failures + more)
     high = 1 - beta_quantile(tail, failures, successes + more)

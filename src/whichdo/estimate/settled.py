@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["Scope", "Settled", "WeightedSum", "settle", "settle_by_adjustment"]
 
 
+ROUNDING = 1e-9
+
+
 class WeightedSum(NamedTuple):
     """Sums of rewards with weights that are not negative, one for each arm."""
 
@@ -48,8 +51,10 @@ class WeightedSum(NamedTuple):
     """The sum of the weights: 1 for a mean."""
     means: FloatArray
     """The sum over its total."""
-    variances: FloatArray
-    """Of these means, what shrinkage moved included."""
+    noise: FloatArray
+    """The variance of these means."""
+    moved: FloatArray
+    """How far shrinkage moved them."""
     row_weights: FloatArray
     """How far one more row would move the mean, on average."""
     below: FloatArray
@@ -86,7 +91,8 @@ class WeightedSum(NamedTuple):
         return cls(
             totals,
             sums / one,
-            noise / one**2 + (moved / one) ** 2,
+            noise / one**2,
+            moved / one,
             np.divide(heavy, visible * one, out=np.ones(totals.shape), where=visible > 0),
             guessed / one,
             np.maximum(hidden - guessed, 0.0) / one,
@@ -99,7 +105,7 @@ class WeightedSum(NamedTuple):
 
     def distances(self, z: float) -> tuple[FloatArray, FloatArray]:
         """How far below and above each sum its limits lie."""
-        low, high = mean_limits(self.means, self.variances, self.row_weights, z)
+        low, high = mean_limits(self.means, self.noise + self.moved**2, self.row_weights, z)
         low = np.maximum(low - self.below, 0.0)
         high = np.minimum(high + self.above, 1.0)
         return self.totals * (self.means - low), self.totals * (high - self.means)
@@ -146,7 +152,7 @@ class Settled:
     @property
     def variances(self) -> FloatArray:
         """Of the means, what shrinkage moved included and what was never seen not."""
-        found: FloatArray = self.own.variances + self.law + self.law_shifts**2
+        found: FloatArray = self.own.noise + self.law + (self.own.moved + self.law_shifts) ** 2
         return found
 
     @property
@@ -296,14 +302,17 @@ def settle(
         The joint table of all columns of the formula but the reward, where the conditionals share rows; None where
         their rows are independent.
     """
-    tables = [rows.means[..., None] if each == reward else laws[each].shares for each in evaluator.conditionals]
-    values, slopes = evaluator.slopes(tables, np.ones(1))
-    means = values.ravel()
-    by_conditional = {
-        each: slope.reshape(means.size, *slope.shape[len(evaluator.targets) :])
-        for each, slope in zip(evaluator.conditionals, slopes, strict=True)
-    }
+    means, by_conditional = _slopes(evaluator, laws, reward, rows.means)
     weights = by_conditional.pop(reward).reshape(means.size, -1)
+    totals = weights.sum(axis=1)
+    if np.abs(totals - 1).max() > ROUNDING:
+        # Weights that only sum to one in the limit, as those of the weight form, are made to.
+        _, of_totals = _slopes(evaluator, laws, reward, np.ones(rows.means.shape))
+        one = np.where(totals > 0, totals, 1.0)
+        means, weights = means / one, weights / one[:, None]
+        for each, slope in by_conditional.items():
+            along = (-1, *[1] * (slope.ndim - 1))
+            by_conditional[each] = (slope - means.reshape(along) * of_totals[each]) / one.reshape(along)
     whole = rows.mass.sum()
     shares = rows.mass.ravel() / whole if whole > 0 else np.zeros(rows.mass.size)
     base = float(shares @ rows.raw.ravel())
@@ -335,6 +344,20 @@ def settle(
             (differences * (rows.noise.ravel() + guessed)) @ differences.T + effect_law + np.outer(moved, moved)
         ),
     )
+
+
+def _slopes(
+    evaluator: Evaluator, laws: Mapping[Conditional, Law], reward: Conditional, means: FloatArray
+) -> tuple[FloatArray, dict[Conditional, FloatArray]]:
+    """The value of each setting, and its slopes in every cell of every conditional."""
+    tables = [means[..., None] if each == reward else laws[each].shares for each in evaluator.conditionals]
+    values, slopes = evaluator.slopes(tables, np.ones(1))
+    flat = values.ravel()
+    targets = len(evaluator.targets)
+    return flat, {
+        each: slope.reshape(flat.size, *slope.shape[targets:])
+        for each, slope in zip(evaluator.conditionals, slopes, strict=True)
+    }
 
 
 class _LawParts:

@@ -151,6 +151,8 @@ def shrink_reward(rows: Rows, targets: Sequence[int], strength: float = STRENGTH
     strength
         How many rows the margins count for.
     """
+    if rows.sizes.ndim == 0:
+        strength = 0.0  # a mean of all rows is its own margin
     prior, dispersion = _expected(rows, targets)
     wanted = prior**2 + dispersion * prior * (1 - prior)
     seen = rows.sizes > 0
