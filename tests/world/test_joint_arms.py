@@ -80,7 +80,7 @@ def drawn_right(detail: Any, trials: int = 40) -> bool:
             forced = network.codes_of(arm.settings)
             right &= fits(tally.levels[arm], marginal(network, (problem.reward,), forced))
             if detail is TABLES:
-                right &= fits(tally.tables[arm][scope], marginal(network, scope, forced))  # type: ignore[arg-type]
+                right &= fits(tally.tables[arm][scope].count, marginal(network, scope, forced))
             if detail is ROWS:
                 assert tally.rows is not None
                 sizes = [network.sizes[name] for name in scope]
