@@ -104,6 +104,7 @@ def commands() -> list[str]:
     return re.findall(r"(?:`|^    )(whichdo simulate [^`\n]+)", text, re.MULTILINE)
 
 
+@pytest.mark.slow("2 s: every simulation that the pages show")
 @pytest.mark.parametrize("command", commands())
 def test_the_simulations_that_are_shown_run(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -54,6 +54,7 @@ def test_columns_that_lie_anywhere_in_memory_are_packed() -> None:
     assert (words[:, 1, :4] == again[:, 1, :4]).all()
 
 
+@pytest.mark.slow("1 s: 60 examples; finds a bit that is counted twice")
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_all_ways_of_counting_agree_with_counting_rows(data: st.DataObject) -> None:

@@ -118,6 +118,7 @@ def test_every_source_gives_the_tables_of_its_rows(kind: str, problem: Problem, 
         assert notes.sentences == ()
 
 
+@pytest.mark.slow("2 s: every type in every form that data comes in")
 @pytest.mark.parametrize("kind", ["bool", "int8", "uint8", "int32", "int64", "uint64", "float32", "float64"])
 def test_binary_columns_of_every_type(kind: str, tmp_path: Path) -> None:
     problem = binary_problem()
@@ -324,6 +325,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert told == [(25, None)]
 
 
+@pytest.mark.slow("2 s: a process of its own, to see what it imports")
 def test_counting_a_dict_loads_neither_pyarrow_nor_pandas() -> None:
     code = (
         "import sys, whichdo.counting as c; assert 'numpy' not in sys.modules\n"

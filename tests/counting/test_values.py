@@ -192,6 +192,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow("1 s: 300 examples; finds a value that changes its type")
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from([BINARY, LEVELS, WORDS, WeightBook(), ArmBook(Problem("X -> Y", "Y"))]), VALUES)
 def test_every_kind_of_column_is_decoded_as_its_values_are(book: Any, values: list[Any]) -> None:

@@ -89,6 +89,7 @@ def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
         found().plot(tmp_path / "nowhere" / "rank.png")
 
 
+@pytest.mark.slow("2 s: a process of its own, with its own settings of matplotlib")
 def test_a_process_that_plots_for_itself_is_left_alone(tmp_path: Path) -> None:
     """Neither the backend nor a setting changes, and pyplot is not even loaded."""
     code = (

@@ -204,6 +204,7 @@ def as_it_should_be(parts: Sequence[Part], looks: float) -> float:
     return sum(part.variance for part in parts)
 
 
+@pytest.mark.slow("2 s: the same data sets with wrong variances; finds a test that could not fail")
 @pytest.mark.parametrize(
     ("planted", "families", "fails"),
     [
@@ -257,6 +258,7 @@ def paper_threshold(oracle: Oracle, node: str, looks: int) -> float:
     return float(12 * np.log(looks * 2.0 ** (len(component) * (degree + 1))))
 
 
+@pytest.mark.slow("2 s: the errors of many data sets, with and without the threshold")
 @pytest.mark.parametrize(("looks", "bound"), [(250, 0.75), (1000, 0.95)])
 def test_adding_one_without_threshold_beats_the_threshold_of_the_paper(looks: int, bound: float) -> None:
     """Errors were .055 and .106 at 250 looks for a node by itself, .042 and .131 in a c-component.
@@ -387,6 +389,7 @@ def test_the_order_in_which_rows_are_counted_does_not_matter(rows: Codes, shuffl
     assert before.variances.tolist() == after.variances.tolist()
 
 
+@pytest.mark.slow("2 s: random networks; finds tables that do not add up")
 @settings(deadline=None)
 @given(some_rows, some_rows)
 def test_adding_tallies_is_counting_everything(first: Codes, second: Codes) -> None:

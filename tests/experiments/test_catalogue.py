@@ -44,6 +44,7 @@ def test_policies_are_about_the_regret_of_the_experiment(number: int) -> None:
         assert named_policy(name).objective is experiment.objective
 
 
+@pytest.mark.slow("1 s: makes the networks of every point of every panel")
 @pytest.mark.parametrize(
     ("number", "place"), [(number, place) for number in EXPERIMENTS for place in range(len(EXPERIMENTS[number].panels))]
 )
@@ -57,6 +58,7 @@ def test_every_point_has_a_network_and_a_budget(number: int, place: int) -> None
     assert all(panel.pulls(point, True) >= 1 for point in points)
 
 
+@pytest.mark.slow("1 s: makes the networks of every point of an axis")
 def test_hardness_is_the_point_where_the_axis_says_so() -> None:
     for number in (2, 8):
         for panel in EXPERIMENTS[number].panels:

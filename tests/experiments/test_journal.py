@@ -36,6 +36,7 @@ def test_findings_read_back_to_the_last_bit(tmp_path: Path) -> None:
     assert back[1, 0, 7, "sh"] == TWO
 
 
+@pytest.mark.slow("1 s: cuts a journal at every byte; finds half a line that is believed")
 def test_a_line_that_was_cut_anywhere_is_dropped_and_the_others_are_kept(tmp_path: Path) -> None:
     fill(tmp_path)
     path = tmp_path / "cells.jsonl"

@@ -45,6 +45,7 @@ def test_nodes_stand_in_topological_order_with_ties_by_first_mention() -> None:
     assert graph.nodes == ("Q", "A", "Z", "Y", "B")
 
 
+@pytest.mark.slow("2 s: many random graphs by the definitions")
 def test_order_neighbours_and_c_components_agree_with_the_definitions() -> None:
     """On all ADMGs of up to 4 nodes and 5,000 random ones, declared in a shuffled order."""
     rng = random.Random(1)

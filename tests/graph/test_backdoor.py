@@ -29,6 +29,7 @@ def test_by_hand(text: str, path: str | None) -> None:
     assert backdoor_path(CausalGraph.parse(text), "X", "Y") == path
 
 
+@pytest.mark.slow("2 s: compares with exact laws; finds a path that is missed")
 def test_a_path_is_found_just_where_conditioning_is_not_setting() -> None:
     """Random laws: where there is a path the two differ, but for a set of networks of probability zero."""
     instances = [*random_confounded(6, 3, 12, seed=5), *no_backdoor(3, 2, 2, nodes=8), canonical("not_anc")]

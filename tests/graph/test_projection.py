@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+@pytest.mark.slow("1 s: many random graphs by the definition")
 def test_projection_agrees_with_the_search_over_all_paths() -> None:
     """All ADMGs on up to 4 nodes and 5,000 random ones on up to 8, each onto a random subset."""
     rng = random.Random(4)

@@ -25,6 +25,7 @@ PUBLISHED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow("3 s: all 24 published networks; finds one whose tables are read wrongly")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_networks_load(name: str) -> None:
     network = CausalNetwork.read_bif(pgmpy_models() / f"{name}.bif.gz")

@@ -88,6 +88,7 @@ def test_experiment_1_has_m_9_and_one_good_arm_on_a_rare_node(seed: int) -> None
         assert not graph.bidirected
 
 
+@pytest.mark.slow("1 s: 50 graphs of a hundred nodes; finds a graph that is drawn unevenly")
 def test_the_number_of_parents_is_uniform_on_0_1_2() -> None:
     """X3..X100 of 50 graphs: 4900 draws, s.e. .0067; 6 s.e. have a false-alarm rate below 1e-8."""
     found = [
@@ -98,6 +99,7 @@ def test_the_number_of_parents_is_uniform_on_0_1_2() -> None:
     assert (np.bincount(found, minlength=3) / len(found)).tolist() == pytest.approx([1 / 3] * 3, abs=0.04)
 
 
+@pytest.mark.slow("2 s: 40 networks of a hundred nodes; finds a hardness that is off by one")
 @pytest.mark.parametrize("m", range(12, 52, 2))
 def test_experiment_2_has_the_m_that_was_asked_for(m: int) -> None:
     for seed in range(2):
@@ -179,6 +181,7 @@ TREES = {
 }
 
 
+@pytest.mark.slow("2 s: trees of every shape; finds a gap that is not the theorem's")
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
 def test_theorem_4_1_has_the_stated_m_best_arms_and_gaps(tree: list[int | None]) -> None:
     for m in sorted({4, 5, len(tree) // 2 + 1, len(tree) - 1, len(tree)}):
@@ -479,6 +482,7 @@ def test_a_large_random_network_is_built_without_large_tables() -> None:
     assert max(each.table.size for each in instance.network.mechanisms.values()) <= 2**12
 
 
+@pytest.mark.slow("1 s: searches for networks that mislead")
 def test_bows_leave_nothing_to_looking() -> None:
     for nodes in (1, 4, 8):
         for instance in bows(nodes, 4, seed=nodes):

@@ -51,6 +51,7 @@ def test_the_text_forms_look_like_this() -> None:
     assert write_dagitty(graph).split("\n")[:3] == ["dag {", "X [exposure]", "Y [outcome]"]
 
 
+@pytest.mark.slow("1 s: 150 strange graphs through networkx; finds GML that only we can read")
 @SETTINGS
 @given(graph=graphs())
 def test_networkx_reads_our_gml(graph: CausalGraph) -> None:
@@ -64,6 +65,7 @@ def test_networkx_reads_our_gml(graph: CausalGraph) -> None:
     assert read.is_directed()
 
 
+@pytest.mark.slow("1 s: 150 strange graphs through networkx; finds GML that we cannot read")
 @SETTINGS
 @given(graph=graphs())
 def test_we_read_the_gml_of_networkx(graph: CausalGraph) -> None:
