@@ -83,7 +83,7 @@ def test_the_forms_by_hand() -> None:
     assert str(graph_estimand(graph, ["X1", "X2"], "Y")) == "Σ_Z P(Z | X1) P(Y | X1, Z, X2)"
     assert str(weight_estimand(graph, ["X1", "X2"], "Y")) == "Σ_Z (P(X1, Z, X2) P(Y | X1, Z, X2)) / (P(X1) P(X2 | Z))"
     graph = CausalGraph.parse("A <-> X; A -> B; X -> Y; B -> Y")
-    assert str(weight_estimand(graph, ["X"], "Y")) == "Σ_A (P(A, X, Y)) / (P(X | A))"
+    assert str(weight_estimand(graph, ["X"], "Y")) == "Σ_A (P(A, X) P(Y | A, X)) / (P(X | A))"
     assert str(paper_estimand(graph, "X", "Y")) == "Σ_A P(A) P(Y | A, X)"
 
 
