@@ -7,6 +7,9 @@ BIN    := $(VENV)/bin
 # One worker a core; what a worker has not begun, an idle one takes over.
 PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 
+# Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo check test types coverage setup bench families earning confounded reproduction soak clean
 
 demo: $(VENV)/.demo-ready
