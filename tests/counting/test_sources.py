@@ -25,6 +25,7 @@ from tests.counting.plain import (
     plain_table,
     random_rows,
 )
+from tests.soak import scaled
 from whichdo.counting import count, count_with_notes
 from whichdo.errors import DataError, UsageError
 from whichdo.evidence import Tally
@@ -348,3 +349,18 @@ def test_counting_a_small_file_loads_no_compiler() -> None:
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.soak
+@pytest.mark.slow(
+    "6 s: 20 processes, six at a time; three in a hundred were aborted as they ended, by pyarrow's threads"
+)
+def test_a_process_that_counted_a_file_ends_quietly() -> None:
+    code = (
+        "import whichdo as wd; folder = 'examples/infection/'\n"
+        "wd.count(wd.read_problem(folder + 'problem.toml'), folder + 'logs.csv')"
+    )
+    root = Path(__file__).parents[2]
+    for _ in range(scaled(400, 20) // 6 + 1):
+        crowd = [subprocess.Popen([sys.executable, "-c", code], cwd=root) for _ in range(6)]
+        assert [each.wait() for each in crowd] == [0] * 6

@@ -96,8 +96,13 @@ class CsvPart:
                 newlines_in_values=b'"' in piece,
                 ignore_empty_lines=len(names) > 1,  # of one column, an empty line is a missing value
             )
+            # A piece is one block, so threads would save nothing; and a process that ends just after pyarrow started
+            # its threads may be aborted ("terminate called without an active exception").
             read = arrow_csv.ReadOptions(
-                column_names=names, skip_rows_after_names=header, block_size=len(piece) + len(BOM)
+                use_threads=False,
+                column_names=names,
+                skip_rows_after_names=header,
+                block_size=len(piece) + len(BOM),
             )
             # pyarrow takes the mark off the beginning of whatever it is given.
             piece = BOM + piece if piece.startswith(BOM) else piece
