@@ -161,7 +161,7 @@ def fallback(problem: Problem, suspects: Iterable[Suspect]) -> Problem:
 
     The missing edge is drawn, for a joint arm one from each target.  Where the node is settled all the same (by a
     mediator, say), a hidden cause of it and a child is drawn too: what named the edge is a guess.  A node for which the
-    new graph would need other columns counted than the old one is left to be tried as well, since logs may be at hand
+    new graph would need other columns counted than the old one is left to be tried as well, since logs may exist
     as counts only.  Where an arrow has to be turned, the order of the graph's nodes can change (`carried`).
     """
     draft = _Draft(problem)

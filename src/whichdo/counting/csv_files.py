@@ -252,13 +252,13 @@ class _Check:
 
     def _line_endings(self, piece: bytes, ends: IntArray | None) -> None:
         """Raise if a row ends in another way than the first."""
-        letters = np.frombuffer(piece, np.uint8)
-        places = _line_ends(letters) if ends is None else ends
-        places = places[(letters[places] == CR) | (letters[places - 1] != CR) | (places == 0)]  # where each begins
+        octets = np.frombuffer(piece, np.uint8)
+        places = _line_ends(octets) if ends is None else ends
+        places = places[(octets[places] == CR) | (octets[places - 1] != CR) | (places == 0)]  # where each begins
         if not len(places):
             return
-        both = np.append(letters, 0)[places + 1] == LF
-        kinds = np.where((letters[places] == CR) & both, CR + LF, letters[places])
+        both = np.append(octets, 0)[places + 1] == LF
+        kinds = np.where((octets[places] == CR) & both, CR + LF, octets[places])
         self._ending = int(kinds[0]) if self._ending is None else self._ending
         others = np.flatnonzero(kinds != self._ending)
         if len(others):
@@ -277,14 +277,14 @@ class _RowEnds:
     """
 
     def __init__(self, data: bytes, delimiter: str) -> None:
-        letters = np.frombuffer(data, np.uint8)
+        octets = np.frombuffer(data, np.uint8)
         beside = np.zeros(256, np.bool_)  # what may stand on the outer side of a quote
         beside[list(b'\r\n"' + delimiter.encode())] = True
-        quotes = np.flatnonzero(letters == QUOTE)
+        quotes = np.flatnonzero(octets == QUOTE)
         # If every second quote stands at the beginning of a field, or doubles the one before, they open and close in
         # turn.  If not, as in ``5" pipe``, some quote nothing, and only going from one to the next can tell.
         opening = quotes[0::2]
-        if not (beside[letters[opening - 1]] | (opening == 0)).all():
+        if not (beside[octets[opening - 1]] | (opening == 0)).all():
             fields = re.finditer(
                 rb'(?:(?<=[\r\n%b])|\A)"[^"]*(?:""[^"]*)*(?:"|\Z)' % re.escape(delimiter).encode(), data
             )
@@ -293,8 +293,8 @@ class _RowEnds:
             if spans and not _is_closed(data, *spans[-1]):
                 quotes = quotes[:-1]
         closing = quotes[1::2]
-        wrong = closing[~beside[np.append(letters, LF)[closing + 1]]]
-        places = _line_ends(letters)
+        wrong = closing[~beside[np.append(octets, LF)[closing + 1]]]
+        places = _line_ends(octets)
         self.ends = places[np.searchsorted(quotes, places) % 2 == 0]
         self.wrong = int(wrong[0]) if len(wrong) else None
         self.unclosed = len(quotes) % 2 == 1
@@ -305,8 +305,8 @@ def _is_closed(data: bytes, first: int, last: int) -> bool:
     return last > first and (data.count(b'"', first, last + 1)) % 2 == 0
 
 
-def _line_ends(letters: CodeArray) -> IntArray:
-    return np.flatnonzero((letters == LF) | (letters == CR))
+def _line_ends(octets: CodeArray) -> IntArray:
+    return np.flatnonzero((octets == LF) | (octets == CR))
 
 
 def foreign_text(begin: bytes) -> str | None:

@@ -374,10 +374,10 @@ def _single_characters(book: Codebook, column: Any) -> Decoded | None:
     ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     if data is None or not len(column) or ends[-1] - ends[0] != len(column) or not np.all(np.diff(ends) == 1):
         return None
-    letters = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
-    if int(letters.max()) > 127:
+    octets = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
+    if int(octets.max()) > 127:
         return None
-    return _looked_up(book, [chr(letter) for letter in range(128)], letters)
+    return _looked_up(book, [chr(octet) for octet in range(128)], octets)
 
 
 def _looked_up(book: Codebook, values: Iterable[object], places: Array) -> Decoded:

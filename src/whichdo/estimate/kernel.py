@@ -11,7 +11,6 @@ The functions run uncompiled too, and give the same to the last bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ from whichdo.estimate.settled import ROUNDING
 from whichdo.estimate.shrinkage import EDGE, STRENGTH
 from whichdo.identification.estimand import Conditional, Product, Ratio, Sum
 from whichdo.kernels.compiling import compiled
+from whichdo.tables import Radix, starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -420,7 +420,7 @@ class _Layout:
 
     def __init__(self, scopes: Sequence[Names], sizes: Mapping[str, int], reward: str, *, literal: bool) -> None:
         self.scopes, self.sizes, self.reward, self.literal = scopes, sizes, reward, literal
-        self.starts = [0, *accumulate(prod(sizes[name] for name in scope) for scope in scopes)]
+        self.starts = starts(prod(sizes[name] for name in scope) for scope in scopes)
         self.tables: dict[tuple[Conditional, int, Names], int] = {}
         self.kept: list[tuple[Conditional, int, Names]] = []  # each with its scope and, of the reward's, its targets
 
@@ -487,12 +487,15 @@ class _Layout:
         """The axes of its table; the reward's table holds one mean a row."""
         return tuple(1 if name == self.reward else self.sizes[name] for name in conditional.columns)
 
+    def _strides(self, conditional: Conditional) -> tuple[int, ...]:
+        return Radix(conditional.columns, self._shape(conditional)).strides
+
     def _table_arrays(self) -> dict[str, Any]:
         goes, setting, stratum = [], [], []
         for conditional, scope, targets in self.kept:
             shape = self._shape(conditional)
             names = self.scopes[scope]
-            steps = dict(zip(conditional.columns, _strides(shape), strict=True)) | {self.reward: 0}
+            steps = Radix(conditional.columns, shape).steps | {self.reward: 0}
             codes = np.indices([self.sizes[name] for name in names]).reshape(len(names), -1)
             goes.append(sum((codes[j] * steps.get(name, 0) for j, name in enumerate(names)), np.zeros(1, np.int64)))
             own = np.indices(shape).reshape(len(shape), -1)
@@ -549,7 +552,7 @@ class _Layout:
         codes = np.indices(list(sizes.values())).reshape(len(axes), prod(sizes.values()))
         made = []
         for each in found:
-            steps = _strides(self._shape(each.conditional))
+            steps = self._strides(each.conditional)
             place = np.zeros(codes.shape[1], np.int64)
             for axis, step in zip(each.axes, steps, strict=True):
                 if axis not in fixed:
@@ -561,7 +564,7 @@ class _Layout:
         return [
             sum(
                 codes[axis] * step
-                for axis, step in zip(each.axes, _strides(self._shape(each.conditional)), strict=True)
+                for axis, step in zip(each.axes, self._strides(each.conditional), strict=True)
                 if axis in codes
             )
             for each in found
@@ -576,12 +579,8 @@ def _numbered(codes: IntArray, axes: Sequence[int], shape: Sequence[int]) -> Int
     return found
 
 
-def _strides(shape: Sequence[int]) -> list[int]:
-    return [prod(shape[j + 1 :]) for j in range(len(shape))]
-
-
 def _starts(lengths: Iterable[int]) -> IntArray:
-    return _ints([0, *accumulate(lengths)])
+    return _ints(starts(lengths))
 
 
 def _ints(values: Iterable[int]) -> IntArray:
