@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -166,6 +167,15 @@ class Problem:
             return self._positions[arm]
         except (KeyError, TypeError):
             raise ProblemError(self._no_arm(arm)) from None
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """How many values each node has."""
+        return MappingProxyType({name: len(values) for name, values in self.domains.items()})
+
+    def cells(self, scope: Iterable[str]) -> int:
+        """How many settings some nodes have together: an integer of any size, before anything is allocated."""
+        return prod(self.sizes[name] for name in scope)
 
     @cached_property
     def target_sets(self) -> tuple[Targets, ...]:

@@ -14,8 +14,8 @@ product over all p does too.  Bets on looks are Robbins' normal mixture
 
 with n the effective size, and r = 300 or a quarter of what the looks at hand before the first pull were worth, if that
 is more.  This half is a large-sample statement: an estimate by looking is a sum of many small parts.  It is kept
-careful where these are few: small n makes z count for little, rows never seen widen the distance (doubt), smoothing
-counts as error (shift), and long tails count as they do for rare events (lean).
+careful where these are few: small n makes z count for little, rows never seen take away from the distance, what
+shrinkage moved counts as error, and long tails count as they do for rare events (lean).
 
 The chance of a mistake is shared: 0.9 of it among the arms' means, the rest among nodes that should not move.
 """
@@ -30,9 +30,10 @@ import numpy as np
 
 from whichdo.campaign.conflict import Conflict, Kind, Suspect, carried, fallback, lost_arms
 from whichdo.campaign.diagnosis import counts_of, first_changed, watched_scopes
-from whichdo.campaign.wealth import chance, log_wealth, unit_scale
+from whichdo.campaign.wealth import chance, log_wealth
 from whichdo.errors import UsageError
-from whichdo.estimate.interventional import estimator
+from whichdo.estimate.estimator import look
+from whichdo.estimate.shrinkage import unit_scale
 from whichdo.evidence import whole_number
 from whichdo.graph.identify import Route
 from whichdo.problem import LOOK, Arm, Goal
@@ -156,14 +157,17 @@ def _levels(problem: Problem, name: str) -> range:
 
 @dataclass(frozen=True)
 class _Looking:
-    """Estimates by looking on a scale of [0, 1], one a test; see `whichdo.estimate.interventional.Looked`."""
+    """Estimates by looking on a scale of [0, 1], one a test; see `whichdo.estimate.settled.Settled`."""
 
     before: float
     """The share of the looks that were at hand before the first pull."""
     means: FloatArray
     errors: FloatArray
-    doubts: FloatArray
+    below: FloatArray
+    above: FloatArray
+    """How far rows never seen could move the mean down, and up."""
     leans: FloatArray
+    """How lopsided the errors are: their third central moment over their variance."""
     sizes: FloatArray
 
     def log_wealth(self, p: FloatArray) -> FloatArray:
@@ -173,7 +177,7 @@ class _Looking:
         tail of rare events, distance/lean for z^2/2, far away.
         """
         away = p - self.means[:, None]
-        distance = np.maximum(np.abs(away) - self.doubts[:, None], 0.0)
+        distance = np.maximum(np.abs(away) - np.where(away > 0, self.above[:, None], self.below[:, None]), 0.0)
         tail = np.maximum(np.sign(away) * self.leans[:, None], 0.0)
         error = np.maximum(self.errors[:, None], EDGE)
         z = 2 * distance / (error + np.sqrt(error**2 + 2 * tail * distance))
@@ -184,7 +188,7 @@ class _Looking:
 
     def take(self, chosen: FloatArray) -> _Looking:
         """Some of the tests."""
-        parts = (self.means, self.errors, self.doubts, self.leans, self.sizes)
+        parts = (self.means, self.errors, self.below, self.above, self.leans, self.sizes)
         return _Looking(self.before, *(part[chosen] for part in parts))
 
 
@@ -226,10 +230,12 @@ def _means(
 ) -> list[Conflict]:
     """Arms whose mean reward is not what looking makes of it."""
     worth, least, reach = unit_scale(np.array(list(problem.utility.values())))
-    looked = estimator(problem).from_tally(looks, worth)
+    looked = look(problem, looks, worth)
     positions = np.array([problem.index(arm) for arm in tested])
-    parts = (looked.means, looked.errors() - looked.doubts, looked.doubts, looked.leans, looked.sizes)
-    looking = _Looking(before, *(np.nan_to_num(part[positions]) for part in parts))
+    settled = looked.settled
+    leans = (1 - 2 * settled.means) * settled.own.row_weights
+    parts = (settled.means, np.sqrt(settled.variances), settled.below, settled.above, leans, settled.sizes)
+    looking = _Looking(before, *(np.nan_to_num(looked.by_arm(part)[positions]) for part in parts))
     counts = pulls.counts[positions].astype(np.float64)
     evidence = _evidence(looking, counts, worth, share.enough)
     found = []
@@ -323,7 +329,8 @@ def _shares_looked_at(counts: FloatArray, before: float) -> _Looking:
     share = (counts[:, 1] + 1) / (n + 2)
     shift = share - counts[:, 1] / n
     errors = np.sqrt(share * (1 - share) / (n + 3) + shift**2)
-    return _Looking(before, share, errors, np.zeros_like(n), (1 - 2 * share) / n, n)
+    nothing = np.zeros_like(n)
+    return _Looking(before, share, errors, nothing, nothing, (1 - 2 * share) / n, n)
 
 
 # --------------------------------------------------------------------------------------------------------------- audits

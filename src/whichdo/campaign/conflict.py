@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from whichdo.counting.scopes import full_scope
 from whichdo.errors import UsageError, counted
 from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
@@ -21,11 +20,10 @@ from whichdo.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whichdo.counting.scopes import Scope
     from whichdo.graph.identify import Verdict
     from whichdo.graph.targets import ByTargets, Targets
     from whichdo.problem import Arm, Value
-    from whichdo.tables import Table
+    from whichdo.tables import Scope, Table
 
 __all__ = ["Conflict", "Kind", "Suspect", "carried", "fallback", "lost_arms"]
 
@@ -160,9 +158,8 @@ def fallback(problem: Problem, suspects: Iterable[Suspect]) -> Problem:
     """The same problem, same arms, in which looking settles none of the arms that conflicts put in doubt.
 
     The missing edge is drawn, for a joint arm one from each target.  Where the node is settled all the same (by a
-    mediator, say), a hidden cause of it and a child is drawn too: what named the edge is a guess.  A node for which the
-    new graph would need other columns counted than the old one is left to be tried as well, since logs may exist
-    as counts only.  Where an arrow has to be turned, the order of the graph's nodes can change (`carried`).
+    mediator, say), a hidden cause of it and a child is drawn too: what named the edge is a guess.  Where an arrow has
+    to be turned, the order of the graph's nodes can change (`carried`).
     """
     draft = _Draft(problem)
     for suspect in suspects:
@@ -206,7 +203,6 @@ class _Draft:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.graph = problem.graph
-        self.scopes = {targets: full_scope(problem, verdict) for targets, verdict in problem.verdicts.items()}
 
     def draw(self, suspect: Suspect) -> None:
         """Draw the edge that is missing, and see to it that the arm is tried."""
@@ -219,13 +215,7 @@ class _Draft:
         self._doubt(targets)
 
     def finish(self) -> Problem:
-        """The problem on this graph, no arm of which needs columns that were not counted."""
-        while True:
-            found = self._verdicts()
-            other = [each for each, verdict in found.items() if verdict.identified and self._needs_more(verdict)]
-            if not other:
-                break
-            self._doubt(other[0])
+        """The problem on this graph."""
         problem = self.problem
         return Problem(
             self.graph,
@@ -236,10 +226,6 @@ class _Draft:
             rewards=problem.rewards,
             costs=problem.costs,
         )
-
-    def _needs_more(self, verdict: Verdict) -> bool:
-        before = self.problem.verdicts[verdict.targets]
-        return not before.identified or full_scope(self.problem, verdict) != self.scopes[verdict.targets]
 
     def _doubt(self, targets: Targets) -> None:
         """Draw a hidden cause of a target and a child on the way to the reward, unless they are to be tried already."""

@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.scopes import cell_count
-from whichdo.counting.wide import counted_scopes
+from whichdo.formulas import counted_scopes
 from whichdo.graph.components import effective_parents
 from whichdo.problem import LOOK
 from whichdo.tables import Table
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
-    from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.graph.targets import Targets
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
 
 __all__ = ["counts_of", "first_changed", "watched_scopes"]
 
@@ -51,10 +50,10 @@ def _watched(problem: Problem) -> tuple[Scope, ...]:
         (*given, name)
         for targets in problem.target_sets
         for name, given in _families(problem, targets).items()
-        if cell_count(problem, (*given, name)) <= MAX_FAMILY
+        if problem.cells((*given, name)) <= MAX_FAMILY
     ]
     alone = [(name,) for name in problem.graph.nodes]
-    return tuple(dict.fromkeys([*counted_scopes(problem).values(), *alone, *families]))
+    return tuple(dict.fromkeys([*counted_scopes(problem), *alone, *families]))
 
 
 def counts_of(tally: Tally, arm: Arm, wanted: Scope) -> FloatArray | None:
@@ -76,7 +75,7 @@ def counts_of(tally: Tally, arm: Arm, wanted: Scope) -> FloatArray | None:
     shape = [sizes[name] for name in wanted]
     holding = [scope for scope in tables if set(wanted) <= set(scope)]
     if holding:
-        scope = min(holding, key=lambda scope: cell_count(problem, scope))
+        scope = min(holding, key=problem.cells)
         return tables[scope].marginal(wanted).dense().count.astype(np.float64)
     rows = tally.rows
     if rows is None or rows.codes.shape[1] != len(sizes):
@@ -92,7 +91,7 @@ def first_changed(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> str
     """The first node whose law given its effective parents is different under the arm; None if no table shows one."""
     for name, given in _families(problem, arm.targets).items():
         wanted, size = (*given, name), len(problem.domains[name])
-        if cell_count(problem, wanted) > MAX_FAMILY:
+        if problem.cells(wanted) > MAX_FAMILY:
             continue
         by_itself, by_doing = counts_of(looks, LOOK, wanted), counts_of(pulls, arm, wanted)
         if by_itself is None or by_doing is None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from whichdo.arrays import IntArray
     from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.logs import Log
-    from whichdo.counting.scopes import Scope
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
 
 __all__ = ["Ear", "worth_listening"]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.state import State
     from whichdo.campaign.terms import Terms
-    from whichdo.counting.scopes import Scope
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["logs_for", "observing", "receipts_for"]
 

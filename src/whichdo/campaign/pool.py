@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.scopes import MAX_CELLS, cell_count, naive_scope
-from whichdo.counting.wide import counted_scopes
 from whichdo.evidence import Tally
+from whichdo.formulas import counted_scopes, naive_scope
 from whichdo.problem import LOOK
-from whichdo.tables import Table
+from whichdo.tables import MAX_CELLS, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whichdo.campaign.logs import Log
-    from whichdo.counting.scopes import Scope
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
 
 __all__ = ["pooled"]
 
@@ -42,7 +41,7 @@ def pooled(
     Arms that are none of the problem's are left out.  ``scopes`` are counted besides what the problem's arms need.
     """
     logs = list(logs)
-    sizes = {name: len(values) for name, values in problem.domains.items()}
+    sizes = problem.sizes
     position = {arm: number for number, arm in enumerate(problem.arms)}
     places = {name: number for number, name in enumerate(problem.graph.nodes if nodes is None else nodes)}
     reward = places[problem.reward]
@@ -59,8 +58,8 @@ def pooled(
             counts[0] += own.count
     live = np.array(looks, np.int16).reshape(len(looks), len(places))
     naive = [naive_scope(problem, targets) for targets in problem.target_sets]
-    naive = [scope for scope in naive if cell_count(problem, scope) <= MAX_CELLS]
-    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem).values(), *naive, *scopes])
+    naive = [scope for scope in naive if problem.cells(scope) <= MAX_CELLS]
+    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem), *naive, *scopes])
     tables = {}
     for scope in wanted:
         own_columns = live[:, [places[name] for name in scope]]

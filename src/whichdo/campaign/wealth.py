@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError
+from whichdo.estimate.shrinkage import unit_scale
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
-__all__ = ["chance", "log_wealth", "mean_bounds", "unit_scale"]
+__all__ = ["chance", "log_wealth", "mean_bounds"]
 
 
 FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.65)
@@ -45,12 +46,6 @@ def chance(value: float, what: str) -> float:
     if not 0 < value < 1:
         raise UsageError(f"The {what} is {value:g}; it must lie between 0 and 1.")
     return float(value)
-
-
-def unit_scale(worth: FloatArray) -> tuple[FloatArray, float, float]:
-    """Levels stretched to fill [0, 1], and what leads back: the least level and the range (0 if all are alike)."""
-    least, reach = float(worth.min()), float(worth.max() - worth.min())
-    return (worth - least) / (reach or 1.0), least, reach
 
 
 def log_wealth(counts: FloatArray, worth: FloatArray, means: FloatArray) -> FloatArray:

@@ -15,13 +15,12 @@ from whichdo.cli.output import (
     json_value,
     print_csv,
     print_json,
-    say_if_compiling,
 )
 from whichdo.errors import counted, visible
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
-    from whichdo.estimate.rank import ArmRank, Ranking
+    from whichdo.estimate.rank import Ranking
 
 __all__ = ["rank"]
 
@@ -34,7 +33,9 @@ def rank(
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
     missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
-    threshold: Annotated[float, typer.Option(min=0, help="Take rows seen less often as uniform (the paper's t).")] = 0,
+    reading: Annotated[str, typer.Option(help="What estimates lean on: robust, graph or paper.")] = "robust",
+    shrinkage: Annotated[float, typer.Option(min=0, help="How many rows the data's own margins count for.")] = 2.0,
+    threshold: Annotated[float, typer.Option(min=0, help="The paper's t: rows seen less often are uniform.")] = 0,
     sampled: Annotated[int | None, typer.Option(help="Average so many draws, as the paper does; default: sum.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a forest plot into this file (PNG, SVG, PDF).")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 40,
@@ -49,7 +50,6 @@ def rank(
         from whichdo.estimate.forest import check_plot
 
         check_plot(plot)
-    say_if_compiling()
     source: Any = logs[0] if len(logs) == 1 else list(logs)
     with progress_bar("counting", "rows") as progress:
         found = rank_arms(
@@ -59,6 +59,8 @@ def rank(
             counts=counts,
             arm=arm,
             missing=missing,
+            reading=reading,
+            shrinkage=shrinkage,
             threshold=threshold,
             sampled=sampled,
             progress=progress,
@@ -83,11 +85,19 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     out.print(f"{size}; {found.problem.goal} {found.problem.reward}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
-    for title in ("estimate", f"{confidence:.0%} interval", "naive", "worth pulls"):
+    for title in ("estimate", f"{confidence:.0%} interval", "against do()", "naive", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("how it is known", overflow="fold")
     for row in found.ordered[:top]:
-        cells = [str(row.arm), _number(row.estimate), _interval(row), _naive(row), _pulls(row.effective_n), row.reason]
+        cells = [
+            str(row.arm),
+            row.written(row.estimate),
+            row.interval,
+            "" if row.arm.is_look else row.effect_text,
+            "" if row.arm.is_look or math.isnan(row.conditional) else row.written(row.conditional),
+            f"{row.effective_n:,.0f}",
+            row.reason,
+        ]
         style = "bold" if row is found.best else "yellow" if row.must_try else ""
         table.add_row(*(Text(cell) for cell in cells), style=style)
     out.print(table)
@@ -101,22 +111,6 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
         out.print(f"Drawn into {visible(str(plot))}.")
 
 
-def _number(value: float) -> str:
-    return "?" if math.isnan(value) else f"{value:.3f}"
-
-
-def _interval(row: ArmRank) -> str:
-    return "?" if math.isnan(row.estimate) else f"{row.low:.3f} to {row.high:.3f}"
-
-
-def _naive(row: ArmRank) -> str:
-    return "" if row.arm.is_look or math.isnan(row.conditional) else _number(row.conditional)
-
-
-def _pulls(size: float) -> str:
-    return f"{size:,.0f}"
-
-
 def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:
     columns = found.to_dict()
     rows = [{name: json_value(column[j]) for name, column in columns.items()} for j in range(len(found))]
@@ -125,11 +119,11 @@ def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:
         "goal": str(found.problem.goal),
         "looks": found.looks,
         "confidence": confidence,
-        "best": str(found.best.arm),
-        "probability_best_approximate": found.probability_best,
-        "hardness": found.hardness,
-        "rarity": {", ".join(targets): share for targets, share in found.rarity.items()},
-        "rare": [", ".join(targets) for targets in found.rare],
+        "reading": found.reading,
+        "best": None if found.best is None else str(found.best.arm),
+        "best_low": json_value(found.best_low),
+        "best_high": json_value(found.best_high),
+        "probability_best": json_value(found.probability_best),
         "arms": rows,
         "notes": list(found.notes),
         "warnings": list(found.warnings),

@@ -10,13 +10,13 @@ import numpy as np
 from whichdo.counting.counter import Counted, Counter
 from whichdo.counting.notes import CountNotes, Faults
 from whichdo.counting.packed import Adder, Plan
-from whichdo.counting.scopes import MAX_CELLS, cell_count, naive_scope
 from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
-from whichdo.counting.wide import counted_scopes
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
+from whichdo.formulas import Reading, counted_scopes, naive_scope
 from whichdo.graph.identify import listed
+from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ def count(
     ``counts``: a column that says how often each row counts.
     ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
     ``missing``: "error", or "drop" to leave out the rows that lack a value that is needed.
-    ``scopes``: the columns to count together, by default what `whichdo.counting.wide` names and the reward alone.
+    ``scopes``: the columns to count together, by default what `whichdo.formulas` names and the reward alone.
     ``progress``: called after each chunk with the rows read so far and their total, if that is known.
 
     Every value is checked against the problem's domains; what does not fit is an error that says where.
@@ -75,8 +75,13 @@ def count_with_notes(
     scopes: Iterable[Scope] | None = None,
     progress: Progress | None = None,
     chunk: int = CHUNK,
+    reading: Reading | None = None,
 ) -> tuple[Tally, CountNotes]:
-    """As `count`, and what a reader should be told: columns ignored, rows dropped.  ``chunk`` rows are held at once."""
+    """As `count`, and what a reader should be told: columns ignored, rows dropped.
+
+    ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many rows is counted; by
+    default what the robust reading may need however many rows are added.
+    """
     if missing not in {"error", "drop"}:
         raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error" or "drop".')
     if isinstance(data, Tally):
@@ -89,27 +94,34 @@ def count_with_notes(
         counter: Counter = RowCounter(
             problem, counts=counts, arm=arm, drop=missing == "drop", chunk=chunk, progress=progress
         )
-        counted = counter.count(source, _scopes(problem, asked, there))
+        if asked is None:
+            rows = None if reading is None or counts or arm or missing == "drop" else source.rows
+            asked = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
+        counted = counter.count(source, _checked(problem, asked))
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():
         levels[problem.index(one)] = tables[problem.reward,].dense().count
     return Tally(problem, levels, counted.tables), counted.notes
 
 
-def _scopes(problem: Problem, given: Iterable[Scope] | None, there: frozenset[str]) -> tuple[Scope, ...]:
-    """The scopes to count, each once; the reward's own is always among them.
+def _default_scopes(problem: Problem, there: frozenset[str], reading: Reading, rows: int | None) -> tuple[Scope, ...]:
+    """What estimates need, and for each target set the naive comparison.
 
-    A target set that no scope of its own holds beside the reward is counted with it for the naive comparison, if its
-    columns are there and the table can be laid out.
+    A target set that no scope holds beside the reward is counted with it, if its columns are there and the table can be
+    laid out.
     """
-    if given is None:
-        needed = counted_scopes(problem)
-        alone = [
-            naive_scope(problem, targets)
-            for targets in problem.target_sets
-            if there.issuperset(targets) and not set(targets) <= set(needed.get(targets, ()))
-        ]
-        given = [*needed.values(), *(scope for scope in alone if cell_count(problem, scope) <= MAX_CELLS)]
+    needed = counted_scopes(problem, reading, rows, there)
+    with_reward = [frozenset(scope) for scope in needed if problem.reward in scope]
+    alone = [
+        naive_scope(problem, targets)
+        for targets in problem.target_sets
+        if there.issuperset(targets) and not any(scope.issuperset(targets) for scope in with_reward)
+    ]
+    return (*needed, *(scope for scope in alone if problem.cells(scope) <= MAX_CELLS))
+
+
+def _checked(problem: Problem, given: Iterable[Scope]) -> tuple[Scope, ...]:
+    """The scopes to count, each once; the reward's own is always among them."""
     found = []
     for scope in given:
         scope = tuple(scope)
@@ -151,9 +163,9 @@ class RowCounter:
     def count(self, source: Source, scopes: Sequence[Scope]) -> Counted:
         """Count all rows of a source, or raise what is wrong with them."""
         parts = source.parts
-        self.total = None if any(part.rows is None for part in parts) else sum(part.rows or 0 for part in parts)
+        self.total = source.rows
         self.plan = Plan(
-            {name: len(domain) for name, domain in self.problem.domains.items()},
+            self.problem.sizes,
             tuple(scopes),
             weighted=self.weight_name is not None,
             arms=1 if self.arm_name is None else len(self.problem.arms),

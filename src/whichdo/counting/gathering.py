@@ -12,9 +12,9 @@ import numpy as np
 
 from whichdo.counting.packed import Adder, Plan
 from whichdo.counting.told import TellReader, Told
-from whichdo.counting.wide import counted_scopes
 from whichdo.errors import DataError, UsageError
 from whichdo.evidence import Detail, Rows, Tally
+from whichdo.formulas import counted_scopes
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ class Desk:
         if key not in self._plans:
             if len(self._plans) >= MOST_PLANS:
                 self._plans.clear()
-            sizes = {name: len(domain) for name, domain in self.problem.domains.items()}
-            self._plans[key] = Plan(sizes, scopes, arms=arms, rows=rows)
+            self._plans[key] = Plan(self.problem.sizes, scopes, arms=arms, rows=rows)
         return self._plans[key]
 
 
@@ -173,7 +172,7 @@ class _Pile:
 def _scopes(problem: Problem, batch: Batch) -> tuple[Scope, ...]:
     if batch.detail is not Detail.TABLES:
         return ()
-    return tuple(dict.fromkeys(counted_scopes(problem).values() if batch.scopes is None else batch.scopes))
+    return counted_scopes(problem) if batch.scopes is None else tuple(dict.fromkeys(batch.scopes))
 
 
 def _needed(problem: Problem, batch: Batch, scopes: tuple[Scope, ...]) -> tuple[str, ...]:

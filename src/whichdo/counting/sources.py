@@ -62,6 +62,12 @@ class Source(NamedTuple):
     unverified: tuple[str, ...] = ()
     """The names of files without checksums, in which damage to a value may go unnoticed."""
 
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are; None where that is known only once all are read."""
+        known = [part.rows for part in self.parts if part.rows is not None]
+        return sum(known) if len(known) == len(self.parts) else None
+
 
 @contextmanager
 def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Source]:

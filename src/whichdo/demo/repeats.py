@@ -69,7 +69,7 @@ def _choices(world: World, looks: int, pulls: int, number: int) -> Mapping[str, 
         "naive": naive_best(problem, survey),
         "uniform": experimented(policy("ue"), world, pulls, nothing, number).arm,
         "alone": experimented(policy("warm-halving"), world, pulls, nothing, number).arm,
-        "looking": ranking(survey).best.arm,
+        "looking": ranking(survey).ordered[0].arm,
         "campaign": experimented(policy("warm-halving"), world, pulls, survey, number).arm,
     }
 

@@ -135,7 +135,7 @@ def _looking(found: Ranking) -> Iterator[str]:
         for row in found.ordered
     ]
     yield _table(("arm", "who happen to", "if all did", "95% interval"), rows)
-    best, home = found.best, found[problem.arm("do(work from home=1)")]
+    best, home = found.ordered[0], found[problem.arm("do(work from home=1)")]
     yield (
         f"Best by looking: {best.arm}, with a chance of about {found.probability_best:.0%}. Working from home comes\n"
         f"to {home.estimate:.1%}, not {home.conditional:.1%}: most of its charm was wealth. Each line is called an\n"

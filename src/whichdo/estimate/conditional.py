@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.scopes import naive_scope
 from whichdo.errors import UsageError
+from whichdo.formulas import naive_scope
 from whichdo.graph.backdoor import backdoor_path
 from whichdo.graph.identify import listed
 from whichdo.problem import LOOK
@@ -20,9 +20,9 @@ from whichdo.tables import Table
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
-    from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["Conditional", "conditional", "first_backdoor", "levels_given", "pair_scopes"]
 

@@ -82,7 +82,7 @@ def _title(ranking: Ranking) -> str:
     best = ranking.best
     more = f", the best {MOST} of {len(ranking):,} arms" if len(ranking) > MOST else ""
     looks = f"({counted(ranking.looks, 'look')}{more})"
-    if np.isnan(best.estimate):
+    if best is None:
         return f"No arm's effect on {ranking.problem.reward} is known {looks}"
     return f"Best for {ranking.problem.reward}: {_label(best)} {looks}"
 

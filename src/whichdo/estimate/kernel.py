@@ -2,7 +2,7 @@
 
 The numbers are those of `whichdo.estimate.settled`, for formulas that are sums of products: by
 adjustment, by the graph, the weight form and the paper's own.  Everything is laid out once as flat
-arrays of places.  A *table* is one conditional, made once however many formulas read it.  An
+arrays of places (`whichdo.estimate.model`).  A *table* is one conditional, made once however many formulas read it.  An
 *occurrence* is one reading of a table in a formula, with the place of each term of the sum.
 
 The functions run uncompiled too, and give the same to the last bit.
@@ -10,29 +10,20 @@ The functions run uncompiled too, and give the same to the last bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.estimate.settled import ROUNDING
 from whichdo.estimate.shrinkage import EDGE, STRENGTH
-from whichdo.identification.estimand import Conditional, Product, Ratio, Sum
 from whichdo.kernels.compiling import compiled
-from whichdo.tables import Radix, starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.identification.estimand import Estimand, Expression, Names
 
-__all__ = ["MEAN", "SIZE", "Formula", "KernelPlan", "lay_out", "look", "occurrences"]
+__all__ = ["MEAN", "SIZE", "KernelPlan", "look"]
 
 MEAN, SIZE, FOUND = 0, 1, 2
-MAX_PLACES = 1 << 22
-"""The most places that all formulas may have together."""
 
 
 class KernelPlan(NamedTuple):
@@ -327,6 +318,7 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
         f = plan.formulas[arm]
         t = plan.reads[plan.occurrence_start[f]]
         mean, square, noise, shift, below, above, looks = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        heavy, visible = 0.0, 0.0
         for cell in range(plan.table_start[t], plan.table_start[t + 1]):
             weight, value, second = slopes[cell], tables.values[cell], tables.squares[cell]
             looks += tables.mass[cell]
@@ -335,6 +327,8 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
             if tables.sizes[cell] > 0.0:
                 noise += weight * weight * max(second - value * value, 0.0) / (tables.sizes[cell] + plan.strength[t])
                 shift += weight * (value - tables.raw[cell])
+                heavy += weight * weight / tables.sizes[cell]
+                visible += weight
             else:
                 below += weight * tables.prior[cell]
                 above += weight * (1.0 - tables.prior[cell])
@@ -343,245 +337,7 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
         error = noise + law[0] + (shift + law[1]) ** 2 + half * half
         spread = max(square - mean * mean, 0.0)
         found[arm, MEAN] = mean
-        found[arm, SIZE] = min(looks, spread / error) if error > 0.0 else 0.0
+        # Rewards that were all alike have no error to compare with: the rows themselves count.
+        worth_pulls = spread / error if error > 0.0 else visible / heavy if heavy > 0.0 else 0.0
+        found[arm, SIZE] = min(looks, worth_pulls)
     return found
-
-
-# ---------------------------------------------------------------------------------------------------------- laying out
-
-
-@dataclass(frozen=True)
-class Formula:
-    """A formula with the arms that it serves: the code of each target's value, in the order of the targets."""
-
-    estimand: Estimand
-    settings: tuple[tuple[int, ...], ...]
-    shared: bool
-    """Whether the errors of its tables go together: counted from the same looks, with nothing assumed of them."""
-
-
-@dataclass(frozen=True)
-class _Occurrence:
-    conditional: Conditional
-    axes: Names
-    inverse: bool
-
-
-def occurrences(estimand: Estimand) -> list[_Occurrence] | None:
-    """Every reading of a conditional, if the formula is one sum of products and reciprocals of conditionals; else None.
-
-    An axis is called by the target whose value it is, or by a number.
-    """
-    found: list[_Occurrence] = []
-    number = iter(range(1 << 30))
-
-    def walk(part: Expression, scope: Mapping[str, str], *, inverse: bool) -> bool:
-        match part:
-            case Conditional():
-                found.append(_Occurrence(part, tuple(scope[name] for name in part.columns), inverse))
-                return True
-            case Product(factors):
-                return all(walk(factor, scope, inverse=inverse) for factor in factors)
-            case Sum(names, term):
-                inner = {**scope, **{name: f"{next(number)} {name}" for name in names}}
-                return not inverse and walk(term, inner, inverse=inverse)
-            case Ratio(above, below):
-                return not inverse and walk(above, scope, inverse=False) and walk(below, scope, inverse=True)
-
-    outside = {name: name for name in (*estimand.targets, estimand.reward)}
-    if not walk(estimand.expression, outside, inverse=False):
-        return None
-    found.sort(key=lambda each: estimand.reward not in each.conditional.nodes)
-    return found
-
-
-def lay_out(
-    formulas: Sequence[Formula],
-    scopes: Sequence[Names],
-    sizes: Mapping[str, int],
-    reward: str,
-    *,
-    literal: bool = False,
-) -> KernelPlan:
-    """Formulas as flat arrays, for counts of ``scopes`` flattened one after the other.
-
-    ``literal`` is the paper's add-one: every row leans on the uniform law, with one row for each of its values.
-
-    Raises
-    ------
-    ValueError
-        If a formula is not a sum of products, or a conditional is in none of the scopes.
-    """
-    return _Layout(scopes, sizes, reward, literal=literal).plan(formulas)
-
-
-class _Layout:
-    """Where everything lies."""
-
-    def __init__(self, scopes: Sequence[Names], sizes: Mapping[str, int], reward: str, *, literal: bool) -> None:
-        self.scopes, self.sizes, self.reward, self.literal = scopes, sizes, reward, literal
-        self.starts = starts(prod(sizes[name] for name in scope) for scope in scopes)
-        self.tables: dict[tuple[Conditional, int, Names], int] = {}
-        self.kept: list[tuple[Conditional, int, Names]] = []  # each with its scope and, of the reward's, its targets
-
-    def table(self, conditional: Conditional, scope: int, targets: Names) -> int:
-        """The number of a conditional's table; the reward's rows lean on margins that depend on the targets."""
-        acting = targets if self.reward in conditional.nodes else ()
-        kept = (conditional, scope, acting)
-        if kept not in self.tables:
-            self.tables[kept] = len(self.kept)
-            self.kept.append(kept)
-        return self.tables[kept]
-
-    def scope(self, columns: frozenset[str], formula: Formula) -> int:
-        """The smallest scope that has some columns."""
-        fits = [number for number, scope in enumerate(self.scopes) if columns.issubset(scope)]
-        if not fits:
-            raise ValueError(f"no scope has all columns of {formula.estimand}")
-        return min(fits, key=lambda number: self.starts[number + 1] - self.starts[number])
-
-    def plan(self, formulas: Sequence[Formula]) -> KernelPlan:
-        reads: list[int] = []
-        inverse: list[bool] = []
-        places: list[IntArray] = []
-        uses: list[list[int]] = []
-        widths: list[int] = []
-        arms: list[int] = []
-        moves: list[list[int]] = []
-        for number, formula in enumerate(formulas):
-            found = occurrences(formula.estimand)
-            if found is None:
-                raise ValueError(f"{formula.estimand} is not a sum of products")
-            needed = [each.conditional.free for each in found]
-            if formula.shared:
-                needed = [frozenset[str]().union(*needed)] * len(found)
-            numbers = [
-                self.table(each.conditional, self.scope(columns, formula), formula.estimand.targets)
-                for each, columns in zip(found, needed, strict=True)
-            ]
-            reads += numbers
-            inverse += [each.inverse for each in found]
-            places += self._places(found, formula.estimand.targets)
-            uses.append(list(dict.fromkeys(numbers[1:])))
-            widths.append(len(found))
-            for codes in formula.settings:
-                arms.append(number)
-                moves.append(self._moves(found, dict(zip(formula.estimand.targets, codes, strict=True))))
-        shared = [formula.shared and len(each) > 1 for formula, each in zip(formulas, uses, strict=True)]
-        return KernelPlan(
-            **self._table_arrays(),
-            occurrence_start=_starts(widths),
-            reads=_ints(reads),
-            inverse=_ints(inverse),
-            place_start=_starts(len(each) for each in places),
-            places=np.concatenate(places).astype(np.int64),
-            use_start=_starts(len(each) for each in uses),
-            uses=_ints(t for each in uses for t in each),
-            shared=_ints(shared),
-            formulas=_ints(arms),
-            move_start=_starts(len(each) for each in moves),
-            moves=_ints(step for each in moves for step in each),
-        )
-
-    def _shape(self, conditional: Conditional) -> tuple[int, ...]:
-        """The axes of its table; the reward's table holds one mean a row."""
-        return tuple(1 if name == self.reward else self.sizes[name] for name in conditional.columns)
-
-    def _strides(self, conditional: Conditional) -> tuple[int, ...]:
-        return Radix(conditional.columns, self._shape(conditional)).strides
-
-    def _table_arrays(self) -> dict[str, Any]:
-        goes, setting, stratum = [], [], []
-        for conditional, scope, targets in self.kept:
-            shape = self._shape(conditional)
-            names = self.scopes[scope]
-            steps = Radix(conditional.columns, shape).steps | {self.reward: 0}
-            codes = np.indices([self.sizes[name] for name in names]).reshape(len(names), -1)
-            goes.append(sum((codes[j] * steps.get(name, 0) for j, name in enumerate(names)), np.zeros(1, np.int64)))
-            own = np.indices(shape).reshape(len(shape), -1)
-            held = [j for j, name in enumerate(conditional.columns) if name in targets]
-            rest = [j for j in range(len(shape)) if j not in held] if held else []
-            setting.append(_numbered(own, held, shape))
-            stratum.append(_numbered(own, rest, shape))
-        rewards = [self.reward in conditional.nodes for conditional, _, _ in self.kept]
-        own_sizes = [
-            prod(shape[len(conditional.given) :])
-            for conditional, shape in ((c, self._shape(c)) for c, _, _ in self.kept)
-        ]
-        return {
-            "table_start": _starts(prod(self._shape(conditional)) for conditional, _, _ in self.kept),
-            "own": _ints(own_sizes),
-            "strength": np.array(
-                [
-                    float(self.sizes[self.reward] if is_reward else own)
-                    if self.literal
-                    else STRENGTH
-                    if conditional.given
-                    else 0.0
-                    for (conditional, _, _), is_reward, own in zip(self.kept, rewards, own_sizes, strict=True)
-                ]
-            ),
-            "uniform": _ints([self.literal] * len(self.kept)),
-            "count_start": _ints(self.starts[scope] for _, scope, _ in self.kept),
-            "goes_start": _starts(len(each) for each in goes),
-            "goes": np.concatenate(goes).astype(np.int64),
-            "is_reward": _ints(rewards),
-            "level_step": _ints(self._level_step(scope) for _, scope, _ in self.kept),
-            "setting": np.concatenate(setting).astype(np.int64),
-            "settings": _ints(int(each.max()) + 1 for each in setting),
-            "stratum": np.concatenate(stratum).astype(np.int64),
-            "strata": _ints(int(each.max()) + 1 for each in stratum),
-        }
-
-    def _level_step(self, scope: int) -> int:
-        names = self.scopes[scope]
-        return prod(self.sizes[name] for name in names[names.index(self.reward) + 1 :]) if self.reward in names else 1
-
-    def _places(self, found: Sequence[_Occurrence], targets: Names) -> list[IntArray]:
-        """For each occurrence its place in every term of the sum, the targets' values aside."""
-        fixed = {*targets, self.reward}
-        sizes = {
-            axis: self.sizes[name]
-            for each in found
-            for axis, name in zip(each.axes, each.conditional.columns, strict=True)
-            if axis not in fixed
-        }
-        axes = list(sizes)
-        if len(found) * prod(sizes.values()) > MAX_PLACES:
-            raise ValueError(f"{prod(sizes.values()):,} terms of {len(found)} factors are too many")
-        codes = np.indices(list(sizes.values())).reshape(len(axes), prod(sizes.values()))
-        made = []
-        for each in found:
-            steps = self._strides(each.conditional)
-            place = np.zeros(codes.shape[1], np.int64)
-            for axis, step in zip(each.axes, steps, strict=True):
-                if axis not in fixed:
-                    place += codes[axes.index(axis)] * step
-            made.append(place)
-        return made
-
-    def _moves(self, found: Sequence[_Occurrence], codes: Mapping[str, int]) -> list[int]:
-        return [
-            sum(
-                codes[axis] * step
-                for axis, step in zip(each.axes, self._strides(each.conditional), strict=True)
-                if axis in codes
-            )
-            for each in found
-        ]
-
-
-def _numbered(codes: IntArray, axes: Sequence[int], shape: Sequence[int]) -> IntArray:
-    """One number for each combination of some axes."""
-    found = np.zeros(codes.shape[1] if codes.size else 1, np.int64)
-    for axis in axes:
-        found = found * shape[axis] + codes[axis]
-    return found
-
-
-def _starts(lengths: Iterable[int]) -> IntArray:
-    return _ints(starts(lengths))
-
-
-def _ints(values: Iterable[int]) -> IntArray:
-    return np.array(list(values), dtype=np.int64)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["MAX_NUMBERS", "Extent", "Step", "counted", "extent", "hidden_causes", "learned_means", "steps"]
 

@@ -6,30 +6,35 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from math import floor, isnan, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from whichdo.errors import counted
-from whichdo.estimate.interventional import estimator
-from whichdo.estimate.rarity import hardness
+from whichdo.estimate.contest import DRAWS
 from whichdo.frames import frame_of
 from whichdo.graph.identify import listed
-from whichdo.graph.targets import ByTargets
 from whichdo.problem import Arm, Goal, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whichdo.arrays import FloatArray
-    from whichdo.estimate.interventional import Looked
-    from whichdo.graph.targets import Targets
+    from whichdo.estimate.contest import Contest
 
-__all__ = ["DRAW_SEED", "ArmRank", "Ranking"]
+__all__ = ["ArmRank", "Ranking", "decimals"]
 
-DRAWS = 10_000
-DRAW_SEED = 20_220_611
+MOST_DECIMALS = 8
+
+
+def decimals(half_width: float) -> int:
+    """How many decimals a number deserves whose error is so large: two significant digits of it.
+
+    >>> decimals(0.012), decimals(0.0007), decimals(25.0)
+    (3, 5, 0)
+    """
+    if not half_width > 0:
+        return 3
+    return min(max(1 - floor(log10(half_width)), 0), MOST_DECIMALS)
 
 
 @dataclass(frozen=True)
@@ -40,45 +45,88 @@ class ArmRank:
     estimate: float
     low: float
     high: float
+    effect: float
+    """The estimate less that of do()."""
+    effect_low: float
+    effect_high: float
     identified: bool
     """Whether looking can settle this arm at all."""
     method: str
-    """look, same, adjustment, component, direct, a sum of two of these ("adjustment + direct"), or none."""
+    """look, same, adjustment, component, general, direct, a sum of two of these ("adjustment + direct"), or none."""
+    given: tuple[str, ...]
+    """What was adjusted for, or what else the formula reads."""
     effective_n: float
     """How many direct pulls the evidence is worth."""
     direct: int
     """How many direct pulls there were."""
+    unseen: float
+    """The weight in the estimate of cells that were never seen, from 0 to 1: the interval is wider by as much."""
     conditional: float
     """The naive mean of the reward among rows that happen to have the value: what confounding makes of it."""
     weakest_cell: str | None
     weakest_count: int | None
     must_try: bool
-    """Whether the arm has to be tried: looking cannot settle it, or never saw one of its cells."""
+    """Whether it was never tried and looking says too little to compare it: its interval is wider than half the range.
+    """
     reason: str
 
     @property
     def is_known(self) -> bool:
-        """Whether there is any evidence; without any look the estimate is what smoothing makes of nothing."""
-        return self.effective_n > 0 and not np.isnan(self.estimate)
+        """Whether there is any evidence."""
+        return self.effective_n > 0 and not isnan(self.estimate)
 
     @property
     def is_ranked(self) -> bool:
-        """Whether it can be compared: known, and not leaning on what was never seen."""
+        """Whether it can be compared: known, and by an interval of use."""
         return self.is_known and not self.must_try
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals its numbers deserve."""
+        return decimals((self.high - self.low) / 2)
+
+    def written(self, value: float) -> str:
+        """A number with as many digits as this row's error allows; "?" for what is not known."""
+        return "?" if isnan(value) else f"{value:.{self.decimals}f}"
+
+    @property
+    def interval(self) -> str:
+        """``0.31 to 0.42``."""
+        return "?" if isnan(self.estimate) else f"{self.written(self.low)} to {self.written(self.high)}"
+
+    @property
+    def effect_text(self) -> str:
+        """The effect against doing nothing, with its interval: ``+0.12 (0.08 to 0.16)``."""
+        if isnan(self.effect):
+            return "?"
+        digits = decimals((self.effect_high - self.effect_low) / 2)
+        low, high = (f"{value:+.{digits}f}" for value in (self.effect_low, self.effect_high))
+        return f"{self.effect:+.{digits}f} ({low} to {high})"
 
 
 class Ranking(Mapping[Arm, ArmRank]):
     """Every arm of a problem with what the data say about it; best first when iterated by `ordered`."""
 
     def __init__(
-        self, problem: Problem, rows: list[ArmRank], looked: Looked, errors: FloatArray, notes: tuple[str, ...]
+        self,
+        problem: Problem,
+        rows: list[ArmRank],
+        contest: Contest,
+        *,
+        best_low: float,
+        best_high: float,
+        looks: int,
+        reading: str,
+        notes: tuple[str, ...],
     ) -> None:
         self.problem = problem
-        self.looks = int(looked.looks)
+        self.looks = looks
+        self.reading = reading
         self.notes = notes
+        self.best_low, self.best_high = best_low, best_high
+        """The interval of `best`, corrected for its having been chosen; NaN where there is none."""
         self._rows = {row.arm: row for row in rows}
-        self._looked = looked
-        self._errors = errors
+        self._contest = contest
 
     def __contains__(self, arm: object) -> bool:
         return arm in self._rows
@@ -100,11 +148,11 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     @cached_property
     def ordered(self) -> tuple[ArmRank, ...]:
-        """The rows, best estimate first; then estimates that lean on what was never seen, then what has none."""
+        """The rows, best estimate first; then those that say too little to compare, then what has none."""
         return tuple(
             sorted(
                 self._rows.values(),
-                key=lambda row: (np.isnan(row.estimate), not row.is_ranked, -self._sign * row.estimate),
+                key=lambda row: (isnan(row.estimate), not row.is_ranked, -self._sign * row.estimate),
             )
         )
 
@@ -113,96 +161,69 @@ class Ranking(Mapping[Arm, ArmRank]):
         """Plus one where a large reward is good."""
         return -1.0 if self.problem.goal is Goal.MINIMIZE else 1.0
 
-    @property
-    def best(self) -> ArmRank:
-        """The row of the best estimate among arms that are known; an arm that must be tried could be better."""
-        return self.ordered[0]
+    @cached_property
+    def best(self) -> ArmRank | None:
+        """The row of the best estimate among arms that can be compared; None where only do() is known, or nothing."""
+        return None if self._contest.best is None else self._rows[self.problem.arms[self._contest.best]]
 
     @cached_property
     def probability_best(self) -> float:
-        """How likely the best estimate is the best of all arms that are known; approximate.
+        """How likely `best` is the best of all arms; NaN where there is none.
 
-        10,000 draws of independent normals with the estimates and their errors, by a fixed seed.  Arms that share
-        do()'s evidence share its draw.
+        By 10,000 draws with a fixed seed.  Arms on one target set share their rows, and their draws; an arm of which
+        too little is known may be anything, as if two rows of an average arm had been seen of it.
         """
-        sources = estimator(self.problem).sources
-        shares = np.where(sources < 0, -1 - np.arange(len(sources)), sources)  # each wide arm has its own too
-        for position, arm in enumerate(self._rows):
-            if self._rows[arm].direct:  # an arm with pulls of its own has evidence of its own
-                shares[position] = len(shares) + position
-        means = np.array([row.estimate for row in self._rows.values()])
-        sound = np.array([row.is_ranked for row in self._rows.values()])
-        known = np.flatnonzero(sound)
-        if not len(known):
-            return float("nan")
-        known = known[np.unique(shares[known], return_index=True)[1]]
-        draws = np.random.default_rng(DRAW_SEED).normal(means[known], self._errors[known], (DRAWS, len(known)))
-        winner = np.argmax(self._sign * draws, axis=1)
-        best = self.problem.index(self.best.arm)
-        return float(np.mean(shares[known[winner]] == shares[best]))
-
-    @cached_property
-    def rarity(self) -> ByTargets[float]:
-        """The share of looks in the rarest cell of each target set; 0 where looking settles nothing.
-
-        The cells are those that this ranking counts (`whichdo.counting.scopes.Reading.OURS`): of the nodes that act on
-        the reward, as few as settle the arm.  The paper counts whole c-components with their parents, so its q, which
-        `CausalNetwork.rarity` and the policy ``srm`` use, is mostly smaller.  It is not used here because it would need
-        larger tables than the estimates do, and because it would not tell how well these estimates are known.
-        """
-        shares = self._looked.rarest / max(self._looked.looks, 1.0)
-        return ByTargets(dict(zip(self.problem.target_sets, shares.tolist(), strict=True)))
-
-    @cached_property
-    def hardness(self) -> int:
-        """The paper's m by `rarity` as counted here: looking serves all nodes but the m rarest.
-
-        With the paper's cells, which are more and smaller, m would mostly be larger: `CausalNetwork.hardness` has it.
-        """
-        return hardness(list(self.rarity.values()), _component_sizes(self.problem))
-
-    @cached_property
-    def rare(self) -> tuple[Targets, ...]:
-        """The target sets that are rarer than 1/m: by the paper's rule trying serves them better than looking."""
-        q = np.array(list(self.rarity.values()))
-        poor = q ** _component_sizes(self.problem) < 1 / self.hardness
-        return tuple(targets for targets, rare in zip(self.problem.target_sets, poor, strict=True) if rare)
+        return self._contest.probability
 
     @cached_property
     def summary(self) -> tuple[str, ...]:
         """The answer in a few sentences."""
         best, reward = self.best, self.problem.reward
-        lines = [f"Best: {best.arm}, mean {reward} {best.estimate:.3f} ({best.low:.3f} to {best.high:.3f})."]
-        lines.append(
-            f"The best of the known arms with probability {self.probability_best:.0%} "
-            f"(approximate: {DRAWS:,} draws of independent normals)."
-        )
+        if best is None:
+            return (self._nothing_to_compare(),)
+        interval = f"{best.written(self.best_low)} to {best.written(self.best_high)}"
+        lines = [f"Best: {best.arm}, mean {reward} {best.written(best.estimate)} ({interval})."]
+        if not best.arm.is_look and not isnan(best.effect):
+            lines[0] = f"{lines[0][:-1]}; against doing nothing {best.effect_text}."
+        lines.append(f"The best of all arms with probability {self.probability_best:.0%} ({DRAWS:,} draws).")
         naive = self._naive_best
-        if naive is not None and naive.arm != best.arm and abs(naive.conditional - naive.estimate) > 0.01:
+        if naive is not None and naive.arm != best.arm and abs(naive.conditional - naive.estimate) > self._visible:
             lines.append(
                 f"Comparing those who happen to have each value would have named {naive.arm} "
-                f"({naive.conditional:.3f} where doing it gives {naive.estimate:.3f})."
+                f"({naive.written(naive.conditional)} where doing it gives {naive.written(naive.estimate)})."
             )
-        if self.rare:
-            rare = listed(" with ".join(targets) for targets in self.rare)
-            lines.append(f"Hardness m = {self.hardness}; the rarest nodes, to be tried first: {rare}.")
         return tuple(lines)
+
+    def _nothing_to_compare(self) -> str:
+        nothing = next(iter(self._rows.values()))
+        if not nothing.is_known:
+            return "Nothing can be compared: no arm is known."
+        return (
+            f"Nothing can be compared: only do() is known, mean {self.problem.reward} "
+            f"{nothing.written(nothing.estimate)} ({nothing.interval})."
+        )
+
+    @property
+    def _visible(self) -> float:
+        """A hundredth of the reward's range."""
+        worth = self.problem.rewards.values()
+        return 0.01 * (max(worth) - min(worth))
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the reader must know before trusting the table."""
-        untried = [str(row.arm) for row in self._rows.values() if row.must_try and np.isnan(row.estimate)]
-        unseen = [str(row.arm) for row in self._rows.values() if row.must_try and not np.isnan(row.estimate)]
+        untried = [str(row.arm) for row in self._rows.values() if row.must_try and isnan(row.estimate)]
+        unsure = [str(row.arm) for row in self._rows.values() if row.must_try and not isnan(row.estimate)]
         found = list(self.notes)
         if untried:
             found.append(f"Not estimated, to be tried: {listed(untried)}.")
-        if unseen:
-            found.append(f"A cell was never seen, so the estimate leans on smoothing; to be tried: {listed(unseen)}.")
+        if unsure:
+            found.append(f"Too little was seen to compare, to be tried: {listed(unsure)}.")
         return tuple(found)
 
     @cached_property
     def _naive_best(self) -> ArmRank | None:
-        known = [row for row in self.ordered if not np.isnan(row.conditional) and not row.arm.is_look]
+        known = [row for row in self.ordered if not isnan(row.conditional) and not row.arm.is_look]
         return max(known, key=lambda row: self._sign * row.conditional, default=None)
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -228,10 +249,6 @@ class Ranking(Mapping[Arm, ArmRank]):
         forest_plot(self, Path(os.fspath(path)), title=title)
 
     def __repr__(self) -> str:
-        best = self.best
-        looks = counted(self.looks, "look")
-        return f"<Ranking of {len(self)} arms from {looks}: best {best.arm}, {best.estimate:.3f}>"
-
-
-def _component_sizes(problem: Problem) -> FloatArray:
-    return np.array([len(verdict.component) for verdict in problem.verdicts.values()], dtype=np.float64)
+        looks, best = counted(self.looks, "look"), self.best
+        answer = "nothing to compare" if best is None else f"best {best.arm}, {best.written(best.estimate)}"
+        return f"<Ranking of {len(self)} arms from {looks}: {answer}>"

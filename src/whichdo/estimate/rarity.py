@@ -13,35 +13,53 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.scopes import Reading, judged, together
-from whichdo.graph.identify import Route
+from whichdo.graph.components import with_parents
+from whichdo.graph.identify import Route, verdicts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from whichdo.arrays import IntArray
-    from whichdo.counting.scopes import Scope
+    from whichdo.graph.identify import Verdict
+    from whichdo.graph.targets import ByTargets
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
-__all__ = ["c_sizes", "hardness", "rarity_scopes"]
+__all__ = ["c_sizes", "hardness", "judged", "rarity_scopes"]
 
 
-def rarity_scopes(problem: Problem) -> list[Scope | None]:
+def judged(problem: Problem) -> ByTargets[Verdict]:
+    """The paper's verdict on each target set: in the whole graph, unless the node fails Assumption 3 there."""
+    made: ByTargets[Verdict] = problem.remember(
+        "paper's verdicts", lambda: verdicts(problem.graph, problem.reward, problem.target_sets, restrict=False)
+    )
+    return made
+
+
+def rarity_scopes(problem: Problem, *, plain: bool = False) -> list[Scope | None]:
     """For each target set the nodes whose joint cells decide its q; None where looking settles nothing.
 
-    The paper's reading (`Reading.PAPER`).  An empty scope means that nothing about the node is rare.
+    Parents that no back-door path needs are dropped in graphs without any hidden confounder, as the paper's footnote
+    has it; ``plain`` never drops one.  An empty scope means that nothing about the node is rare.
     """
-    return [
-        None if verdict.route is Route.TRY else together(problem, verdict, Reading.PAPER)
-        for verdict in judged(problem, Reading.PAPER).values()
-    ]
+    found: list[Scope | None] = []
+    for verdict in judged(problem).values():
+        if verdict.route is Route.TRY:
+            found.append(None)
+        elif verdict.route is Route.SAME:
+            found.append(())
+        else:
+            whole = plain or problem.graph.bidirected
+            names = with_parents(verdict.within, verdict.component) if whole else (*verdict.acting, *verdict.given)
+            found.append(tuple(sorted(names, key=problem.graph.index)))
+    return found
 
 
 def c_sizes(problem: Problem) -> IntArray:
     """k: the size of each target set's c-component in the graph that `rarity_scopes` counts it in."""
     made: IntArray = problem.remember(
         "c-component sizes",
-        lambda: np.array([len(verdict.component) for verdict in judged(problem, Reading.PAPER).values()], np.int64),
+        lambda: np.array([len(verdict.component) for verdict in judged(problem).values()], np.int64),
     )
     return made
 

@@ -2,67 +2,71 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING
 
-from whichdo.counting.wide import needed_cells
+from whichdo.formulas import effects
 from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
-    from whichdo.estimate.interventional import Estimator, Looked
-    from whichdo.graph.identify import Verdict
-    from whichdo.problem import Arm
+    from whichdo.estimate.estimator import Looked
+    from whichdo.formulas import Formula
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["reason", "weakest"]
 
 
-def weakest(model: Estimator, looked: Looked, position: int) -> tuple[str, int] | None:
+def weakest(looked: Looked, problem: Problem, position: int) -> tuple[str, int] | None:
     """What the arm's estimate knows least about: a setting that it conditions on, and how often that was seen."""
-    place = looked.weakest_rows[position]
-    if not place >= 0:
+    arm = problem.arms[position]
+    formula = looked.taken.get(arm.targets)
+    if formula is None or formula.route is Route.SAME or not looked.looks:
         return None
-    return model.row_text(place), int(looked.weakest[position])
+    entry = int(looked.sources[position])
+    columns, codes = looked.weakest[formula.targets]
+    first = next(start for start, block in looked.blocks if start <= entry < start + len(block))
+    settings = zip(columns, codes[entry - first].tolist(), strict=True)
+    ordered = sorted(settings, key=lambda setting: problem.graph.index(setting[0]))
+    text = ", ".join(f"{name}={problem.domains[name][code]}" for name, code in ordered)
+    return text, int(looked.settled.weakest_sizes[entry])
 
 
-def reason(model: Estimator, looked: Looked, position: int, cell: tuple[str, int] | None, pulls: int) -> str:
+def reason(problem: Problem, looked: Looked, position: int, cell: tuple[str, int] | None, pulls: int) -> str:
     """One sentence on how the arm is known, or why it is not."""
-    arm = model.problem.arms[position]
-    words = _looking(model, arm, cell, known=not isnan(looked.means[position]))
+    arm = problem.arms[position]
+    words = _looking(problem, looked, arm, cell)
     if pulls and not arm.is_look:
         words += f"; {pulls:,} direct pull{'s' if pulls > 1 else ''}"
     return words
 
 
-def _looking(model: Estimator, arm: Arm, cell: tuple[str, int] | None, *, known: bool) -> str:
+def _looking(problem: Problem, looked: Looked, arm: Arm, cell: tuple[str, int] | None) -> str:
     if arm.is_look:
         return "the mean of all looks"
-    problem = model.problem
-    verdict = problem.verdicts[arm.targets]
+    verdict = effects(problem)[arm.targets]
     if verdict.route is Route.SAME:
         act = "do" if arm.is_joint else "does"
         return f"{listed(arm.targets)} {act} not act on {problem.reward}: the same as do()"
-    if verdict.route is Route.TRY:
-        joint = verdict.path is None
-        return verdict.reason if joint else "cannot be learned by looking: " + verdict.reason.split(": ", 1)[1]
-    if arm.targets in model.wide and not known:
-        columns = len(model.wide[arm.targets].network.scope)
-        return f"{_how(verdict)} needs {columns:,} columns counted together, which this tally does not hold"
-    if not known:
-        cells = needed_cells(problem, arm.targets)
-        return f"{_how(verdict)} needs {cells:,} cells, more than any log fills: try it"
+    formula = looked.taken.get(arm.targets)
+    if formula is None and (why := looked.why_not.get(arm.targets, "")):
+        return why
+    if formula is None:
+        return "cannot be learned by looking: " + verdict.reason.split(": ", 1)[-1]
     same = "" if verdict.acting == arm.targets else f"the same as setting {listed(verdict.acting)} alone: "
-    return f"{same}{_how(verdict)}{_seen(cell)}"
+    return f"{same}{_how(problem, formula)}{_seen(cell)}"
 
 
-def _how(verdict: Verdict) -> str:
-    if verdict.route is Route.ADJUSTMENT:
-        return f"adjusting for {listed(verdict.given)}" if verdict.given else "nothing to adjust for"
-    node = verdict.acting[0]
-    tied = [name for name in verdict.component if name != node]
-    others = [name for name in verdict.given if name not in verdict.component]
-    if verdict.reward in tied:
-        return f"{node} <-> {verdict.reward} is blocked by {listed(others)}"
-    return f"counting {node} together with {listed([*tied, *others])}, to which hidden causes tie it"
+def _how(problem: Problem, formula: Formula) -> str:
+    if formula.route is Route.ADJUSTMENT:
+        return f"adjusting for {listed(formula.given)}" if formula.given else "nothing to adjust for"
+    if formula.route is Route.GENERAL:
+        return f"by complete identification, given {listed(formula.given)}"
+    node = listed(formula.targets)
+    within = problem.graph.subgraph(problem.graph.ancestors([problem.reward]))
+    tied = {name for target in formula.targets for name in within.c_component(target)}
+    others = [name for name in formula.given if name not in tied]
+    if problem.reward in tied:
+        return f"{node} <-> {problem.reward} is blocked by {listed(others)}"
+    return f"counting {node} together with {listed(formula.given)}, to which hidden causes tie it"
 
 
 def _seen(cell: tuple[str, int] | None) -> str:

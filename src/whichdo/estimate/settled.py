@@ -33,7 +33,7 @@ from whichdo.estimate.limits import mean_limits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whichdo.arrays import FloatArray
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.evaluate import Evaluator
     from whichdo.estimate.shrinkage import Law, Shrunk
     from whichdo.identification.estimand import Conditional, Names
@@ -142,6 +142,9 @@ class Settled:
     effect_law: FloatArray
     effect_covariance: FloatArray
     """How the errors of effects go together."""
+    weakest: IntArray
+    """The row of the reward's table that each mean knows least about for what it weighs, and how often it was seen."""
+    weakest_sizes: FloatArray
 
     @property
     def effects(self) -> FloatArray:
@@ -171,7 +174,9 @@ class Settled:
     def sizes(self) -> FloatArray:
         """The number of direct pulls that would know each mean as well; never more than the looks."""
         errors = self.variances + ((self.below + self.above) / 2) ** 2
-        worth = np.divide(self.spreads, errors, out=np.zeros(errors.shape), where=errors > 0)
+        # Rewards that were all alike have no error to compare with: the rows themselves count.
+        alike = 1 / np.maximum(self.own.row_weights, 1e-300)
+        worth = np.divide(self.spreads, errors, out=alike, where=errors > 0)
         return np.minimum(worth, self.looks)
 
     def limits(self, z: float) -> tuple[FloatArray, FloatArray]:
@@ -212,6 +217,8 @@ def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
     means = (strata * rows.means).sum(axis=0)
     apart = rows.means - means
     effect_law, covariance = _effect_errors(rows, shares, strata, looks)
+    columns = np.arange(means.size)
+    weakest = (strata**2 * np.where(rows.seen, rows.noise, 1.0)).argmax(axis=0)
     return Settled(
         looks=looks,
         base=base,
@@ -226,6 +233,8 @@ def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
         loss=_others(loss, rows),
         effect_law=effect_law,
         effect_covariance=covariance,
+        weakest=weakest * means.size + columns,
+        weakest_sizes=rows.sizes[weakest, columns],
     )
 
 
@@ -327,6 +336,8 @@ def settle(
     differences = weights - shares
     moved = differences @ rows.moved.ravel() + parts.shifts
     guessed = np.where(rows.seen, 0.0, rows.variances).ravel()
+    doubts = weights**2 * np.where(rows.seen, rows.noise, 1.0).ravel()
+    weakest = doubts.argmax(axis=1)
     return Settled(
         looks=looks,
         base=base,
@@ -343,6 +354,8 @@ def settle(
         effect_covariance=(
             (differences * (rows.noise.ravel() + guessed)) @ differences.T + effect_law + np.outer(moved, moved)
         ),
+        weakest=weakest,
+        weakest_sizes=rows.sizes.ravel()[weakest],
     )
 
 

@@ -30,13 +30,30 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray, FloatArray
 
-__all__ = ["STRENGTH", "Law", "Rows", "Shrunk", "shrink_law", "shrink_reward"]
+__all__ = [
+    "STRENGTH",
+    "Law",
+    "Rows",
+    "Shrunk",
+    "add_one_law",
+    "add_one_reward",
+    "rows_of",
+    "shrink_law",
+    "shrink_reward",
+    "unit_scale",
+]
 
 STRENGTH = 2.0
 """How many rows the margins count for, whatever the number of levels."""
 
 EDGE = 1e-6
 """Where no success was ever seen the margin is taken for this: log odds need one that is not 0."""
+
+
+def unit_scale(worth: FloatArray) -> tuple[FloatArray, float, float]:
+    """Levels stretched to fill [0, 1], and what leads back: the least level and the range (0 if all are alike)."""
+    least, reach = float(worth.min()), float(worth.max() - worth.min())
+    return (worth - least) / (reach or 1.0), least, reach
 
 
 @dataclass(frozen=True)
@@ -93,6 +110,13 @@ class Rows:
     """The mean of the reward, from 0 to 1; anything where nothing was seen."""
     squares: FloatArray
     """The mean of its square."""
+
+
+def rows_of(counts: FloatArray, worth: FloatArray) -> Rows:
+    """The rows of a table of counts whose last axis is the level of the reward; ``worth`` from 0 to 1."""
+    sizes = counts.sum(axis=-1)
+    one = np.where(sizes > 0, sizes, 1.0)
+    return Rows(sizes, sizes, counts @ worth / one, counts @ worth**2 / one)
 
 
 @dataclass(frozen=True)
@@ -161,6 +185,28 @@ def shrink_reward(rows: Rows, targets: Sequence[int], strength: float = STRENGTH
     means = np.where(seen, part * rows.means + (1 - part) * prior, prior)
     squares = np.where(seen, part * rows.squares + (1 - part) * wanted, wanted)
     return Shrunk(rows.sizes, rows.mass, np.where(seen, rows.means, prior), means, squares, prior, strength)
+
+
+def add_one_law(mass: FloatArray, own: int, threshold: float = 0.0) -> Law:
+    """The paper's learned conditional: every count plus one; rows seen less often than ``threshold`` are uniform.
+
+    Parameters as of `shrink_law`.
+    """
+    last = tuple(range(mass.ndim - own, mass.ndim))
+    size = float(np.prod(mass.shape[mass.ndim - own :]))
+    total = mass.sum(axis=last, keepdims=True)
+    plain = np.divide(mass, total, out=np.full(mass.shape, 1 / size), where=total > 0)
+    shares = np.where(total < threshold, 1 / size, (mass + 1) / (total + size))
+    return Law(shares, total.reshape(total.shape[: mass.ndim - own]), plain, size)
+
+
+def add_one_reward(counts: FloatArray, worth: FloatArray, threshold: float = 0.0) -> Shrunk:
+    """The same for the reward, from counts whose last axis is its level."""
+    law = add_one_law(counts, 1, threshold)
+    middle = np.full(law.sizes.shape, worth.mean())
+    return Shrunk(
+        law.sizes, law.sizes, law.raw @ worth, law.shares @ worth, law.shares @ worth**2, middle, float(worth.size)
+    )
 
 
 def _expected(rows: Rows, targets: Sequence[int]) -> tuple[FloatArray, FloatArray]:

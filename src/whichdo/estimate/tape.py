@@ -1,6 +1,7 @@
 """Draws of an arm's reward from looks where hidden causes are: CRM-ALG's looks beyond the paper.
 
-The factor network of an arm do(X=x) writes its mean as a sum over products of P(v | Z_v) (`whichdo.estimate.dnet`).
+The factor network of an arm do(X=x) (`whichdo.identification.forms.paper_kernels`) writes its mean as a sum over
+products of P(v | Z_v).
 The looks are dealt in turn to its factors, and the looks of a factor are listed by their value of Z_v, in time order.
 The c-th draw walks through the factors in topological order and takes for each node the value that the c-th entry of
 its list has, the list being that of the values found on the way; outside the c-component of X, X reads as x.  What the
@@ -17,18 +18,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.scopes import cell_count
-from whichdo.estimate.dnet import factor_networks
 from whichdo.estimate.splitsample import MOST_LISTS, SIZE, SUM, longer
 from whichdo.graph.identify import Route
+from whichdo.identification.forms import paper_kernels
 from whichdo.kernels.compiling import compiled
-from whichdo.tables import Radix
+from whichdo.tables import MAX_CELLS, Radix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.arrays import CodeArray, FloatArray, Int32Array, IntArray
-    from whichdo.estimate.dnet import FactorNetwork
+    from whichdo.identification.estimand import Conditional
     from whichdo.problem import Problem, Value
 
 __all__ = ["Tape", "networks_of", "tape", "tape_look", "unseen_on_tape", "with_tape"]
@@ -39,6 +39,14 @@ LENGTH, TAIL, OWNER = 0, 1, 2  # of a list
 HEADS, VALUE, DRAWS, LACK = 0, 1, 2, 3  # of an arm
 LOOKS = 0  # in the place of do()
 ANY = -1
+
+
+class Network(NamedTuple):
+    """What a draw of a node's arms walks through: conditionals in topological order, and whether each is inside S."""
+
+    scope: tuple[str, ...]
+    """The nodes that a look must say."""
+    factors: tuple[tuple[Conditional, bool], ...]
 
 
 class Tape(NamedTuple):
@@ -66,20 +74,24 @@ class Tape(NamedTuple):
     walked: CodeArray
 
 
-def networks_of(problem: Problem) -> dict[str, FactorNetwork]:
+def networks_of(problem: Problem) -> dict[str, Network]:
     """The nodes whose arms are drawn so: none where nothing is confounded, then those that looking settles.
 
     Left out are nodes that do not act on the reward, nodes that need more than `MOST_LISTS` lists, and joint arms.
     """
     if not problem.graph.bidirected:
         return {}
-    return {
-        targets[0]: network
-        for targets, network in factor_networks(problem).items()
-        if len(targets) == 1
-        and problem.verdicts[targets].route is not Route.SAME
-        and sum(cell_count(problem, factor.given) for factor in network.factors) <= MOST_LISTS
-    }
+    found = {}
+    for targets, verdict in problem.verdicts.items():
+        if len(targets) > 1 or verdict.route in {Route.SAME, Route.TRY}:
+            continue
+        around = (*targets, *verdict.given)
+        scope = tuple(sorted({*around, problem.reward}, key=problem.graph.index))
+        if problem.cells(scope) <= MAX_CELLS:
+            factors = tuple(paper_kernels(verdict, around))
+            if sum(problem.cells(factor.given) for factor, _ in factors) <= MOST_LISTS:
+                found[targets[0]] = Network(scope, factors)
+    return found
 
 
 def tape(problem: Problem, columns: Sequence[str]) -> Tape:
@@ -95,11 +107,11 @@ def tape(problem: Problem, columns: Sequence[str]) -> Tape:
     heads = 0
     for number, (name, network) in enumerate(found.items()):
         begin, first = len(factors), len(owners)
-        for factor in network.factors:
+        for factor, inside in network.factors:
             start = len(given)
             given += [(place[other], step) for other, step in _steps(problem, factor.given)]
-            factors.append((place[factor.node], start, len(given), len(owners), int(factor.inside)))
-            owners += _owners(problem, factor.given, None if factor.inside else name)
+            factors.append((place[factor.nodes[0]], start, len(given), len(owners), int(inside)))
+            owners += _owners(problem, factor.given, None if inside else name)
         nets[number, :ARMS] = begin, len(factors), place[name], first, len(owners)
         for position in problem.positions[(name,)]:
             x = problem.domains[name].index(problem.arms[position].settings[name])
@@ -129,7 +141,7 @@ def _steps(problem: Problem, names: Sequence[str]) -> list[tuple[str, int]]:
 
 def _owners(problem: Problem, names: Sequence[str], node: str | None) -> list[int]:
     """For each setting the value of ``node`` in it, or `ANY`."""
-    count = cell_count(problem, tuple(names))
+    count = problem.cells(names)
     for name, step in _steps(problem, names):
         if name == node:
             return [setting // step % len(problem.domains[name]) for setting in range(count)]
@@ -152,10 +164,10 @@ def unseen_on_tape(problem: Problem, kept: Tape) -> dict[int, dict[str, Value]]:
         for position in kept.nets[number, ARMS:].tolist():
             if position < 0 or kept.progress[position, DRAWS]:
                 continue
-            for factor, (_, _, _, first, _) in zip(
+            for (factor, _), (_, _, _, first, _) in zip(
                 network.factors, kept.factors[slice(*kept.nets[number, [FACTORS, END]])].tolist(), strict=True
             ):
-                lists = kept.lists[first : first + cell_count(problem, factor.given)]
+                lists = kept.lists[first : first + problem.cells(factor.given)]
                 needed = (lists[:, OWNER] == ANY) | (lists[:, OWNER] == kept.progress[position, VALUE])
                 for place in np.flatnonzero(needed & (lists[:, LENGTH] == 0)).tolist()[:1]:
                     missing[position] = {

@@ -25,15 +25,12 @@ from whichdo.graph.targets import acting_targets
 from whichdo.identification.engine import checked_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Names
 
-__all__ = ["Candidate", "adjustment_sets", "choose", "is_valid_adjustment"]
-
-FEW_CELLS = 64
-ROWS_PER_CELL = 10
+__all__ = ["Candidate", "adjustment_sets", "is_valid_adjustment"]
 
 
 @dataclass(frozen=True)
@@ -77,19 +74,6 @@ def adjustment_sets(graph: CausalGraph, targets: Iterable[str], reward: str) -> 
             pruned = criterion.pruned(allowed)
             found.setdefault(pruned, Candidate(origin, tuple(sorted(pruned, key=graph.index))))
     return tuple(found.values())
-
-
-def choose(candidates: Sequence[Candidate], cells: Sequence[int], rows: int) -> Candidate:
-    """The set to adjust for, given how many cells the table of each candidate has and how many rows there are.
-
-    The first whose cells are few (at most 64, or a tenth of the rows), else the one with the fewest.  ``rows`` is
-    rounded down to a power of two, so that a few more rows do not change what is counted.
-    """
-    limit = max(FEW_CELLS, (1 << max(rows, 1).bit_length() - 1) / ROWS_PER_CELL)
-    for candidate, size in zip(candidates, cells, strict=True):
-        if size <= limit:
-            return candidate
-    return candidates[min(range(len(candidates)), key=cells.__getitem__)]
 
 
 class _Criterion:

@@ -31,9 +31,13 @@ from whichdo.identification.estimand import Conditional, Estimand, Ratio, produc
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from whichdo.graph.identify import Verdict
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = ["adjustment_estimand", "graph_estimand", "paper_estimand", "weight_estimand", "weighted_components"]
+__all__ = [
+    "adjustment_estimand", "graph_estimand", "paper_estimand", "paper_kernels", "weight_estimand",
+    "weighted_components",
+]  # fmt: skip
 
 
 def graph_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> Estimand:
@@ -163,20 +167,36 @@ def paper_estimand(
     if verdict.route is Route.SAME:
         return Estimand(Conditional((reward,)), names, reward)
     around = with_parents(verdict.within, verdict.component) if plain or graph.bidirected else (node, *verdict.given)
-    projected = project(verdict.within, {*around, reward})
+    kernels = paper_kernels(verdict, around, late=late)
+    rest = [name for kernel, _ in kernels for name in kernel.nodes if name not in {node, reward}]
+    if not any(kernel.nodes == (node,) for kernel, _ in kernels):
+        return Estimand(sum_over(rest, product(kernel for kernel, _ in kernels)), names, reward)
+    inner = sum_over([node], product(kernel for kernel, inside in kernels if inside))
+    outer = [kernel for kernel, inside in kernels if not inside]
+    return Estimand(sum_over(rest, product([*outer, inner])), names, reward)
+
+
+def paper_kernels(judged: Verdict, around: Iterable[str], *, late: bool = False) -> list[tuple[Conditional, bool]]:
+    """The conditionals of the paper's factor network in topological order, and whether each is inside S.
+
+    Parameters
+    ----------
+    judged
+        The paper's verdict on targets of which one node acts on the reward.
+    around
+        W without the reward.
+    late
+        As of `paper_estimand`.
+    """
+    (node,), reward = judged.acting, judged.reward
+    projected = project(judged.within, {*around, reward})
     if late:
         others = [name for name in projected.nodes if name != node]
         projected = CausalGraph([*others, node], sorted(projected.directed), projected.bidirected)
     given = effective_parents(projected)
     inside = set(projected.c_component(node))
     needed = _needed(node, reward, given, inside)
-    kernels = {name: Conditional((name,), given[name]) for name in projected.nodes if name in needed}
-    rest = [name for name in kernels if name not in {node, reward}]
-    if node not in needed:
-        return Estimand(sum_over(rest, product(kernels.values())), names, reward)
-    inner = sum_over([node], product(kernel for name, kernel in kernels.items() if name in inside))
-    outer = [kernel for name, kernel in kernels.items() if name not in inside]
-    return Estimand(sum_over(rest, product([*outer, inner])), names, reward)
+    return [(Conditional((name,), given[name]), name in inside) for name in projected.nodes if name in needed]
 
 
 def _needed(node: str, reward: str, given: Mapping[str, Names], inside: set[str]) -> set[str]:

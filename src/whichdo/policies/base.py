@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whichdo.arrays import FloatArray
-    from whichdo.counting.scopes import Scope
     from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope
 
 __all__ = [
     "Arena",

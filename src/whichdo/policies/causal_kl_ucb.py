@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.formulas import Reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
@@ -118,9 +119,11 @@ def _loop(state: _State, world: Rounds) -> None:
 @register("causal-kl-ucb")
 @dataclass(frozen=True)
 class CausalKLUCB(Sequential):
-    """Causal KL-UCB."""
+    """Causal KL-UCB; ``reading`` is how much of the graph estimates by looking lean on."""
 
+    reading: str = "robust"
     takes_pulls = True
+    revision = 2
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
@@ -128,11 +131,11 @@ class CausalKLUCB(Sequential):
 
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
-        return columns(problem)
+        return columns(problem, Reading(self.reading))
 
-    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:
         """What looks at hand say."""
-        known, looking = evidence(problem, seen)
+        known, looking = evidence(problem, Reading(self.reading), budget, seen)
         joined = np.zeros((2, len(problem.arms)))
         for arm in range(len(problem.arms)):
             _join(known, joined, arm)

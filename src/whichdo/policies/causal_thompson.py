@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.formulas import Reading
 from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
@@ -141,9 +142,11 @@ def _loop(state: _State, world: Rounds) -> None:
 @register("causal-ts")
 @dataclass(frozen=True)
 class CausalThompson(Sequential):
-    """Causal Thompson sampling."""
+    """Causal Thompson sampling; ``reading`` is how much of the graph estimates by looking lean on."""
 
+    reading: str = "robust"
     takes_pulls = True
+    revision = 2
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
@@ -151,11 +154,11 @@ class CausalThompson(Sequential):
 
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
-        return columns(problem)
+        return columns(problem, Reading(self.reading))
 
-    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:
         """What looks at hand say."""
-        return _State(*evidence(problem, seen), generator(rng))
+        return _State(*evidence(problem, Reading(self.reading), budget, seen), generator(rng))
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.counting.scopes import Scope
     from whichdo.estimate.propagation import Step
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["CB"]
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from whichdo.arrays import FloatArray
-    from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["Importance"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from whichdo.counting.scopes import MAX_CELLS
 from whichdo.errors import Unsuitable
 from whichdo.policies.mixture import probabilities
+from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -1,7 +1,7 @@
 """Evidence that grows round by round: what looks say of every arm, joined with direct pulls.
 
 Shared by causal Thompson sampling and causal KL-UCB.  Every look is counted in the tables of the problem's scopes.
-What the tables say (`whichdo.kernels.contraction`: a mean for every arm that looking settles, and the number of direct
+What the tables say (`whichdo.estimate.kernel`: a mean for every arm that looking settles, and the number of direct
 pulls it is worth) is worked out anew when the looks have grown by a thirty-second, so its cost a round vanishes.
 """
 
@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.estimate.interventional import estimator
+from whichdo.estimate.kernel import MEAN, SIZE, look
+from whichdo.estimate.model import model_of
+from whichdo.formulas import Reading, counted_scopes
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.policies.base import utilities
 from whichdo.tables import Layout
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.estimate.kernel import KernelPlan
     from whichdo.evidence import Tally
-    from whichdo.kernels.contraction import NetPlan
     from whichdo.problem import Problem
 
 __all__ = ["Evidence", "Looking", "columns", "count", "evidence", "refresh", "stale"]
@@ -52,21 +53,21 @@ class Looking(NamedTuple):
     strides: IntArray
     cell_start: IntArray
     sources: IntArray
-    plan: NetPlan
+    plan: KernelPlan
 
 
-def columns(problem: Problem) -> tuple[str, ...]:
-    """The nodes that are counted, the reward last."""
-    scopes = estimator(problem).scopes
-    counted = dict.fromkeys(name for scope in scopes for name in scope)
+def columns(problem: Problem, reading: Reading) -> tuple[str, ...]:
+    """The nodes that are counted, however many rounds there are; the reward last."""
+    counted = dict.fromkeys(name for scope in counted_scopes(problem, reading) for name in scope)
     return (*(name for name in counted if name != problem.reward), problem.reward)
 
 
-def evidence(problem: Problem, seen: Tally) -> tuple[Evidence, Looking]:
+def evidence(problem: Problem, reading: Reading, budget: float, seen: Tally) -> tuple[Evidence, Looking]:
     """What is known before the first round: nothing, or what looks and pulls at hand say."""
-    model, arms = estimator(problem), len(problem.arms)
-    layout = Layout({name: len(values) for name, values in problem.domains.items()}, model.scopes)
-    looking = Looking(model.counts(seen), *layout.places(columns(problem)), model.sources, model.plan)
+    rounds = int(budget / min(problem.costs.values()))
+    model, arms = model_of(problem, reading, int(seen.pulls[0]) + rounds, seen), len(problem.arms)
+    layout = Layout(problem.sizes, model.scopes)
+    looking = Looking(model.counts(seen), *layout.places(columns(problem, reading)), model.sources, model.plan)
     found = Evidence(
         np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utilities(problem), np.zeros(2, np.int64)
     )
@@ -99,7 +100,7 @@ def stale(clock: IntArray) -> bool:
 @compiled
 def refresh(found: Evidence, looking: Looking) -> None:
     """Work out what the looks say of every arm."""
-    by_arm, _ = contract(looking.plan, looking.counts, found.utility, 1.0, 0.0)
+    by_arm = look(looking.plan, looking.counts, found.utility)
     for arm in range(1, found.sizes.size):
         source = looking.sources[arm]
         if source >= 0:

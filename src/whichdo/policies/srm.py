@@ -25,26 +25,30 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.scopes import Reading
 from whichdo.errors import UsageError
-from whichdo.estimate.interventional import estimator
-from whichdo.estimate.rarity import c_sizes, hardness
+from whichdo.estimate.kernel import MEAN, SIZE, look
+from whichdo.estimate.model import Model
+from whichdo.estimate.rarity import c_sizes, hardness, judged, rarity_scopes
 from whichdo.evidence import Batch, observe
-from whichdo.kernels.contraction import MEAN, SIZE, contract
+from whichdo.formulas import Formula
+from whichdo.graph.identify import Route
+from whichdo.identification.forms import paper_estimand
+from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_of, equal_counts, means_of, rejects_schedule
 from whichdo.policies.base import Objective, Play, Policy, best_arm, prices, refuse_below, utilities
 from whichdo.policies.registry import register
 from whichdo.policies.rejects import race, rejects
+from whichdo.tables import MAX_CELLS, Radix, starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whichdo.arrays import FloatArray, IntArray, WordArray
-    from whichdo.estimate.interventional import Estimator
     from whichdo.evidence import Tally
     from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["SRM"]
 
@@ -70,7 +74,7 @@ class SRM(Policy):
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Two batches, or one a reject."""
-        known = _Known(problem, self._reading, budget)
+        known = _Known(problem, budget, plain=not self.prune_parents)
         luck, look, left = rng.random(len(problem.arms)), known.look, known.left
         seen = seen + (yield observe(look, scopes=known.model.scopes))  # steps 1-3
         looked = known.looked(known.model.counts(seen))  # steps 4-7
@@ -87,7 +91,7 @@ class SRM(Policy):
 
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
         """The same in compiled steps."""
-        known = _Known(problem, self._reading, budget)
+        known = _Known(problem, budget, plain=not self.prune_parents)
         looks = arena.looks(known.model.scopes)
         if looks is None:
             return None
@@ -116,10 +120,6 @@ class SRM(Policy):
 
         return run
 
-    @property
-    def _reading(self) -> Reading:
-        return Reading.PAPER if self.prune_parents else Reading.PLAIN
-
     def _races(self, poor: IntArray, money: float, known: _Known) -> bool:
         return self.second_phase == "rejects" and len(poor) > 1 and money > known.prices[poor].sum()
 
@@ -146,8 +146,8 @@ class _Looked(NamedTuple):
 class _Known:
     """What the algorithm knows of the problem before it looks."""
 
-    def __init__(self, problem: Problem, reading: Reading, budget: float) -> None:
-        self.model: Estimator = estimator(problem, reading)
+    def __init__(self, problem: Problem, budget: float, *, plain: bool) -> None:
+        self.model, self.cells = problem.remember(f"SRM {plain}", lambda: _prepared(problem, plain=plain))
         self.utility = utilities(problem)
         self.prices = prices(problem, problem.arms)
         self.k = c_sizes(problem)
@@ -160,12 +160,12 @@ class _Known:
     def looked(self, counts: FloatArray) -> _Looked:
         """Steps 4 to 7."""
         model, levels = self.model, counts[: len(self.utility)]
-        found, rarest = contract(model.plan, counts, self.utility, 1.0, 0.0)  # step 4
+        found = look(model.plan, counts, self.utility)  # step 4
         means = np.where(model.sources >= 0, found[model.sources, MEAN], np.nan)
         looks = levels.sum()
         if looks > 0:  # do(), and arms that do not act on the reward, are plainly averaged
             means[model.sources == 0] = np.cumsum(levels * self.utility)[-1] / looks
-        q = model.rarest(rarest, looks) / max(looks, 1.0)  # step 5
+        q = _rarest(self.cells, counts, looks) / max(looks, 1.0)  # step 5
         poor = self._poor(q) if self.unit else self._dear(q)  # steps 6-7
         return _Looked(means, np.where(model.sources >= 0, found[model.sources, SIZE], 0.0), poor)
 
@@ -188,3 +188,59 @@ class _Known:
     def second(self, money: float, poor: IntArray) -> IntArray:
         """Step 8: the pulls of the arms in Q."""
         return equal_counts(money, self.prices[poor])
+
+
+class _Cells(NamedTuple):
+    """Where the cells are whose rarest decides each target set's q.
+
+    ``goes[start[g] : start[g + 1]]`` says for each count of the scope that begins at ``counts[g]`` to which of the
+    set's ``cells[g]`` cells it belongs.  Without cells nothing is rare (0), or nothing is settled (-1).
+    """
+
+    start: IntArray
+    counts: IntArray
+    goes: IntArray
+    cells: IntArray
+
+
+def _prepared(problem: Problem, *, plain: bool) -> tuple[Model, _Cells]:
+    """The paper's estimator, and its cells; a node whose scope is too wide to lay out is left to be tried."""
+    chosen: dict[tuple[str, ...], Formula | None] = {}
+    wanted: list[tuple[Scope, Scope] | int] = []
+    for verdict, cells in zip(judged(problem).values(), rarity_scopes(problem, plain=plain), strict=True):
+        scope = tuple(sorted({*(cells or ()), problem.reward}, key=problem.graph.index))
+        if cells is None or problem.cells(scope) > MAX_CELLS:
+            chosen[verdict.targets] = None
+            wanted.append(-1)
+            continue
+        node = verdict.acting[0] if verdict.acting else verdict.targets[0]
+        estimand = paper_estimand(problem.graph, node, problem.reward, plain=plain)
+        chosen[verdict.targets] = Formula(verdict.route, estimand, (), (scope,), problem.cells(scope), shared=False)
+        wanted.append(0 if verdict.route is Route.SAME else (scope, cells))
+    model = Model(problem, chosen, literal=True)
+    begin = dict(zip(model.scopes, starts(map(problem.cells, model.scopes)), strict=False))
+    counts, goes, sizes = [], [], []
+    for each in wanted:
+        scope, cells = each if isinstance(each, tuple) else ((), ())
+        inside = Radix.of(scope, problem.sizes).onto(Radix.of(cells, problem.sizes).steps)
+        goes.append(inside if scope else inside[:0])
+        counts.append(begin.get(scope, 0))
+        sizes.append(problem.cells(cells) if isinstance(each, tuple) else each)
+    lengths = np.array(starts(len(each) for each in goes), np.int64)
+    places = np.concatenate([np.zeros(0, np.int64), *goes]).astype(np.int64)
+    return model, _Cells(lengths, np.array(counts, np.int64), places, np.array(sizes, np.int64))
+
+
+@compiled
+def _rarest(cells: _Cells, counts: FloatArray, looks: float) -> FloatArray:
+    """For each target set how often its rarest cell was seen."""
+    found = np.empty(cells.cells.size)
+    for g in range(found.size):
+        if cells.cells[g] <= 0:
+            found[g] = looks if cells.cells[g] == 0 else 0.0
+            continue
+        folded = np.zeros(cells.cells[g])
+        for i in range(cells.start[g + 1] - cells.start[g]):
+            folded[cells.goes[cells.start[g] + i]] += counts[cells.counts[g] + i]
+        found[g] = folded.min()
+    return found

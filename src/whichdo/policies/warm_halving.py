@@ -31,11 +31,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError
-from whichdo.estimate.interventional import estimator
+from whichdo.estimate.kernel import MEAN, SIZE, look
+from whichdo.estimate.model import model_of
 from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
+from whichdo.formulas import Reading
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.contraction import MEAN, SIZE, contract
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
@@ -44,11 +45,12 @@ from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray, WordArray
-    from whichdo.counting.scopes import Scope
-    from whichdo.kernels.contraction import NetPlan
+    from whichdo.estimate.kernel import KernelPlan
+    from whichdo.estimate.model import Model
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["WarmHalving"]
 
@@ -72,8 +74,10 @@ class WarmHalving(Policy):
     caution: float = 1.5
     optimism: float = 1.0
     mechanisms: bool = True
+    reading: str = "robust"
     objective = Objective.SIMPLE
     takes_pulls = True
+    revision = 2
 
     def __post_init__(self) -> None:
         if not self.caution > 0:
@@ -89,13 +93,13 @@ class WarmHalving(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
         luck, price, utility = rng.random(len(problem.arms)), prices(problem, problem.arms), utilities(problem)
-        model, left, at_hand = estimator(problem), float(budget), seen
+        model, left, at_hand = self._model(problem, budget, seen), float(budget), seen
         scopes, notes = self._asked(problem, budget, seen)
         detail = TABLES if scopes else REWARDS
-        look = max(0, _looks(problem, budget) - int(seen.counts[0].sum()))  # logs at hand are looks already made
-        if look:
-            seen = seen + (yield observe(look, scopes=scopes or model.scopes))
-            left -= look * price[0]
+        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logs at hand are looks already made
+        if looks:
+            seen = seen + (yield observe(looks, scopes=scopes or model.scopes))
+            left -= looks * price[0]
         base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
         alive = plausible(base, sizes, self.caution)
         tried = _direct(problem, at_hand)
@@ -125,29 +129,33 @@ class WarmHalving(Policy):
             lacking = [scope for scope in wanted if scope not in seen.tables.get(LOOK, {})]
             if lacking:
                 return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
-        return tuple(dict.fromkeys((*estimator(problem).scopes, *wanted))), ()
+        return tuple(dict.fromkeys((*self._model(problem, budget, seen).scopes, *wanted))), ()
+
+    def _model(self, problem: Problem, budget: float, seen: Tally) -> Model:
+        pulls = int(budget / min(problem.costs.values()))
+        return model_of(problem, Reading(self.reading), int(seen.pulls[0]) + pulls, seen)
 
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
         """The same in compiled steps; none where whole rows of pulls are read."""
         if self.mechanisms and _pays(problem, budget):
             return None
-        model = estimator(problem)
+        model = self._model(problem, budget, Tally.empty(problem))
         looks = arena.looks(model.scopes)
         if looks is None:
             return None
         price, utility = prices(problem, problem.arms), utilities(problem)
-        look = _looks(problem, budget)
-        left = float(budget - look * price[0])
+        number = _looks(model, budget)
+        left = float(budget - number * price[0])
         nothing = model.counts(Tally.empty(problem))
         plan, sources, bounds = model.plan, model.sources, arena.bounds
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
-            counts = looks(key)(look) if look else nothing
+            counts = looks(key)(number) if number else nothing
             winner, spent = _whole(
                 plan, counts, sources, bounds, key, self.caution, self.optimism, price, left, utility, luck
             )
-            return winner, look * price[0] + spent
+            return winner, number * price[0] + spent
 
         return run
 
@@ -159,11 +167,10 @@ def _direct(problem: Problem, seen: Tally) -> Tally:
     return Tally(problem, counts)
 
 
-def _looks(problem: Problem, budget: float) -> int:
+def _looks(model: Model, budget: float) -> int:
     """How often to look: for half the money, or less in proportion where looking serves fewer arms."""
-    sources = estimator(problem).sources[1:]
-    served = np.count_nonzero(sources >= 0) / len(sources)
-    return int(budget * served / 2 / problem.costs[problem.arms[0]])
+    served = np.count_nonzero(model.sources[1:] >= 0) / len(model.sources[1:])
+    return int(budget * served / 2 / model.problem.costs[LOOK])
 
 
 def _pays(problem: Problem, budget: float) -> bool:
@@ -175,10 +182,10 @@ def _pays(problem: Problem, budget: float) -> bool:
 
 @compiled
 def evidence(
-    plan: NetPlan, counts: FloatArray, sources: IntArray, utility: FloatArray
+    plan: KernelPlan, counts: FloatArray, sources: IntArray, utility: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """What looking says of every arm: means, and their sizes in pulls; size 0 where it says nothing."""
-    found, _ = contract(plan, counts, utility, 1.0, 0.0)
+    found = look(plan, counts, utility)
     means, sizes = np.full(sources.size, 0.5), np.zeros(sources.size)
     for j in range(sources.size):
         if sources[j] >= 0 and found[sources[j], SIZE] > 0.0:
@@ -263,7 +270,7 @@ def _race(
 
 @compiled
 def _whole(
-    plan: NetPlan,
+    plan: KernelPlan,
     counts: FloatArray,
     sources: IntArray,
     bounds: WordArray,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, CodeArray, FloatArray, IntArray
 
-__all__ = ["MAX_CELLS", "Radix", "Scope", "Table", "conditional_rows", "starts"]
+__all__ = ["MAX_CELLS", "Radix", "Scope", "Table", "conditional_rows", "smallest_table", "starts"]
 
 Scope = tuple[str, ...]
 
@@ -60,6 +60,17 @@ class Radix:
     def steps(self) -> dict[str, int]:
         """The strides by the name of the column."""
         return dict(zip(self.scope, self.strides, strict=True))
+
+    def onto(self, steps: Mapping[str, int]) -> IntArray:
+        """For each cell the sum of its codes times the step of their column, 0 for columns without one.
+
+        With the steps of some of the columns by themselves it is the number of the margin's cell.
+        """
+        found = np.zeros(self.cells, np.int64).reshape(self.sizes)
+        for axis, (name, size) in enumerate(zip(self.scope, self.sizes, strict=True)):
+            along = np.arange(size, dtype=np.int64).reshape([-1 if j == axis else 1 for j in range(len(self.sizes))])
+            found += along * steps.get(name, 0)
+        return found.ravel()
 
     def numbers(self, columns: Sequence[Array]) -> IntArray:
         """The number of each row's cell; ``columns`` holds an array of codes for each column of the scope."""
@@ -227,6 +238,13 @@ class Table:
     def __repr__(self) -> str:
         kind = "dense" if self.cells is None else "sparse"
         return f"<{kind} table of {', '.join(self.scope) or 'nothing'}: {self.total:,} rows>"
+
+
+def smallest_table(tables: Mapping[Scope, Table], columns: Iterable[str]) -> Table | None:
+    """Of some tables the smallest that has all of these columns; None where none has."""
+    wanted = frozenset(columns)
+    holding = [scope for scope in tables if wanted.issubset(scope)]
+    return min((tables[scope] for scope in holding), key=lambda table: table.radix.cells, default=None)
 
 
 def conditional_rows(counts: FloatArray, smoothing: float = 0.0, threshold: float = 0.0) -> FloatArray:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.wide import counted_scopes
 from whichdo.errors import TooLarge
 from whichdo.evidence import Detail, Rows, Tally, whole_number
+from whichdo.formulas import counted_scopes
 from whichdo.tables import Table, Tables
 from whichdo.world.exact import reward_laws
 
@@ -62,7 +62,7 @@ class World:
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
         """What is counted where a batch does not say: the scopes that settle the problem's arms."""
-        return tuple(dict.fromkeys(counted_scopes(self.problem).values()))
+        return counted_scopes(self.problem)
 
     @cached_property
     def _rewards(self) -> RewardStreams | None:

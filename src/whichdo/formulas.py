@@ -1,0 +1,252 @@
+"""Which formulas the arms on a target set can be estimated by, and what must be counted for them.
+
+A *reading* says how much of the graph an estimate leans on:
+
+robust   that an adjustment set is valid, or that a c-component is what the graph says; the law of
+         everything that is adjusted for is taken from the rows as it is;
+graph    every missing edge: the law of what acts on the reward is put together from conditionals
+         that are given as little as possible, which needs fewer rows if the graph is right;
+paper    the paper's Algorithms 3 to 5 as printed, with add-one smoothing.
+
+A reading may have several formulas for one effect, best first.  One that needs large tables serves
+short logs badly, so which is taken depends on the number of rows: the first whose cells are few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import chain
+from math import prod
+from typing import TYPE_CHECKING
+
+from whichdo.graph.identify import Route
+from whichdo.graph.targets import ByTargets
+from whichdo.identification.adjustment import adjustment_sets
+from whichdo.identification.engine import identify
+from whichdo.identification.estimand import Conditional, Estimand
+from whichdo.identification.forms import adjustment_estimand, paper_estimand, weight_estimand, weighted_components
+from whichdo.identification.reasons import verdict_of
+from whichdo.tables import MAX_CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.targets import Targets
+    from whichdo.identification.estimand import Names
+    from whichdo.identification.reasons import Verdict
+    from whichdo.problem import Problem
+    from whichdo.tables import Scope
+
+__all__ = ["Formula", "Reading", "choose_formula", "counted_scopes", "effects", "formulas", "naive_scope"]
+
+
+FEW_CELLS = 64
+ROWS_PER_CELL = 10
+
+
+class Reading(StrEnum):
+    """How much of the graph an estimate leans on; see the module."""
+
+    ROBUST = "robust"
+    GRAPH = "graph"
+    PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How the arms on one target set are estimated from looks."""
+
+    route: Route
+    """SAME for arms that equal do(), ADJUSTMENT, COMPONENT, or GENERAL for formulas of another kind."""
+    estimand: Estimand
+    """Its targets are those that act."""
+    given: Names
+    """The adjustment set, or what else is counted."""
+    scopes: tuple[Scope, ...]
+    """The columns that must be counted together, in the order of the graph."""
+    cells: int
+    """How many cells its largest table has, the reward aside."""
+    shared: bool
+    """Whether all its tables are margins of one: nothing is assumed of how their errors go together."""
+
+    @property
+    def targets(self) -> Names:
+        """The targets that act on the reward."""
+        return self.estimand.targets
+
+    @property
+    def adjusts(self) -> bool:
+        """Whether it is a sum over strata z of P(z) E[Y | x, z], with P(z) taken as it is."""
+        return self.shared and self.route in {Route.SAME, Route.ADJUSTMENT}
+
+    @cached_property
+    def reward(self) -> Conditional:
+        """The reward's own conditional, in which every formula is linear."""
+        return next(each for each in self.estimand.conditionals if self.estimand.reward in each.nodes)
+
+    @cached_property
+    def laws(self) -> tuple[Conditional, ...]:
+        """The other conditionals."""
+        return tuple(each for each in self.estimand.conditionals if each != self.reward)
+
+
+def effects(problem: Problem) -> ByTargets[Verdict]:
+    """The verdict of complete identification on each target set of a problem; worked out once."""
+    made: ByTargets[Verdict] = problem.remember(
+        "effects",
+        lambda: ByTargets(
+            {targets: verdict_of(problem.graph, targets, problem.reward) for targets in problem.target_sets}
+        ),
+    )
+    return made
+
+
+def formulas(problem: Problem, targets: Targets, reading: Reading) -> tuple[Formula, ...]:
+    """Every formula for the arms on some targets, best first; () where looking settles nothing, or all are too large.
+
+    ``targets`` () is do() itself.
+    """
+    made: dict[Targets, tuple[Formula, ...]] = problem.remember(f"formulas {reading}", dict)
+    if targets not in made:
+        maker = _Maker(problem)
+        acting = effects(problem)[targets].acting if targets else ()
+        if not acting:
+            same = not targets or effects(problem)[targets].identified
+            made[targets] = (maker.same(),) if same else ()
+        elif acting != targets and acting in problem.positions:
+            made[targets] = formulas(problem, acting, reading)
+        elif reading is Reading.PAPER:
+            made[targets] = maker.paper(acting)
+        elif not effects(problem)[targets].identified:
+            made[targets] = ()
+        elif reading is Reading.ROBUST:
+            made[targets] = maker.robust(acting)
+        else:
+            by_graph = maker.by_graph(acting)
+            robust = formulas(problem, targets, Reading.ROBUST)
+            made[targets] = (by_graph, *robust) if by_graph not in robust else robust
+    return made[targets]
+
+
+def choose_formula(
+    candidates: Sequence[Formula], rows: int, served: Callable[[Scope], bool] | None = None
+) -> Formula | None:
+    """The formula to estimate by: the first whose cells are few for so many rows, else the one with the fewest.
+
+    Parameters
+    ----------
+    candidates
+        As `formulas` lists them.
+    rows
+        How many rows there are, or will be: few cells are at most 64, or a tenth of the rows, which are rounded down
+        to a power of two, so that a few more rows do not change what is counted.
+    served
+        Whether tables of a scope are there; a formula that lacks one is passed over.  None: all are.
+    """
+    left = [each for each in candidates if served is None or all(map(served, each.scopes))]
+    few = max(FEW_CELLS, (1 << max(rows, 1).bit_length() - 1) / ROWS_PER_CELL)
+    fitting = (each for each in left if each.cells <= few)
+    return next(fitting, None) or min(left, key=lambda each: each.cells, default=None)
+
+
+def counted_scopes(
+    problem: Problem,
+    reading: Reading = Reading.ROBUST,
+    rows: int | None = None,
+    columns: frozenset[str] | None = None,
+) -> tuple[Scope, ...]:
+    """The scopes that estimates of all arms need, each once.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    reading
+        How estimates lean on the graph.
+    rows
+        The number of rows, if it is known: only what is then needed.  None: what any number of rows may need.
+    columns
+        The columns that there are: a formula that reads others is passed over while one is left.  None: all are there.
+    """
+    found: dict[Scope, None] = {}
+    for targets in problem.target_sets:
+        candidates: Sequence[Formula] = formulas(problem, targets, reading)
+        if columns is not None:
+            candidates = [each for each in candidates if columns.issuperset(chain(*each.scopes))] or candidates[-1:]
+        if rows is not None:
+            chosen = choose_formula(candidates, rows)
+            candidates = [] if chosen is None else [chosen]
+        for place, each in enumerate(candidates):
+            # A larger table than an earlier formula has is never taken, however many rows there are.
+            if all(each.cells < other.cells for other in candidates[:place]):
+                found |= dict.fromkeys(each.scopes)
+    return tuple(found)
+
+
+def naive_scope(problem: Problem, targets: Iterable[str]) -> Scope:
+    """The targets and the reward: what the naive conditional mean is counted from."""
+    return tuple(sorted((*targets, problem.reward), key=problem.graph.index))
+
+
+class _Maker:
+    """Makes the formulas of one problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.graph: CausalGraph = problem.graph
+        self.reward = problem.reward
+        self.sizes: Mapping[str, int] = problem.sizes
+        self.problem = problem
+
+    def same(self) -> Formula:
+        return self._made(Route.SAME, Estimand(Conditional((self.reward,)), (), self.reward), (), shared=True)
+
+    def robust(self, acting: Names) -> tuple[Formula, ...]:
+        sets = adjustment_sets(self.graph, acting, self.reward)
+        if sets:
+            return tuple(
+                self._made(
+                    Route.ADJUSTMENT,
+                    adjustment_estimand(self.graph, acting, self.reward, each.given),
+                    each.given,
+                    shared=True,
+                )
+                for each in sets
+            )
+        if weighted_components(self.graph, acting, self.reward) is not None:
+            weighted = self._made(Route.COMPONENT, weight_estimand(self.graph, acting, self.reward), None, shared=True)
+            if weighted.cells <= MAX_CELLS:  # its table is laid out whole
+                return (weighted,)
+        return (self.by_graph(acting),)
+
+    def by_graph(self, acting: Names) -> Formula:
+        """The formula that leans on every missing edge."""
+        estimand = identify(self.graph, acting, self.reward)
+        return self._made(self._route(acting), estimand, None, shared=False)
+
+    def paper(self, acting: Names) -> tuple[Formula, ...]:
+        verdict = self.problem.verdicts.get(acting)
+        if len(acting) > 1 or verdict is None or not verdict.identified:
+            return ()
+        estimand = paper_estimand(self.graph, acting[0], self.reward)
+        return (self._made(verdict.route, estimand, None, shared=False),)
+
+    def _route(self, acting: Names) -> Route:
+        if not self.graph.bidirected:
+            return Route.ADJUSTMENT
+        return Route.COMPONENT if weighted_components(self.graph, acting, self.reward) is not None else Route.GENERAL
+
+    def _made(self, route: Route, estimand: Estimand, given: Names | None, *, shared: bool) -> Formula:
+        laws = estimand.conditionals
+        if given is None:
+            named = {name for each in laws for name in each.columns}
+            given = self._ordered(named.difference(estimand.targets, [self.reward]))
+        together = [frozenset[str]().union(*(each.free for each in laws))] if shared else [each.free for each in laws]
+        scopes = [self._ordered(each) for each in dict.fromkeys(together)]
+        cells = max(prod(self.sizes[name] for name in scope if name != self.reward) for scope in scopes)
+        return Formula(route, estimand, given, tuple(scopes), cells, shared)
+
+    def _ordered(self, names: Iterable[str]) -> Names:
+        return tuple(sorted(names, key=self.graph.index))
