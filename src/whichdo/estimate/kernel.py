@@ -72,7 +72,7 @@ class KernelPlan(NamedTuple):
     moves: IntArray
 
 
-class Tables(NamedTuple):
+class _Tables(NamedTuple):
     """Everything that is known of each cell of each table."""
 
     mass: FloatArray
@@ -87,43 +87,42 @@ class Tables(NamedTuple):
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
+# Helpers take the arrays they need and not the whole plan: passing that costs more than most of them do.
 
 
 @compiled
-def _counted(plan: KernelPlan, counts: FloatArray, worth: FloatArray, tables: Tables) -> None:
-    """Put every count where it belongs; of the reward its sum goes to ``values`` and its sum of squares beside it."""
-    mass, values, squares = tables.mass, tables.values, tables.squares
-    mass[:] = 0.0
-    values[:] = 0.0
-    squares[:] = 0.0
-    levels = worth.size
-    for t in range(plan.own.size):
-        start, first, step = plan.table_start[t], plan.count_start[t], plan.level_step[t]
-        for i in range(plan.goes_start[t + 1] - plan.goes_start[t]):
-            seen = counts[first + i]
-            if seen != 0.0:
-                cell = start + plan.goes[plan.goes_start[t] + i]
-                mass[cell] += seen
-                if plan.is_reward[t]:
-                    reward = worth[(i // step) % levels]
-                    values[cell] += seen * reward
-                    squares[cell] += seen * reward * reward
+def _count_table(
+    counts: FloatArray, goes: IntArray, worth: FloatArray, step: int, mass: FloatArray, values: FloatArray,
+    squares: FloatArray,
+) -> None:  # fmt: skip
+    """Put the counts of one table where they belong; of the reward (``step`` above 0) its sum and squares too."""
+    for i in range(goes.size):
+        seen = counts[i]
+        if seen != 0.0:
+            cell = goes[i]
+            mass[cell] += seen
+            if step > 0:
+                reward = worth[(i // step) % worth.size]
+                values[cell] += seen * reward
+                squares[cell] += seen * reward * reward
 
 
 @compiled
-def _shrunk_law(plan: KernelPlan, t: int, tables: Tables) -> None:
+def _shrink_law(
+    own: int, strength: float, uniform: int, margin: FloatArray, mass: FloatArray, values: FloatArray,
+    raw: FloatArray, sizes: FloatArray,
+) -> None:  # fmt: skip
     """Counts of a table into shares, row by row."""
-    start, end, own = plan.table_start[t], plan.table_start[t + 1], plan.own[t]
-    mass, values, raw, sizes = tables.mass, tables.values, tables.raw, tables.sizes
-    strength = plan.strength[t]
-    margin = np.zeros(own)
     whole = 0.0
-    for cell in range(start, end):
-        margin[(cell - start) % own] += mass[cell]
-        whole += mass[cell]
     for v in range(own):
-        margin[v] = 1.0 / own if plan.uniform[t] or whole <= 0.0 else margin[v] / whole
-    for row in range(start, end, own):
+        margin[v] = 0.0
+    for row in range(0, mass.size, own):
+        for v in range(own):
+            margin[v] += mass[row + v]
+            whole += mass[row + v]
+    for v in range(own):
+        margin[v] = 1.0 / own if uniform or whole <= 0.0 else margin[v] / whole
+    for row in range(0, mass.size, own):
         total = 0.0
         for cell in range(row, row + own):
             total += mass[cell]
@@ -141,50 +140,64 @@ def _logit(share: float) -> float:
 
 
 @compiled
-def _shrunk_reward(plan: KernelPlan, t: int, worth: FloatArray, tables: Tables) -> None:
-    """Sums of rewards into means that lean on what the margins of setting and stratum expect."""
-    start, end = plan.table_start[t], plan.table_start[t + 1]
-    mass, values, raw, squares, prior, sizes = tables
-    settings, strata = plan.settings[t], plan.strata[t]
-    strength = plan.strength[t]
-    whole, total, square = 0.0, 0.0, 0.0
-    for cell in range(start, end):
+def _expect(
+    strata: int, setting: IntArray, stratum: IntArray, by_setting: FloatArray, by_stratum: FloatArray,
+    mass: FloatArray, values: FloatArray, squares: FloatArray, prior: FloatArray,
+) -> None:  # fmt: skip
+    """What the margins of setting and stratum expect of each cell; rows of ``by_setting``: see the names below."""
+    settings = by_setting.shape[1]
+    seen, own, square, without, dispersion = 0, 1, 2, 3, 4
+    whole, total, squared = 0.0, 0.0, 0.0
+    by_setting[:, :] = 0.0
+    by_stratum[:, :strata] = 0.0
+    for cell in range(mass.size):
         whole += mass[cell]
         total += values[cell]
-        square += squares[cell]
+        squared += squares[cell]
+        x, z = setting[cell], stratum[cell]
+        by_setting[seen, x] += mass[cell]
+        by_setting[own, x] += values[cell]
+        by_setting[square, x] += squares[cell]
+        by_stratum[seen, z] += mass[cell]
+        by_stratum[own, z] += values[cell]
     mean = min(max(total / whole if whole > 0.0 else 0.5, EDGE), 1.0 - EDGE)
-    second = mean if whole <= 0.0 or mean <= EDGE or mean >= 1.0 - EDGE else square / whole
+    second = mean if whole <= 0.0 or mean <= EDGE or mean >= 1.0 - EDGE else squared / whole
     second = min(max((second * whole + STRENGTH * mean) / (whole + STRENGTH), mean * mean), mean)
-    by_setting, by_stratum = np.zeros((3, settings)), np.zeros((2, strata))
-    for cell in range(start, end):
-        x, z = plan.setting[cell], plan.stratum[cell]
-        by_setting[0, x] += mass[cell]
-        by_setting[1, x] += values[cell]
-        by_setting[2, x] += squares[cell]
-        by_stratum[0, z] += mass[cell]
-        by_stratum[1, z] += values[cell]
-    expected = np.zeros(settings)
     for z in range(strata):
-        by_stratum[1, z] = (by_stratum[1, z] + STRENGTH * mean) / (by_stratum[0, z] + STRENGTH)
-    for cell in range(start, end):
-        expected[plan.setting[cell]] += mass[cell] * by_stratum[1, plan.stratum[cell]]
-    dispersion = np.zeros(settings)
+        by_stratum[own, z] = (by_stratum[own, z] + STRENGTH * mean) / (by_stratum[seen, z] + STRENGTH)
+    for cell in range(mass.size):
+        by_setting[without, setting[cell]] += mass[cell] * by_stratum[own, stratum[cell]]
     for x in range(settings):
-        room = by_setting[0, x] + STRENGTH
-        own = (by_setting[1, x] + STRENGTH * mean) / room
-        own_square = min(max((by_setting[2, x] + STRENGTH * second) / room, own * own), own)
-        dispersion[x] = (own_square - own * own) / (own * (1.0 - own))
-        by_setting[1, x] = own
-        expected[x] = (expected[x] + STRENGTH * mean) / room
+        room = by_setting[seen, x] + STRENGTH
+        middle = (by_setting[own, x] + STRENGTH * mean) / room
+        spread = min(max((by_setting[square, x] + STRENGTH * second) / room, middle * middle), middle)
+        by_setting[dispersion, x] = (spread - middle * middle) / (middle * (1.0 - middle))
+        by_setting[own, x] = middle
+        by_setting[without, x] = (by_setting[without, x] + STRENGTH * mean) / room
+    if strata > 1:
+        for x in range(settings):
+            by_setting[without, x] = _logit(by_setting[own, x]) - _logit(by_setting[without, x])
+    for cell in range(mass.size):
+        x = setting[cell]
+        if strata > 1:
+            odds = _logit(by_stratum[own, stratum[cell]]) + by_setting[without, x]
+            prior[cell] = 1.0 / (1.0 + np.exp(-odds))
+        else:  # nothing but the setting itself to lean on
+            prior[cell] = by_setting[own, x]
+
+
+@compiled
+def _shrink_reward(
+    strength: float, uniform: int, worth: FloatArray, setting: IntArray, by_setting: FloatArray, mass: FloatArray,
+    values: FloatArray, raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
+) -> None:  # fmt: skip
+    """Sums of rewards into means that lean on what `_expect` has found."""
     middle, middle_square = worth.mean(), (worth * worth).mean()
-    for cell in range(start, end):
-        x = plan.setting[cell]
-        if plan.uniform[t]:
+    for cell in range(mass.size):
+        guess = prior[cell]
+        wanted = guess * guess + by_setting[4, setting[cell]] * guess * (1.0 - guess)
+        if uniform:
             guess, wanted = middle, middle_square
-        else:
-            odds = _logit(by_stratum[1, plan.stratum[cell]]) + _logit(by_setting[1, x]) - _logit(expected[x])
-            guess = 1.0 / (1.0 + np.exp(-odds))
-            wanted = guess * guess + dispersion[x] * guess * (1.0 - guess)
         seen = mass[cell]
         part = seen / (seen + strength) if seen + strength > 0.0 else 0.0
         plain = values[cell] / seen if seen > 0.0 else guess
@@ -196,102 +209,111 @@ def _shrunk_reward(plan: KernelPlan, t: int, worth: FloatArray, tables: Tables) 
         squares[cell] = part * plain_square + (1.0 - part) * wanted
 
 
+@compiled
+def _make_tables(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> _Tables:
+    """All tables, from counts to shrunk conditionals."""
+    cells = plan.table_start[-1]
+    mass, values, squares = np.zeros(cells), np.zeros(cells), np.zeros(cells)
+    raw, prior, sizes = np.empty(cells), np.empty(cells), np.empty(cells)
+    margin = np.empty(plan.own.max())
+    by_setting, by_stratum = np.empty((5, plan.settings.max())), np.empty((2, plan.strata.max()))
+    for t in range(plan.own.size):
+        here = slice(plan.table_start[t], plan.table_start[t + 1])
+        goes = plan.goes[plan.goes_start[t] : plan.goes_start[t + 1]]
+        step = plan.level_step[t] if plan.is_reward[t] else 0
+        _count_table(counts[plan.count_start[t] :], goes, worth, step, mass[here], values[here], squares[here])
+        if plan.is_reward[t]:
+            own = by_setting[:, : plan.settings[t]]
+            _expect(
+                plan.strata[t], plan.setting[here], plan.stratum[here], own, by_stratum, mass[here], values[here],
+                squares[here], prior[here],
+            )  # fmt: skip
+            _shrink_reward(
+                plan.strength[t], plan.uniform[t], worth, plan.setting[here], own, mass[here], values[here], raw[here],
+                squares[here], prior[here], sizes[here],
+            )  # fmt: skip
+        else:
+            _shrink_law(
+                plan.own[t], plan.strength[t], plan.uniform[t], margin, mass[here], values[here], raw[here],
+                sizes[here],
+            )  # fmt: skip
+    return _Tables(mass, values, raw, squares, prior, sizes)
+
+
 # ------------------------------------------------------------------------------------------------------------- formulas
 
 
 @compiled
-def _terms(plan: KernelPlan, arm: int, tables: Tables, away: float, slopes: FloatArray) -> None:
+def _terms(
+    begin: IntArray, places: IntArray, place_start: IntArray, moves: IntArray, inverse: IntArray, values: FloatArray,
+    away: float, at: IntArray, factor: FloatArray, before: FloatArray, slopes: FloatArray,
+) -> None:  # fmt: skip
     """The slope of an arm's sum in every cell of the tables that its formula reads, the reward being less by ``away``.
 
-    In the reward's own cells these are the weights of its rows.
+    In the reward's own cells these are the weights of its rows.  ``begin`` says where the table of each occurrence
+    lies.
     """
-    f = plan.formulas[arm]
-    first, last = plan.occurrence_start[f], plan.occurrence_start[f + 1]
-    width = last - first
-    values = tables.values
-    at, factor, before = np.empty(width, np.int64), np.empty(width), np.ones(width + 1)
-    for o in range(first, last):
-        for cell in range(plan.table_start[plan.reads[o]], plan.table_start[plan.reads[o] + 1]):
-            slopes[cell] = 0.0
-    for i in range(plan.place_start[first + 1] - plan.place_start[first]):
+    width = begin.size
+    before[0] = 1.0
+    for i in range(place_start[1] - place_start[0]):
         for j in range(width):
-            o = first + j
-            at[j] = plan.table_start[plan.reads[o]] + plan.places[plan.place_start[o] + i]
-            at[j] += plan.moves[plan.move_start[arm] + j]
+            at[j] = begin[j] + places[place_start[j] + i] + moves[j]
             factor[j] = values[at[j]] - away if j == 0 else values[at[j]]
-            if plan.inverse[o]:
+            if inverse[j]:
                 factor[j] = 1.0 / factor[j] if factor[j] != 0.0 else 0.0
             before[j + 1] = before[j] * factor[j]
         after = 1.0
         for j in range(width - 1, -1, -1):
             rest = before[j] * after
-            slopes[at[j]] += -rest * factor[j] * factor[j] if plan.inverse[first + j] else rest
+            slopes[at[j]] += -rest * factor[j] * factor[j] if inverse[j] else rest
             after *= factor[j]
 
 
 @compiled
-def _normalised(plan: KernelPlan, arm: int, tables: Tables, slopes: FloatArray) -> None:
-    """The slopes of an arm's mean, whose weights are made to sum to one where they only do so in the limit."""
-    _terms(plan, arm, tables, 0.0, slopes)
-    f = plan.formulas[arm]
-    first = plan.occurrence_start[f]
-    t = plan.reads[first]
-    total, mean = 0.0, 0.0
-    for cell in range(plan.table_start[t], plan.table_start[t + 1]):
-        total += slopes[cell]
-        mean += slopes[cell] * tables.values[cell]
-    if abs(total - 1.0) <= ROUNDING or total <= 0.0:
-        return
-    _terms(plan, arm, tables, mean / total, slopes)
-    for cell in range(plan.table_start[t], plan.table_start[t + 1]):
-        slopes[cell] /= total
-    for u in range(plan.use_start[f], plan.use_start[f + 1]):
-        for cell in range(plan.table_start[plan.uses[u]], plan.table_start[plan.uses[u] + 1]):
-            slopes[cell] /= total
+def _law_error(
+    own: int, strength: float, looks: float, shared: int, values: FloatArray, raw: FloatArray, sizes: FloatArray,
+    slopes: FloatArray, found: FloatArray,
+) -> None:  # fmt: skip
+    """Add what one law does to the errors: variance, shift, and how far rows never seen could move the mean, both ways.
+
+    Where tables share their looks, the slopes become what one more look in each cell would do.
+    """
+    for row in range(0, values.size, own):
+        middle, low, high, square = 0.0, np.inf, -np.inf, 0.0
+        for cell in range(row, row + own):
+            middle += values[cell] * slopes[cell]
+            low, high = min(low, slopes[cell]), max(high, slopes[cell])
+            found[1] += slopes[cell] * (values[cell] - raw[cell])
+        seen = sizes[row] > 0.0
+        if not seen:
+            found[2] += middle - low
+            found[3] += high - middle
+        room = looks / (sizes[row] + strength) if seen else 0.0
+        for cell in range(row, row + own):
+            apart = slopes[cell] - middle
+            square += values[cell] * apart * apart
+            slopes[cell] = apart * room
+        if seen and not shared:
+            found[0] += square / (sizes[row] + strength)
 
 
 @compiled
-def _law_error(
-    plan: KernelPlan, f: int, looks: float, counts: FloatArray, tables: Tables, slopes: FloatArray
-) -> FloatArray:
-    """What the laws add to the errors: variance, shift, and how far rows never seen could move the mean down and up."""
-    values, raw, sizes = tables.values, tables.raw, tables.sizes
-    found = np.zeros(4)
-    shared = plan.shared[f]
-    for u in range(plan.use_start[f], plan.use_start[f + 1]):
-        t = plan.uses[u]
-        own, strength = plan.own[t], plan.strength[t]
-        for row in range(plan.table_start[t], plan.table_start[t + 1], own):
-            middle, low, high, square = 0.0, np.inf, -np.inf, 0.0
-            for cell in range(row, row + own):
-                middle += values[cell] * slopes[cell]
-                low, high = min(low, slopes[cell]), max(high, slopes[cell])
-                found[1] += slopes[cell] * (values[cell] - raw[cell])
-            seen = sizes[row] > 0.0
-            if not seen:
-                found[2] += middle - low
-                found[3] += high - middle
-            room = looks / (sizes[row] + strength) if seen else 0.0
-            for cell in range(row, row + own):
-                apart = slopes[cell] - middle
-                square += values[cell] * apart * apart
-                slopes[cell] = apart * room  # what one more look there would do, where tables share their looks
-            if seen and not shared:
-                found[0] += square / (sizes[row] + strength)
-    if shared and looks > 0.0:
-        one = plan.uses[plan.use_start[f]]
-        total, square = 0.0, 0.0
-        for i in range(plan.goes_start[one + 1] - plan.goes_start[one]):
-            seen_here = counts[plan.count_start[one] + i]
-            if seen_here != 0.0:
-                push = 0.0
-                for u in range(plan.use_start[f], plan.use_start[f + 1]):
-                    t = plan.uses[u]
-                    push += slopes[plan.table_start[t] + plan.goes[plan.goes_start[t] + i]]
-                total += seen_here * push
-                square += seen_here * push * push
-        found[0] = max(square / looks - (total / looks) ** 2, 0.0) / looks
-    return found
+def _shared_variance(
+    uses: IntArray, table_start: IntArray, goes: IntArray, goes_start: IntArray, counts: FloatArray, slopes: FloatArray,
+    looks: float,
+) -> float:  # fmt: skip
+    """The variance of a mean whose laws are counted from the same looks, from what a look in each cell does."""
+    total, square = 0.0, 0.0
+    one = uses[0]
+    for i in range(goes_start[one + 1] - goes_start[one]):
+        seen = counts[i]
+        if seen != 0.0:
+            push = 0.0
+            for t in uses:
+                push += slopes[table_start[t] + goes[goes_start[t] + i]]
+            total += seen * push
+            square += seen * push * push
+    return max(square / looks - (total / looks) ** 2, 0.0) / looks
 
 
 @compiled
@@ -301,43 +323,87 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
     ``counts`` are the tables of all scopes, flattened one after the other; ``worth`` is that of each level of the
     reward, from 0 to 1.
     """
-    cells = plan.table_start[-1]
-    tables = Tables(
-        np.empty(cells), np.empty(cells), np.empty(cells), np.empty(cells), np.empty(cells), np.empty(cells)
-    )
-    _counted(plan, counts, worth, tables)
-    for t in range(plan.own.size):
-        if plan.is_reward[t]:
-            _shrunk_reward(plan, t, worth, tables)
-        else:
-            _shrunk_law(plan, t, tables)
-    slopes = np.empty(cells)
+    mass, values, raw, squares, prior, sizes = _make_tables(plan, counts, worth)
+    slopes = np.zeros(values.size)
+    widest = 0
+    for f in range(plan.occurrence_start.size - 1):
+        widest = max(widest, plan.occurrence_start[f + 1] - plan.occurrence_start[f])
+    at, begin, factor, before = (
+        np.empty(widest, np.int64), np.empty(widest, np.int64), np.empty(widest), np.empty(widest + 1)
+    )  # fmt: skip
+    law = np.zeros(4)
     found = np.empty((plan.formulas.size, FOUND))
     for arm in range(plan.formulas.size):
-        _normalised(plan, arm, tables, slopes)
         f = plan.formulas[arm]
-        t = plan.reads[plan.occurrence_start[f]]
+        first, last = plan.occurrence_start[f], plan.occurrence_start[f + 1]
+        width = last - first
+        for j in range(width):
+            begin[j] = plan.table_start[plan.reads[first + j]]
+        t = plan.reads[first]
+        start, end = plan.table_start[t], plan.table_start[t + 1]
+        uses = plan.uses[plan.use_start[f] : plan.use_start[f + 1]]
+        place_start = plan.place_start[first : last + 1]
+        moves, inverse = plan.moves[plan.move_start[arm] :], plan.inverse[first:last]
+        slopes[start:end] = 0.0
+        for u in uses:
+            slopes[plan.table_start[u] : plan.table_start[u + 1]] = 0.0
+        _terms(begin[:width], plan.places, place_start, moves, inverse, values, 0.0, at, factor, before, slopes)
+        total, mean = 0.0, 0.0
+        for cell in range(start, end):
+            total += slopes[cell]
+            mean += slopes[cell] * values[cell]
+        if abs(total - 1.0) > ROUNDING and total > 0.0:  # weights that only sum to one in the limit are made to
+            slopes[start:end] = 0.0
+            for u in uses:
+                slopes[plan.table_start[u] : plan.table_start[u + 1]] = 0.0
+            _terms(
+                begin[:width],
+                plan.places,
+                place_start,
+                moves,
+                inverse,
+                values,
+                mean / total,
+                at,
+                factor,
+                before,
+                slopes,
+            )
+            slopes[start:end] /= total
+            for u in uses:
+                slopes[plan.table_start[u] : plan.table_start[u + 1]] /= total
         mean, square, noise, shift, below, above, looks = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         heavy, visible = 0.0, 0.0
-        for cell in range(plan.table_start[t], plan.table_start[t + 1]):
-            weight, value, second = slopes[cell], tables.values[cell], tables.squares[cell]
-            looks += tables.mass[cell]
+        for cell in range(start, end):
+            weight, value, second = slopes[cell], values[cell], squares[cell]
+            looks += mass[cell]
+            if weight == 0.0:
+                continue
             mean += weight * value
             square += weight * second
-            if tables.sizes[cell] > 0.0:
-                noise += weight * weight * max(second - value * value, 0.0) / (tables.sizes[cell] + plan.strength[t])
-                shift += weight * (value - tables.raw[cell])
-                heavy += weight * weight / tables.sizes[cell]
+            if sizes[cell] > 0.0:
+                noise += weight * weight * max(second - value * value, 0.0) / (sizes[cell] + plan.strength[t])
+                shift += weight * (value - raw[cell])
+                heavy += weight * weight / sizes[cell]
                 visible += weight
             else:
-                below += weight * tables.prior[cell]
-                above += weight * (1.0 - tables.prior[cell])
-        law = _law_error(plan, f, looks, counts, tables, slopes)
+                below += weight * prior[cell]
+                above += weight * (1.0 - prior[cell])
+        law[:] = 0.0
+        for u in uses:
+            here = slice(plan.table_start[u], plan.table_start[u + 1])
+            _law_error(
+                plan.own[u], plan.strength[u], looks, plan.shared[f], values[here], raw[here], sizes[here],
+                slopes[here], law,
+            )  # fmt: skip
+        if plan.shared[f] and looks > 0.0:
+            own_counts = counts[plan.count_start[uses[0]] :]
+            law[0] = _shared_variance(uses, plan.table_start, plan.goes, plan.goes_start, own_counts, slopes, looks)
         half = (below + law[2] + above + law[3]) / 2.0
         error = noise + law[0] + (shift + law[1]) ** 2 + half * half
         spread = max(square - mean * mean, 0.0)
-        found[arm, MEAN] = mean
         # Rewards that were all alike have no error to compare with: the rows themselves count.
         worth_pulls = spread / error if error > 0.0 else visible / heavy if heavy > 0.0 else 0.0
+        found[arm, MEAN] = mean
         found[arm, SIZE] = min(looks, worth_pulls)
     return found
