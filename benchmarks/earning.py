@@ -32,7 +32,7 @@ def family_rows() -> tuple[list[str], list[str]]:
             for name in NAMES:
                 try:
                     found = wd.simulate(
-                        wd.policy(name),
+                        wd.policy(name).trusting(),
                         instance.network,
                         instance.problem,
                         horizon=HORIZONS[-1],
@@ -69,7 +69,9 @@ def paper_rows() -> list[str]:
         for name in (*NAMES[:-1],):
             regret = np.concatenate(
                 [
-                    wd.simulate(wd.policy(name), each.network, each.problem, horizon=30000, runs=runs, seed=j).regret
+                    wd.simulate(
+                        wd.policy(name).trusting(), each.network, each.problem, horizon=30000, runs=runs, seed=j
+                    ).regret
                     for j, each in enumerate(instances)
                 ]
             )

@@ -21,6 +21,7 @@ from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING
 
+from whichdo.errors import UsageError, quoted
 from whichdo.graph.identify import Route
 from whichdo.graph.targets import ByTargets
 from whichdo.identification.adjustment import adjustment_sets
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Formula", "Reading", "choose_formula", "counted_scopes", "effects", "formulas", "naive_scope"]
+__all__ = [
+    "Formula", "Reading", "checked_reading", "choose_formula", "counted_scopes", "effects", "formulas", "naive_scope",
+]  # fmt: skip
 
 
 FEW_CELLS = 64
@@ -53,6 +56,20 @@ class Reading(StrEnum):
     ROBUST = "robust"
     GRAPH = "graph"
     PAPER = "paper"
+
+
+def checked_reading(given: str, *, paper: bool = False) -> Reading:
+    """A reading by its name; the paper's only where ``paper`` allows it.
+
+    Raises
+    ------
+    UsageError
+        If it is another.
+    """
+    allowed = [each for each in Reading if paper or each is not Reading.PAPER]
+    if given not in allowed:
+        raise UsageError(f"The reading is {quoted(given)}; it must be {' or '.join(allowed)}.")
+    return Reading(given)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from whichdo.estimate.ranking import ArmRank, Ranking
 from whichdo.estimate.reasons import reason, weakest
 from whichdo.estimate.shrinkage import STRENGTH, unit_scale
 from whichdo.evidence import whole_number
-from whichdo.formulas import Reading, effects, naive_scope
+from whichdo.formulas import Reading, checked_reading, effects, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem
 from whichdo.tables import smallest_table
 
@@ -102,7 +102,13 @@ def rank(
     if not isinstance(problem, Problem):
         raise UsageError(f"rank takes a Problem first, then the data; found a {type(problem).__name__}.")
     tally, told = count_with_notes(
-        problem, data, counts=counts, arm=arm, missing=missing, progress=progress, reading=_reading(reading)
+        problem,
+        data,
+        counts=counts,
+        arm=arm,
+        missing=missing,
+        progress=progress,
+        reading=checked_reading(reading, paper=True),
     )
     return ranking(
         tally,
@@ -128,7 +134,7 @@ def ranking(
     """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`."""
     if not 0 < confidence < 1:
         raise UsageError(f"The confidence is {confidence:g}; it must lie between 0 and 1.")
-    rule = Rule(_reading(reading), shrinkage, threshold)
+    rule = Rule(checked_reading(reading, paper=True), shrinkage, threshold)
     if rule.reading is not Reading.PAPER and (threshold or sampled is not None):
         given = "threshold" if threshold else "sampled"
         raise UsageError(f"{option(given)} belongs to the paper's way of estimating; say {option('reading')} paper.")
@@ -172,24 +178,16 @@ def ranking(
         )
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
     contest = Contest(pooled, pooled.known & ~must_try, sign)
-    chosen_low, chosen_high = contest.limits_of_best(confidence)
     return Ranking(
         problem,
         rows,
         contest,
-        best_low=least + reach * chosen_low,
-        best_high=least + reach * chosen_high,
+        scale=(least, reach),
+        confidence=confidence,
         looks=int(looked.looks),
         reading=str(rule.reading),
         notes=(*notes, *_uncounted(looked)),
     )
-
-
-def _reading(given: str) -> Reading:
-    try:
-        return Reading(given)
-    except ValueError:
-        raise UsageError(f'The reading is "{given}"; it must be robust, graph or paper.') from None
 
 
 def _sampled(seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, draws: int) -> Looked:

@@ -113,8 +113,8 @@ class Ranking(Mapping[Arm, ArmRank]):
         rows: list[ArmRank],
         contest: Contest,
         *,
-        best_low: float,
-        best_high: float,
+        scale: tuple[float, float],
+        confidence: float,
         looks: int,
         reading: str,
         notes: tuple[str, ...],
@@ -123,8 +123,8 @@ class Ranking(Mapping[Arm, ArmRank]):
         self.looks = looks
         self.reading = reading
         self.notes = notes
-        self.best_low, self.best_high = best_low, best_high
-        """The interval of `best`, corrected for its having been chosen; NaN where there is none."""
+        self.confidence = confidence
+        self._scale = scale
         self._rows = {row.arm: row for row in rows}
         self._contest = contest
 
@@ -165,6 +165,22 @@ class Ranking(Mapping[Arm, ArmRank]):
     def best(self) -> ArmRank | None:
         """The row of the best estimate among arms that can be compared; None where only do() is known, or nothing."""
         return None if self._contest.best is None else self._rows[self.problem.arms[self._contest.best]]
+
+    @property
+    def best_low(self) -> float:
+        """The lower limit of `best`, corrected for its having been chosen; NaN where there is none."""
+        return self._best_limits[0]
+
+    @property
+    def best_high(self) -> float:
+        """Its upper limit."""
+        return self._best_limits[1]
+
+    @cached_property
+    def _best_limits(self) -> tuple[float, float]:
+        least, reach = self._scale
+        low, high = self._contest.limits_of_best(self.confidence)
+        return least + reach * low, least + reach * high
 
     @cached_property
     def probability_best(self) -> float:

@@ -103,6 +103,10 @@ class Policy(ABC):
     def check(self, problem: Problem, budget: float) -> None:  # noqa: B027 - not every policy has a least budget
         """Raise `Unsuitable`, naming the least that would do, where the budget or the problem cannot be served."""
 
+    def trusting(self) -> Policy:
+        """The same policy for a graph that is known to be right, as those of the paper's experiments are."""
+        return self
+
     @abstractmethod
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Spend ``budget`` (in cost units: pulls, where all costs are 1) and recommend; ``seen`` are looks at hand."""

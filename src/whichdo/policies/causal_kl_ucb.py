@@ -8,12 +8,12 @@ logs at hand are looks already made.  Deterministic but for ties.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.formulas import Reading
+from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
@@ -129,13 +129,20 @@ class CausalKLUCB(Sequential):
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
 
+    def __post_init__(self) -> None:
+        checked_reading(self.reading)
+
+    def trusting(self) -> CausalKLUCB:
+        """The same, leaning on every missing edge."""
+        return replace(self, reading="graph")
+
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
-        return columns(problem, Reading(self.reading))
+        return columns(problem, checked_reading(self.reading))
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:
         """What looks at hand say."""
-        known, looking = evidence(problem, Reading(self.reading), budget, seen)
+        known, looking = evidence(problem, checked_reading(self.reading), budget, seen)
         joined = np.zeros((2, len(problem.arms)))
         for arm in range(len(problem.arms)):
             _join(known, joined, arm)

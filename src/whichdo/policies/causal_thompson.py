@@ -13,12 +13,12 @@ largest draw, so a look whose own mean is far below is not taken for free.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.formulas import Reading
+from whichdo.formulas import checked_reading
 from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
@@ -152,13 +152,20 @@ class CausalThompson(Sequential):
     learn = staticmethod(learn)
     loop = staticmethod(_loop)
 
+    def __post_init__(self) -> None:
+        checked_reading(self.reading)
+
+    def trusting(self) -> CausalThompson:
+        """The same, leaning on every missing edge."""
+        return replace(self, reading="graph")
+
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
-        return columns(problem, Reading(self.reading))
+        return columns(problem, checked_reading(self.reading))
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:
         """What looks at hand say."""
-        return _State(*evidence(problem, Reading(self.reading), budget, seen), generator(rng))
+        return _State(*evidence(problem, checked_reading(self.reading), budget, seen), generator(rng))
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""

@@ -25,7 +25,7 @@ and the budget follows the arms that are still in question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +35,7 @@ from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
 from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
-from whichdo.formulas import Reading
+from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
@@ -68,7 +68,8 @@ class WarmHalving(Policy):
 
     ``caution`` is how many units an arm must be worse for sure to be dropped before the race; ``optimism`` how many
     units are added to an arm's mean in the cuts, but for the last.  ``mechanisms=False`` asks of pulls their reward
-    alone, for those who cannot observe more of them, or trust the graph less.
+    alone, for those who cannot observe more of them, or trust the graph less.  ``reading`` is how much of the graph
+    estimates by looking lean on: "robust" or "graph".
     """
 
     caution: float = 1.5
@@ -80,10 +81,15 @@ class WarmHalving(Policy):
     revision = 2
 
     def __post_init__(self) -> None:
+        checked_reading(self.reading)
         if not self.caution > 0:
             raise UsageError(f"caution is {self.caution!r}; it must be above 0.")
         if not 0 <= self.optimism < float("inf"):
             raise UsageError(f"optimism is {self.optimism!r}; it must be 0 or more.")
+
+    def trusting(self) -> WarmHalving:
+        """The same, leaning on every missing edge."""
+        return replace(self, reading="graph")
 
     def check(self, problem: Problem, budget: float) -> None:
         """One look and one pull at least."""
@@ -133,7 +139,7 @@ class WarmHalving(Policy):
 
     def _model(self, problem: Problem, budget: float, seen: Tally) -> Model:
         pulls = int(budget / min(problem.costs.values()))
-        return model_of(problem, Reading(self.reading), int(seen.pulls[0]) + pulls, seen)
+        return model_of(problem, checked_reading(self.reading), int(seen.pulls[0]) + pulls, seen)
 
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
         """The same in compiled steps; none where whole rows of pulls are read."""
