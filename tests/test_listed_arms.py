@@ -164,8 +164,4 @@ def test_warnings_say_what_joint_arms_are_worth() -> None:
         "Q does not act on Y: these arms equal do(). They stay listed and share do()'s evidence.",
         "W no longer acts on Y once X is set: the arms on W and X equal those on X alone.",
         "Q no longer acts on Y once W is set: the arms on Q and W equal those on W alone.",
-        (
-            "The effect of X and Z together is not computed from looking: what several nodes do at once is learned by "
-            "trying it. Its arms will be tried instead."
-        ),
     )

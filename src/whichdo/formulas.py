@@ -22,13 +22,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from whichdo.errors import UsageError, quoted
-from whichdo.graph.identify import Route
-from whichdo.graph.targets import ByTargets
+from whichdo.graph.identify import Route, verdicts
 from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand
 from whichdo.identification.forms import adjustment_estimand, paper_estimand, weight_estimand, weighted_components
-from whichdo.identification.reasons import verdict_of
 from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
@@ -37,12 +35,11 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Names
-    from whichdo.identification.reasons import Verdict
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
 __all__ = [
-    "Formula", "Reading", "checked_reading", "choose_formula", "counted_scopes", "effects", "formulas", "naive_scope",
+    "Formula", "Reading", "checked_reading", "choose_formula", "counted_scopes", "formulas", "naive_scope",
 ]  # fmt: skip
 
 
@@ -110,17 +107,6 @@ class Formula:
         return tuple(each for each in self.estimand.conditionals if each != self.reward)
 
 
-def effects(problem: Problem) -> ByTargets[Verdict]:
-    """The verdict of complete identification on each target set of a problem; worked out once."""
-    made: ByTargets[Verdict] = problem.remember(
-        "effects",
-        lambda: ByTargets(
-            {targets: verdict_of(problem.graph, targets, problem.reward) for targets in problem.target_sets}
-        ),
-    )
-    return made
-
-
 def formulas(problem: Problem, targets: Targets, reading: Reading) -> tuple[Formula, ...]:
     """Every formula for the arms on some targets, best first; () where looking settles nothing, or all are too large.
 
@@ -129,15 +115,15 @@ def formulas(problem: Problem, targets: Targets, reading: Reading) -> tuple[Form
     made: dict[Targets, tuple[Formula, ...]] = problem.remember(f"formulas {reading}", dict)
     if targets not in made:
         maker = _Maker(problem)
-        acting = effects(problem)[targets].acting if targets else ()
+        acting = problem.verdicts[targets].acting if targets else ()
         if not acting:
-            same = not targets or effects(problem)[targets].identified
+            same = not targets or problem.verdicts[targets].identified
             made[targets] = (maker.same(),) if same else ()
         elif acting != targets and acting in problem.positions:
             made[targets] = formulas(problem, acting, reading)
         elif reading is Reading.PAPER:
             made[targets] = maker.paper(acting)
-        elif not effects(problem)[targets].identified:
+        elif not problem.verdicts[targets].identified:
             made[targets] = ()
         elif reading is Reading.ROBUST:
             made[targets] = maker.robust(acting)
@@ -244,8 +230,10 @@ class _Maker:
         return self._made(self._route(acting), estimand, None, shared=False)
 
     def paper(self, acting: Names) -> tuple[Formula, ...]:
-        verdict = self.problem.verdicts.get(acting)
-        if len(acting) > 1 or verdict is None or not verdict.identified:
+        if len(acting) > 1:
+            return ()
+        verdict = verdicts(self.graph, self.reward, [acting])[acting]
+        if not verdict.identified:
             return ()
         estimand = paper_estimand(self.graph, acting[0], self.reward)
         return (self._made(verdict.route, estimand, None, shared=False),)

@@ -32,7 +32,8 @@ from whichdo.domains import (
 )
 from whichdo.errors import ProblemError, UsageError, nearest, quoted, visible
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.identify import Route, Verdict, listed, verdicts
+from whichdo.graph.identify import Route, Verdict, listed
+from whichdo.identification.reasons import complete_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -205,10 +206,10 @@ class Problem:
         """For each target set whether looking can settle its arms and why; by one name, or several in any order.
 
         >>> problem = Problem("X -> Y; Z -> Y", "Y", arms=[do(X=1), do(X=1, Z=0)])
-        >>> problem.verdicts["X"].identified, problem.verdicts["Z", "X"].identified
-        (True, False)
+        >>> problem.verdicts["X"].identified, problem.verdicts["Z", "X"].reason
+        (True, 'by conditioning: there is nothing to adjust for')
         """
-        return verdicts(self.graph, self.reward, self.target_sets)
+        return complete_verdicts(self.graph, self.reward, self.target_sets)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

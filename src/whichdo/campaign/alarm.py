@@ -348,7 +348,7 @@ def audit_pulls(ranking: Ranking, pulls: Tally, budget: int) -> dict[Arm, int]:
     def audited(row: ArmRank) -> bool:
         if row.arm.is_look or row.must_try or np.isnan(row.estimate):
             return False
-        return verdicts[row.arm.targets].route in {Route.ADJUSTMENT, Route.COMPONENT}
+        return verdicts[row.arm.targets].route not in {Route.SAME, Route.TRY}
 
     leaders = [row.arm for row in ranking.ordered if audited(row)][:AUDITED]
     kept: dict[Arm, int] = {}

@@ -31,7 +31,7 @@ def kept_for_audits(policy: Policy, problem: Problem, budget: float) -> float:
 
     Policies that never look need no audit, nor do those that earn while they learn: they pull what they believe in.
     """
-    settled = any(each.route in {Route.ADJUSTMENT, Route.COMPONENT} for each in problem.verdicts.values())
+    settled = any(each.route not in {Route.SAME, Route.TRY} for each in problem.verdicts.values())
     kept = float(int(AUDIT_SHARE * budget))
     if not settled or not policy.looks or policy.objective is not Objective.SIMPLE or kept <= 0:
         return 0.0

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from whichdo.errors import UsageError, counted
 from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.identify import Route, listed, verdicts
+from whichdo.graph.identify import Route, listed
+from whichdo.identification.reasons import complete_verdicts
 from whichdo.problem import Problem
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ class _Draft:
             self._with(bidirected=(name, child))
 
     def _verdicts(self) -> ByTargets[Verdict]:
-        return verdicts(self.graph, self.problem.reward, self.problem.target_sets)
+        return complete_verdicts(self.graph, self.problem.reward, self.problem.target_sets)
 
     def _with(
         self,

@@ -16,7 +16,7 @@ from whichdo.estimate.ranking import ArmRank, Ranking
 from whichdo.estimate.reasons import reason, weakest
 from whichdo.estimate.shrinkage import STRENGTH, unit_scale
 from whichdo.evidence import whole_number
-from whichdo.formulas import Reading, checked_reading, effects, naive_scope
+from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem
 from whichdo.tables import smallest_table
 
@@ -163,7 +163,7 @@ def ranking(
                 effect=reach * float(pooled.effects[position]),
                 effect_low=reach * float(effect_low[position]),
                 effect_high=reach * float(effect_high[position]),
-                identified=arm.is_look or effects(problem)[arm.targets].identified,
+                identified=arm.is_look or problem.verdicts[arm.targets].identified,
                 method=_method(looked, arm, position, pulls),
                 given=() if formula is None else formula.given,
                 effective_n=float(pooled.sizes[position]),

@@ -28,10 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["c_sizes", "hardness", "judged", "rarity_scopes"]
 
 
-def judged(problem: Problem) -> ByTargets[Verdict]:
-    """The paper's verdict on each target set: in the whole graph, unless the node fails Assumption 3 there."""
+def judged(problem: Problem, *, restrict: bool = False) -> ByTargets[Verdict]:
+    """The paper's verdict on each target set: in the whole graph, unless the node fails Assumption 3 there.
+
+    With ``restrict`` always among what acts on the reward.  What only complete identification settles is tried.
+    """
     made: ByTargets[Verdict] = problem.remember(
-        "paper's verdicts", lambda: verdicts(problem.graph, problem.reward, problem.target_sets, restrict=False)
+        f"paper's verdicts {restrict}",
+        lambda: verdicts(problem.graph, problem.reward, problem.target_sets, restrict=restrict),
     )
     return made
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whichdo.formulas import effects
 from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def reason(problem: Problem, looked: Looked, position: int, cell: tuple[str, int
 def _looking(problem: Problem, looked: Looked, arm: Arm, cell: tuple[str, int] | None) -> str:
     if arm.is_look:
         return "the mean of all looks"
-    verdict = effects(problem)[arm.targets]
+    verdict = problem.verdicts[arm.targets]
     if verdict.route is Route.SAME:
         act = "do" if arm.is_joint else "does"
         return f"{listed(arm.targets)} {act} not act on {problem.reward}: the same as do()"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.estimate.rarity import judged
 from whichdo.estimate.splitsample import MOST_LISTS, SIZE, SUM, longer
 from whichdo.graph.identify import Route
 from whichdo.identification.forms import paper_kernels
@@ -82,7 +83,7 @@ def networks_of(problem: Problem) -> dict[str, Network]:
     if not problem.graph.bidirected:
         return {}
     found = {}
-    for targets, verdict in problem.verdicts.items():
+    for targets, verdict in judged(problem, restrict=True).items():
         if len(targets) > 1 or verdict.route in {Route.SAME, Route.TRY}:
             continue
         around = (*targets, *verdict.given)

@@ -6,12 +6,12 @@ no child of X lies in S (the paper's Assumption 3), the effect of X on everythin
 from X to that child is the witness that it cannot be.
 
 Nodes that are no ancestors of the reward can be dropped first, exactly.  That rescues some nodes that fail in the whole
-graph, and shows that a node which is no ancestor itself changes nothing.  What fails even then is never estimated by
-looking: its arms must be tried.  (A few such effects are still identifiable by longer derivations, the napkin graph's
-among them; trying them is always right.)
+graph, and shows that a node which is no ancestor itself changes nothing.  Arms on what fails even then the paper tries.
+Some of them can be computed by longer derivations, the napkin graph's among them, and so can many effects of several
+nodes together: `whichdo.identification` knows all of these.
 
 Of several nodes that are set together, those that do not act on the reward once the others are set are left out first.
-Where one node is left its verdict holds for all; what several nodes do together is learned by trying it.
+Where one node is left its verdict holds for all.
 """
 
 from __future__ import annotations
@@ -170,12 +170,14 @@ class Verdict:
         }[self.route]()
         if self.rescued and self.route is not Route.SAME:
             words += f" (after leaving out what does not act on {self.reward})"
+        return words + self._idle_words()
+
+    def _idle_words(self) -> str:
         idle = [name for name in self.targets if name not in self.acting]
-        if idle and self.acting:
-            act = "acts" if len(idle) == 1 else "act"
-            are = "is" if len(self.acting) == 1 else "are"
-            words += f" ({listed(idle)} no longer {act} on {self.reward} once {listed(self.acting)} {are} set)"
-        return words
+        if not idle or not self.acting:
+            return ""
+        act, are = "acts" if len(idle) == 1 else "act", "is" if len(self.acting) == 1 else "are"
+        return f" ({listed(idle)} no longer {act} on {self.reward} once {listed(self.acting)} {are} set)"
 
     @property
     def _is_spoiled(self) -> bool:
