@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import ProblemError, TooLarge, nearest, quoted
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BINARY",
     "MAX_VALUES",
+    "RANGE_LEVELS",
+    "NumberRange",
     "Value",
     "all_domains",
     "check_domain",
@@ -33,10 +37,52 @@ __all__ = [
     "worth_of_levels",
 ]
 
+RANGE_LEVELS = 256
+"""In how many steps policies see a reward that may be any number of a range."""
+
 Value = int | float | str
 BINARY: tuple[Value, ...] = (0, 1)
 MAX_VALUES = 256
 MAX_VALUE_NAME = 128
+
+
+@dataclass(frozen=True)
+class NumberRange:
+    """All numbers from ``low`` to ``high``: the values of a numeric reward.
+
+    Estimates from logs add up the numbers themselves.  Policies, and pulls that are told one by one, see the nearest
+    of 256 levels, which is closer than any of them decides.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low, high = (finite_number(end, "An end of `reward_range`") for end in (self.low, self.high))
+        if not low < high or not math.isfinite(high - low):
+            raise ProblemError(f"`reward_range` is {low:g} to {high:g}; its low end must be below its high end.")
+        if len(set(self.levels)) < RANGE_LEVELS:
+            raise ProblemError(f"`reward_range` is {low!r} to {high!r}; its ends are too close to tell numbers apart.")
+
+    @cached_property
+    def levels(self) -> tuple[float, ...]:
+        """The levels that policies see, on the reward's own scale."""
+        steps = RANGE_LEVELS - 1
+        return tuple(self.low + (self.high - self.low) * (number / steps) for number in range(RANGE_LEVELS))
+
+    def unit(self, value: float) -> float:
+        """A number of the range on a scale from 0 to 1."""
+        return (value - self.low) / (self.high - self.low)
+
+    def level(self, value: float) -> int:
+        """The number of the nearest level."""
+        return round(self.unit(value) * (RANGE_LEVELS - 1))
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"numbers from {self.low:g} to {self.high:g}"
 
 
 def plain_value(value: object, where: str) -> Value:

@@ -19,6 +19,8 @@ from whichdo.arms import LOOK, MAX_ARMS, Arm, ArmTexts, check_number, do, listed
 from whichdo.domains import (
     BINARY,
     MAX_VALUES,
+    RANGE_LEVELS,
+    NumberRange,
     Value,
     all_domains,
     check_domain,
@@ -76,6 +78,7 @@ class Problem:
     ``goal``: "maximize", or "minimize" when the reward is a harm.
     ``domains``: the values of each node that is not binary 0/1, in order.
     ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
+    ``reward_range``: the least and the greatest value of a reward that may be any number, such as ``(0, 60_000)``.
     ``costs``: what a pull of an arm (or of the arm a text names) costs, 1 unless given.
 
     >>> problem = Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
@@ -94,6 +97,8 @@ class Problem:
     """The values each intervenable node can be set to, by itself or together with others."""
     rewards: Mapping[Value, float]
     """What each value of the reward is worth, on its own scale (before ``goal``)."""
+    reward_range: NumberRange | None
+    """The range of a reward that may be any number; None for one with declared values."""
     arms: tuple[Arm, ...]
     """``do()`` first, then the arms of each intervenable node in order, or the arms as they were listed."""
     costs: Mapping[Arm, float]
@@ -110,15 +115,19 @@ class Problem:
         goal: str = "maximize",
         domains: Mapping[str, Iterable[Value]] | None = None,
         rewards: Mapping[Value, float] | None = None,
+        reward_range: tuple[float, float] | None = None,
         costs: Mapping[Arm, float] | Mapping[str, float] | None = None,
     ) -> None:
         graph = _graph(graph)
         self.__dict__["graph"] = graph
         self.__dict__["reward"] = _reward(graph, reward)
         self.__dict__["goal"] = _goal(goal)
-        self.__dict__["domains"] = MappingProxyType(
-            all_domains(graph, given_mapping(domains, "domains", '{"X": ["low", "high"]}'))
-        )
+        given = given_mapping(domains, "domains", '{"X": ["low", "high"]}')
+        self.__dict__["reward_range"] = _range(self.reward, reward_range, given, rewards)
+        if self.reward_range is not None:
+            given = {**given, self.reward: self.reward_range.levels}
+            rewards = {level: number / (RANGE_LEVELS - 1) for number, level in enumerate(self.reward_range.levels)}
+        self.__dict__["domains"] = MappingProxyType(all_domains(graph, given))
         if arms is None:
             self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
             self.__dict__["arms"] = _single_arms(self.intervene)
@@ -284,18 +293,32 @@ class Problem:
     def _plain(self) -> dict[str, object]:
         """The constructor's other arguments, as given or by default."""
         listed_or_not = {"arms": self.arms} if self.has_listed_arms else {"intervene": dict(self.intervene)}
-        return {
-            **listed_or_not,
-            "goal": str(self.goal),
-            "domains": dict(self.domains),
-            "rewards": dict(self.rewards),
-            "costs": dict(self.costs),
-        }
+        return {**listed_or_not, **self._values, "goal": str(self.goal), "costs": dict(self.costs)}
+
+    @cached_property
+    def _values(self) -> dict[str, object]:
+        """The constructor's arguments on the values of nodes and what they are worth."""
+        if self.reward_range is None:
+            return {"domains": dict(self.domains), "rewards": dict(self.rewards)}
+        others = {name: values for name, values in self.domains.items() if name != self.reward}
+        return {"domains": others, "reward_range": (self.reward_range.low, self.reward_range.high)}
+
+    def but(self, *, graph: CausalGraph | None = None, arms: Iterable[Arm] | None = None) -> Problem:
+        """The same problem with another graph on the same nodes, or with some of its arms only."""
+        kept = self.arms if arms is None else tuple(arms)
+        return Problem(
+            self.graph if graph is None else graph,
+            self.reward,
+            arms=kept,
+            goal=str(self.goal),
+            costs={arm: self.costs[arm] for arm in kept},
+            **self._values,  # type: ignore[arg-type]
+        )
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
         named = (self.domains, self.rewards, self.costs)  # the costs name all arms, in order
-        return (self.graph, self.reward, self.goal, *(tuple(part.items()) for part in named))
+        return (self.graph, self.reward, self.goal, self.reward_range, *(tuple(part.items()) for part in named))
 
     @cached_property
     def _hash(self) -> int:
@@ -401,6 +424,22 @@ def _reward(graph: CausalGraph, reward: str | None) -> str:
         return next(iter(graph.outcomes))
     marked = f"it marks {listed(sorted(graph.outcomes))}" if graph.outcomes else "it marks no outcome"
     raise ProblemError(f"Which node is the reward? The graph does not say ({marked}); give `reward`.")
+
+
+def _range(
+    reward: str, given: object, domains: Mapping[Any, Any], rewards: Mapping[Value, float] | None
+) -> NumberRange | None:
+    if given is None:
+        return None
+    if isinstance(given, NumberRange):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise ProblemError(f"`reward_range` is {quoted(given)}; it must be two numbers, such as (0, 60000).")
+    if rewards is not None or reward in domains:
+        other = "`rewards`" if rewards is not None else f"`domains` for {quoted(reward)}"
+        raise ProblemError(f"`reward_range` and {other} were both given. Give one of them.")
+    low, high = given
+    return NumberRange(low, high)
 
 
 def _goal(goal: str) -> Goal:

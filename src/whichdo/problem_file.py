@@ -7,6 +7,7 @@
     intervene = ["X", "M"]                # or a table: [intervene] X = [1]
     # or the arms themselves, joint ones too: arms = [{X = 1}, {X = 1, M = "low"}]
     goal = "maximize"
+    # for a reward that may be any number: reward_range = [0, 60000]
 
     [domains]                             # only for nodes that are not 0/1
     M = ["low", "mid", "high"]
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["problem_from_json", "problem_to_json", "read_problem", "write_problem"]
 
-KEYS = ("graph", "graph_file", "reward", "intervene", "arms", "goal", "domains", "rewards", "costs")
+KEYS = ("graph", "graph_file", "reward", "reward_range", "intervene", "arms", "goal", "domains", "rewards", "costs")
 #: Keys of very many parts, a.b.c.d..., for which Python's TOML reader takes quadratic time; a problem's have two.
 DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 
@@ -69,6 +70,8 @@ def problem_to_toml(problem: Problem) -> str:
     lines = [f"graph = {_toml_text(write_text(problem.graph))}"]
     lines.append(f"reward = {_toml_text(problem.reward)}")
     lines.append(f"goal = {_toml_text(problem.goal)}")
+    if problem.reward_range is not None:
+        lines.append(f"reward_range = [{problem.reward_range.low!r}, {problem.reward_range.high!r}]")
     whole = all(values == problem.domains[name] for name, values in problem.intervene.items())
     if problem.has_listed_arms:
         lines += ["arms = [", *(f"  {_toml_settings(arm)}," for arm in problem.arms[1:]), "]"]
@@ -76,10 +79,11 @@ def problem_to_toml(problem: Problem) -> str:
         lines.append(f"intervene = [{', '.join(map(_toml_text, problem.intervene))}]")
     else:
         lines += ["", "[intervene]", *(f"{_toml_text(n)} = {_toml_list(v)}" for n, v in problem.intervene.items())]
-    domains = {name: values for name, values in problem.domains.items() if values != BINARY}
+    domains = _declared(problem)
     if domains:
         lines += ["", "[domains]", *(f"{_toml_text(name)} = {_toml_list(values)}" for name, values in domains.items())]
-    if any(isinstance(level, str) or level != worth for level, worth in problem.rewards.items()):
+    odd = any(isinstance(level, str) or level != worth for level, worth in problem.rewards.items())
+    if odd and problem.reward_range is None:
         lines += ["", "[rewards]", *(f"{_toml_text(str(k))} = {v!r}" for k, v in problem.rewards.items())]
     costs = {arm: cost for arm, cost in problem.costs.items() if cost != 1}
     if costs:
@@ -93,10 +97,13 @@ def problem_to_json(problem: Problem) -> str:
         "graph": json.loads(write_json(problem.graph)),
         "reward": problem.reward,
         "goal": str(problem.goal),
-        "domains": {name: list(values) for name, values in problem.domains.items() if values != BINARY},
-        "rewards": [[level, worth] for level, worth in problem.rewards.items()],
+        "domains": {name: list(values) for name, values in _declared(problem).items()},
         "costs": {str(arm): cost for arm, cost in problem.costs.items() if cost != 1},
     }
+    if problem.reward_range is None:
+        content["rewards"] = [[level, worth] for level, worth in problem.rewards.items()]
+    else:
+        content["reward_range"] = [problem.reward_range.low, problem.reward_range.high]
     if problem.has_listed_arms:
         content["arms"] = [dict(arm.settings) for arm in problem.arms[1:]]
     else:
@@ -116,11 +123,18 @@ def problem_from_json(text: str) -> Problem:
             arms=content.get("arms"),
             goal=content["goal"],
             domains=content["domains"],
-            rewards=dict(map(tuple, content["rewards"])),
+            rewards=dict(map(tuple, content["rewards"])) if "rewards" in content else None,
+            reward_range=content.get("reward_range"),
             costs=content["costs"],
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ProblemError(f"This JSON is no problem of whichdo: {type(error).__name__} {error}.") from None
+
+
+def _declared(problem: Problem) -> dict[str, tuple[Value, ...]]:
+    """The values of nodes that a file must say: those that are not 0 and 1, nor numbers of a range."""
+    numeric = problem.reward if problem.reward_range is not None else None
+    return {name: values for name, values in problem.domains.items() if values != BINARY and name != numeric}
 
 
 def _problem(content: dict[str, Any], path: Path) -> Problem:
@@ -139,6 +153,7 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
     graph = _graph(content, path)
     for key, kind, words in (
         ("reward", str, "a node's name"),
+        ("reward_range", list, "two numbers, such as [0, 60000]"),
         ("goal", str, "maximize or minimize"),
         ("domains", dict, "a table of lists"),
         ("rewards", dict, "a table of numbers"),
@@ -166,6 +181,7 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         goal=content.get("goal", "maximize"),
         domains=_lists(content.get("domains", {}), "domains"),
         rewards=_levels(content, graph),
+        reward_range=content.get("reward_range"),
         costs=content.get("costs"),
     )
 

@@ -16,14 +16,13 @@ from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, listed
 from whichdo.identification.reasons import complete_verdicts
-from whichdo.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whichdo.graph.identify import Verdict
     from whichdo.graph.targets import ByTargets, Targets
-    from whichdo.problem import Arm, Value
+    from whichdo.problem import Arm, Problem, Value
     from whichdo.tables import Scope, Table
 
 __all__ = ["Conflict", "Kind", "Suspect", "carried", "fallback", "lost_arms"]
@@ -217,16 +216,7 @@ class _Draft:
 
     def finish(self) -> Problem:
         """The problem on this graph."""
-        problem = self.problem
-        return Problem(
-            self.graph,
-            problem.reward,
-            arms=problem.arms,
-            goal=problem.goal,
-            domains=problem.domains,
-            rewards=problem.rewards,
-            costs=problem.costs,
-        )
+        return self.problem.but(graph=self.graph)
 
     def _doubt(self, targets: Targets) -> None:
         """Draw a hidden cause of a target and a child on the way to the reward, unless they are to be tried already."""

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.conflict import Suspect, fallback
 from whichdo.errors import ConflictError
-from whichdo.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
-    from whichdo.graph.admg import CausalGraph
-    from whichdo.problem import Arm
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["Revision", "without_arms"]
 
@@ -48,17 +46,4 @@ def without_arms(problem: Problem, forbidden: Collection[Arm]) -> Problem:
     arms = [arm for arm in problem.arms if arm not in forbidden]
     if len(arms) < 2:
         raise ConflictError("Every arm but do() would be forbidden, and nothing left to decide. Nothing was changed.")
-    return _like(problem, problem.graph, arms)
-
-
-def _like(problem: Problem, graph: CausalGraph, arms: Iterable[Arm]) -> Problem:
-    kept = set(arms)
-    return Problem(
-        graph,
-        problem.reward,
-        arms=[arm for arm in problem.arms if arm in kept],
-        goal=str(problem.goal),
-        domains=problem.domains,
-        rewards=problem.rewards,
-        costs={arm: cost for arm, cost in problem.costs.items() if arm in kept},
-    )
+    return problem.but(arms=arms)

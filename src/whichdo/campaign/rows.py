@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.counting.sources import plain_name
 from whichdo.counting.told import TellReader
-from whichdo.counting.values import DomainBook
+from whichdo.counting.values import book_of
 from whichdo.errors import DataError, InputError, UsageError, quoted
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.problem import Arm, Problem
+    from whichdo.problem import Arm, Problem, Value
 
 __all__ = ["RowReader"]
 
@@ -31,7 +31,7 @@ class RowReader:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._reader = TellReader(problem)
-        self._books = {name: DomainBook(domain) for name, domain in problem.domains.items()}
+        self._books = {name: book_of(problem, name) for name in problem.domains}
 
     def read(self, arm: Arm, row: object, needed: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The row as it goes on record, and the columns that are no nodes; or an error."""
@@ -58,7 +58,7 @@ class RowReader:
             if book is None:
                 extra.append(plain)
             elif (code := book.code(value)) >= 0:
-                kept[plain] = self._problem.domains[plain][code]
+                kept[plain] = self._kept(plain, value, code)
         return kept, tuple(extra)
 
     def _plain(self, arm: Arm, row: Mapping[Any, Any], needed: Sequence[str]) -> dict[str, Any] | None:
@@ -68,13 +68,20 @@ class RowReader:
             book = self._books.get(name)
             if book is None or (code := book.code(value)) < 0:
                 return None
-            kept[name] = self._problem.domains[name][code]
+            kept[name] = self._kept(name, value, code)
         applied = all(kept.get(name, value) == value for name, value in arm.settings.items())
         return kept if applied and all(name in kept for name in needed) else None
+
+    def _kept(self, name: str, value: Any, code: int) -> Value:
+        """The value that goes on record: the declared one, or a numeric reward as it is."""
+        if name == self._problem.reward and self._problem.reward_range is not None:
+            return float(value)
+        return self._problem.domains[name][code]
 
     def _check_reward(self, row: Mapping[Any, Any]) -> None:
         reward = self._problem.reward
         if row.get(reward) is None or self._books[reward].code(row[reward]) >= 0:
             return
-        declared = listed(map(str, self._problem.domains[reward]), most=12)
+        numbers = self._problem.reward_range
+        declared = listed(map(str, self._problem.domains[reward]), most=12) if numbers is None else str(numbers)
         raise DataError(f"The reward {reward}: got {quoted(row[reward])}, declared {declared}. {STORED}")

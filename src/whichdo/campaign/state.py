@@ -30,7 +30,7 @@ from whichdo.errors import Damaged, is_interrupt
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from whichdo.campaign.conflict import Suspect
@@ -83,10 +83,7 @@ class State:
         self._plan = (0, self.terms.budget - self.terms.audit)
         self._failure: str | None = None
         self._leases, self._windows = Deadlines(), Deadlines()
-        self._codes = {
-            name: {value: code for code, value in enumerate(values)}
-            for name, values in self.terms.problem.domains.items()
-        }
+        self._codes = {name: _coder(self.terms.problem, name) for name in self.terms.problem.domains}
         self._arms = {str(arm): arm for arm in self.terms.problem.arms}
         self._costs = {text: self.terms.problem.costs[arm] for text, arm in self._arms.items()}
         self._revision = Revision(self.terms.problem)
@@ -227,7 +224,7 @@ class State:
 
     def codes_of(self, row: dict[str, Any]) -> tuple[int, ...]:
         """The codes of a row that is on record, of all nodes; -1 where it does not say."""
-        return tuple([book[row[name]] if name in row else -1 for name, book in self._codes.items()])
+        return tuple([code(row[name]) if name in row else -1 for name, code in self._codes.items()])
 
     # --------------------------------------------------------------------------------------------------- the clock
 
@@ -430,3 +427,10 @@ class State:
 
     def _on_stopped(self, event: Event, body: dict[str, Any]) -> None:
         self.stopped = body["reason"]
+
+
+def _coder(problem: Problem, name: str) -> Callable[[Any], int]:
+    """What turns a value that is on record into its code."""
+    if name == problem.reward and problem.reward_range is not None:
+        return problem.reward_range.level
+    return {value: code for code, value in enumerate(problem.domains[name])}.__getitem__

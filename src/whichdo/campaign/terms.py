@@ -30,7 +30,7 @@ FORMAT = 2
 """The latest form of events, counted up when an older program could not read them.
 
 A campaign is written in the earliest form that can hold its terms, so that older programs go on with it where they can:
-2 if the arms of its problem are listed (joint arms among them), else 1.
+2 if the arms of its problem are listed (joint arms among them) or its reward is any number of a range, else 1.
 """
 
 
@@ -63,7 +63,7 @@ class Terms:
     def as_body(self) -> dict[str, Any]:
         """What event 0 holds."""
         return {
-            "format": 2 if self.problem.has_listed_arms else 1,
+            "format": 2 if self.problem.has_listed_arms or self.problem.reward_range is not None else 1,
             "made_by": {"whichdo": self.made_by, "numpy": np.__version__},
             "name": self.name,
             "problem": json.loads(problem_to_json(self.problem)),

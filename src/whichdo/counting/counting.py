@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whichdo.counting.counter import Counted, Counter
+from whichdo.counting.moments import MomentAdder
 from whichdo.counting.notes import CountNotes, Faults
 from whichdo.counting.packed import Adder, Plan
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import ArmBook, DomainBook, WeightBook, decode
+from whichdo.counting.values import ArmBook, CountBook, WeightBook, book_of, decode
+from whichdo.domains import RANGE_LEVELS
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes, naive_scope
@@ -21,11 +23,11 @@ from whichdo.tables import MAX_CELLS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from whichdo.arrays import BoolArray, CodeArray, IntArray
+    from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.counting.sources import Part, Source
     from whichdo.counting.values import Codebook
     from whichdo.problem import Arm, Problem
-    from whichdo.tables import Scope
+    from whichdo.tables import Scope, Table
 
     Progress = Callable[[int, int | None], None]
 
@@ -76,12 +78,16 @@ def count_with_notes(
     progress: Progress | None = None,
     chunk: int = CHUNK,
     reading: Reading | None = None,
+    weights: str | None = None,
 ) -> tuple[Tally, CountNotes]:
     """As `count`, and what a reader should be told: columns ignored, rows dropped.
 
     ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many rows is counted; by
-    default what the robust reading may need however many rows are added.
+    default what the robust reading may need however many rows are added.  ``weights`` is a column that says how much
+    each row weighs; its tables then hold sums of weights too.
     """
+    if counts is not None and weights is not None:
+        raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
     if missing not in {"error", "drop"}:
         raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error" or "drop".')
     if isinstance(data, Tally):
@@ -92,7 +98,14 @@ def count_with_notes(
     with opened(data, frozenset(problem.domains)) as source:
         there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
         counter: Counter = RowCounter(
-            problem, counts=counts, arm=arm, drop=missing == "drop", chunk=chunk, progress=progress
+            problem,
+            counts=counts,
+            arm=arm,
+            drop=missing == "drop",
+            chunk=chunk,
+            progress=progress,
+            weights=weights,
+            levels=reading is None,
         )
         if asked is None:
             rows = None if reading is None or counts or arm or missing == "drop" else source.rows
@@ -134,6 +147,19 @@ def _checked(problem: Problem, given: Iterable[Scope]) -> tuple[Scope, ...]:
     return tuple(dict.fromkeys([*found, (problem.reward,)]))
 
 
+class _Values(NamedTuple):
+    """What rows say beside codes: how often each counts, how much it weighs, a numeric reward from 0 to 1."""
+
+    counts: IntArray | None
+    weights: FloatArray | None
+    rewards: FloatArray | None
+
+    def take(self, rows: IntArray) -> _Values:
+        """Those of some rows."""
+        counts, weights, rewards = (None if each is None else each[rows] for each in self)
+        return _Values(counts, weights, rewards)  # type: ignore[arg-type]
+
+
 class RowCounter:
     """Counts rows in memory and in files, chunk by chunk: a `Counter` for one use.
 
@@ -149,9 +175,14 @@ class RowCounter:
         drop: bool = False,
         chunk: int = CHUNK,
         progress: Progress | None = None,
+        weights: str | None = None,
+        levels: bool = True,
     ) -> None:
         self.problem, self.drop, self.chunk, self.progress = problem, drop, chunk, progress
+        self.levels = levels
         self.weight_name = None if counts is None else plain_name(counts)
+        self.share_name = None if weights is None else plain_name(weights)
+        self.numeric = problem.reward_range is not None
         self.arm_name = None if arm is None else plain_name(arm)
         self._check_roles()
         self.books: dict[str, Codebook] = {}
@@ -164,35 +195,46 @@ class RowCounter:
         """Count all rows of a source, or raise what is wrong with them."""
         parts = source.parts
         self.total = source.rows
+        self.scopes = tuple(scopes)
+        self.sums = self.numeric or self.share_name is not None
         self.plan = Plan(
             self.problem.sizes,
-            tuple(scopes),
+            self.scopes if self.levels or not self.sums else ((self.problem.reward,),),
             weighted=self.weight_name is not None,
             arms=1 if self.arm_name is None else len(self.problem.arms),
             rows=self.total,
         )
         self.adders = {0: Adder(self.plan)}
+        self.moments: dict[int, MomentAdder] = {}
         wanted = [self._wanted(part) for part in parts]
         for part, names in zip(parts, wanted, strict=True):
             self._read(part, names)
         self._check(source)
-        tables = {self.problem.arms[position]: adder.tables() for position, adder in sorted(self.adders.items())}
+        tables: dict[Arm, Mapping[Scope, Table]] = {}
+        for position, adder in sorted(self.adders.items()):
+            more = self.moments[position].tables if position in self.moments else {}
+            tables[self.problem.arms[position]] = {**adder.tables(), **more}
         return Counted(tables, self._notes(source))
 
     def _check_roles(self) -> None:
-        for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
-            if name is not None and name in self.problem.domains:
+        for name, role in self._roles():
+            if name in self.problem.domains:
                 raise UsageError(f"{option(role)} names {quoted(name)}, which is a node of the graph.")
-        if self.weight_name is not None and self.weight_name == self.arm_name:
-            raise UsageError(f"{option('counts')} and {option('arm')} name the same column, {quoted(self.arm_name)}.")
+            if role != "arm" and name == self.arm_name:
+                raise UsageError(f"{option(role)} and {option('arm')} name the same column, {quoted(self.arm_name)}.")
+
+    def _roles(self) -> list[tuple[str, str]]:
+        """The columns that are no nodes but have a part to play, and the option that names each."""
+        given = ((self.weight_name, "counts"), (self.share_name, "weights"), (self.arm_name, "arm"))
+        return [(name, role) for name, role in given if name is not None]
 
     def _wanted(self, part: Part) -> list[str]:
         """The columns to read of a part; one that is needed and not there is an error."""
-        named = {name for scope in self.plan.scopes for name in scope}
+        named = {name for scope in self.scopes for name in scope}
         needed = dict.fromkeys(sorted(named, key=self.problem.graph.index))
         there = set(part.columns)
-        for name, role in ((self.weight_name, "counts"), (self.arm_name, "arm")):
-            if name is not None and name not in there:
+        for name, role in self._roles():
+            if name not in there:
                 raise DataError(
                     f"{_holder(part)} has no column {quoted(name)}, which {option(role)} names."
                     f"{nearest(name, part.columns) or _columns(part)}"
@@ -202,7 +244,7 @@ class RowCounter:
             raise DataError(absent_columns(part, absent, self.problem))
         if self.arm_name is not None:  # to check that what was done was done
             needed |= dict.fromkeys(name for name in self.problem.intervene if name in there)
-        roles = {name for name in (self.weight_name, self.arm_name) if name is not None}
+        roles = {name for name, _ in self._roles()}
         known = roles | set(self.problem.domains)
         self.extra |= dict.fromkeys(name for name in part.columns if name not in known)
         return [*needed, *sorted(roles)]
@@ -235,6 +277,11 @@ class RowCounter:
             )
         if self.weight_name is not None:
             self._check_weight(self.weight_name)
+        if self.share_name is not None and not any(each.weight > 0 for each in self.moments.values()):
+            raise DataError(
+                f"Every weight in column {quoted(self.share_name)} is 0, so nothing is left. Is it the column that "
+                f"says how much each row weighs?"
+            )
 
     def _notes(self, source: Source) -> CountNotes:
         """What a reader should be told."""
@@ -281,14 +328,20 @@ class RowCounter:
             self.dropped += size - len(keep)
         if self.faults.bad:
             return  # an error for sure: only its extent is still of interest
+        shares = codes.pop(self.share_name).view(np.float64) if self.share_name is not None else None
+        rewards = None
+        if self.numeric:
+            rewards = codes[self.problem.reward].view(np.float64)
+            codes[self.problem.reward] = np.rint(rewards * (RANGE_LEVELS - 1)).astype(np.uint8)
         weights = codes.pop(self.weight_name) if self.weight_name is not None else None
         if weights is not None and self.weight_name is not None:
             self._weigh(weights, missing.get(self.weight_name), keep)
         arms = codes.pop(self.arm_name) if self.arm_name is not None else None
+        values = _Values(weights, shares, rewards)
         if arms is None:
-            self._count(0, codes, keep, size, weights)
+            self._count(0, codes, keep, size, values)
         else:
-            self._count_arms(part, first, arms, codes, keep, weights)
+            self._count_arms(part, first, arms, codes, keep, values)
 
     def _count_arms(
         self,
@@ -297,7 +350,7 @@ class RowCounter:
         arms: IntArray,
         codes: Mapping[str, CodeArray],
         keep: IntArray | None,
-        weights: IntArray | None,
+        values: _Values,
     ) -> None:
         """Count the rows of each arm by themselves."""
         rows = np.arange(len(arms)) if keep is None else keep
@@ -309,7 +362,7 @@ class RowCounter:
             self._check_applied(part, first, self.problem.arms[position], mine, codes)
             if position not in self.adders:
                 self.adders[position] = Adder(self.plan)
-            self._count(position, codes, mine, len(arms), weights)
+            self._count(position, codes, mine, len(arms), values)
 
     def _count(
         self,
@@ -317,13 +370,17 @@ class RowCounter:
         codes: Mapping[str, CodeArray],
         rows: IntArray | None,
         size: int,
-        weights: IntArray | None,
+        values: _Values,
     ) -> None:
         if rows is not None:
             codes = {name: column[rows] for name, column in codes.items()}
-            weights = None if weights is None else weights[rows]
+            values = values.take(rows)
             size = len(rows)
-        self.adders[position].add(codes, size, weights)
+        self.adders[position].add(codes, size, values.counts)
+        if self.sums:
+            if position not in self.moments:
+                self.moments[position] = MomentAdder(self.problem, self.scopes)
+            self.moments[position].add(codes, size, values.counts, values.weights, values.rewards)
 
     def _check_applied(self, part: Part, first: int, arm: Arm, rows: IntArray, codes: Mapping[str, CodeArray]) -> None:
         """A row of do(X=1) has X = 1."""
@@ -351,11 +408,13 @@ class RowCounter:
     def _book(self, name: str) -> Codebook:
         if name not in self.books:
             if name == self.weight_name:
+                self.books[name] = CountBook()
+            elif name == self.share_name:
                 self.books[name] = WeightBook()
             elif name == self.arm_name:
                 self.books[name] = ArmBook(self.problem)
             else:
-                self.books[name] = DomainBook(self.problem.domains[name])
+                self.books[name] = book_of(self.problem, name, exact=True)
         return self.books[name]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from whichdo.counting.counting import absent_columns
 from whichdo.counting.notes import Faults
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import BAD, MISSING, DomainBook, decode
+from whichdo.counting.values import BAD, MISSING, book_of, decode
 from whichdo.errors import DataError, UsageError, quoted
 from whichdo.graph.identify import listed
 from whichdo.tables import Table
@@ -60,7 +60,7 @@ class TellReader:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._books = {name: DomainBook(domain) for name, domain in problem.domains.items()}
+        self._books = {name: book_of(problem, name) for name in problem.domains}
 
     def read(self, arm: Arm, outcome: object, needed: Sequence[str]) -> Told:
         """Pulls of ``arm`` with the codes of the ``needed`` nodes, the reward among them; or an error."""

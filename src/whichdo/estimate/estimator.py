@@ -18,9 +18,11 @@ from whichdo.estimate.settled import Scope as JointTable
 from whichdo.estimate.settled import Settled, WeightedSum, settle, settle_by_adjustment
 from whichdo.estimate.shrinkage import (
     STRENGTH,
+    Rows,
     add_one_law,
     add_one_reward,
-    rows_of,
+    mass_and_sizes,
+    rows_of_table,
     shrink_law,
     shrink_reward,
 )
@@ -128,8 +130,13 @@ class _Looking:
     def __init__(self, problem: Problem, seen: Tally, worth: FloatArray, rule: Rule) -> None:
         self.problem, self.worth, self.rule = problem, worth, rule
         self.levels = seen.counts[0].astype(np.float64)
-        self.looks = float(self.levels.sum())
-        self.tables: Mapping[Scope, Table] = seen.tables.get(LOOK, {})
+        self.number = int(seen.counts[0].sum())
+        found: Mapping[Scope, Table] = seen.tables.get(LOOK, {})
+        sums = {scope: table for scope, table in found.items() if len(table.statistics) > 1}
+        self.tables = sums or found
+        """Where rows have weights, or a reward that is any number, the tables that add these up."""
+        own = self.table((problem.reward,))
+        self.looks = float(mass_and_sizes({name: part.sum() for name, part in own.statistics.items()})[1])
         self.sizes = problem.sizes
 
     def all(self) -> Looked:
@@ -165,11 +172,11 @@ class _Looking:
 
     def formula(self, targets: Targets) -> Formula | None:
         candidates = formulas(self.problem, targets, self.rule.reading)
-        return choose_formula(candidates, int(self.looks), self.served)
+        return choose_formula(candidates, self.number, self.served)
 
     def served(self, scope: Scope) -> bool:
         """Whether the looks were counted by these columns together; without any look everything is."""
-        return self.looks == 0 or scope == (self.problem.reward,) or smallest_table(self.tables, scope) is not None
+        return self.number == 0 or scope == (self.problem.reward,) or self.found(scope) is not None
 
     def missing(self, targets: Targets) -> str:
         """Why looks that could settle an arm do not; empty where none could."""
@@ -191,24 +198,37 @@ class _Looking:
         ]
         return radix.numbers(codes)
 
+    def found(self, columns: tuple[str, ...]) -> Table | None:
+        """The smallest table that has some columns; of a numeric reward any has its sums."""
+        reward = self.problem.reward
+        table = smallest_table(self.tables, columns)
+        if table is None and reward in columns:
+            table = smallest_table(self.tables, [name for name in columns if name != reward])
+            table = None if table is None or "sum" not in table.statistics else table
+        return table
+
     def table(self, columns: tuple[str, ...]) -> Table:
-        """The counts of some columns, which are known to be there."""
+        """A table that has some columns, which are known to be there."""
+        found = self.found(columns)
+        if found is not None:
+            return found
         sizes = [self.sizes[name] for name in columns]
         if columns == (self.problem.reward,):
             return Table(columns, sizes, self.levels)
-        found = smallest_table(self.tables, columns)
-        if found is None:
-            cells = np.zeros((0, len(columns)), np.uint8)  # nothing looked at yet
-            empty = Table(columns, sizes, np.zeros(0, np.int64), cells)
-            return empty.compact()
-        return found.marginal(columns)
+        cells = np.zeros((0, len(columns)), np.uint8)  # nothing looked at yet
+        return Table(columns, sizes, np.zeros(0, np.int64), cells).compact()
+
+    def rows_given(self, given: tuple[str, ...]) -> Rows:
+        """What was seen of the reward in each setting of some columns."""
+        return rows_of_table(self.table((*given, self.problem.reward)), given, self.problem.reward, self.worth)
 
     # ------------------------------------------------------------------------------------------------- evaluating
 
     def nothing(self) -> Settled:
         """Of do() itself."""
-        rows = shrink_reward(rows_of(self.levels.reshape(1, 1, -1), self.worth), [1], 0.0)
-        return settle_by_adjustment(rows, self.looks)
+        rows = self.rows_given(())
+        alone = Rows(*(np.asarray(part).reshape(1, 1) for part in (rows.sizes, rows.mass, rows.means, rows.squares)))
+        return settle_by_adjustment(shrink_reward(alone, [1], 0.0), self.looks)
 
     def evaluated(self, formula: Formula) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]]:
         if formula.adjusts and self.rule.reading is not Reading.PAPER:
@@ -220,7 +240,8 @@ class _Looking:
         joint = None
         if formula.shared:
             columns = tuple(name for name in formula.scopes[0] if name != self.problem.reward)
-            joint = JointTable(columns, self.table(columns).dense().count.astype(np.float64))
+            whole = self.table(columns).marginal(columns).dense()
+            joint = JointTable(columns, mass_and_sizes(whole.statistics)[0])
         sizes = {**self.sizes, self.problem.reward: 1}
         found = settle(evaluator(formula.estimand, sizes), laws, reward, rows, self.looks, joint)
         return found, (reward.given, Radix.of(reward.given, self.sizes).codes(found.weakest))
@@ -234,36 +255,34 @@ class _Looking:
         """By strata; of those that are too many to lay out, only the ones that occurred."""
         given, targets = formula.given, formula.targets
         strata, settings = Radix.of(given, self.sizes), Radix.of(targets, self.sizes)
-        levels = len(self.worth)
         table = self.table((*given, *targets, self.problem.reward))
-        if strata.cells * settings.cells * levels <= MAX_CELLS:
-            counts = table.dense().count.astype(np.float64).reshape(strata.cells, settings.cells, levels)
-            codes = None
-        else:
-            sparse = table.sparse()
-            cells = np.asarray(sparse.cells)
-            codes, stratum = np.unique(cells[:, : len(given)], axis=0, return_inverse=True)
-            counts = np.zeros((len(codes), settings.cells, levels))
-            setting = settings.numbers(list(cells[:, len(given) : -1].T))
-            counts[stratum.ravel(), setting, cells[:, -1]] = sparse.count
-        rows = shrink_reward(rows_of(counts, self.worth), [1], self.rule.shrinkage)
-        found = settle_by_adjustment(rows, self.looks)
+        codes = None
+        if strata.cells * settings.cells * len(self.worth) > MAX_CELLS:
+            table, codes = _numbered(table, given)
+            given = ("",)
+        rows = rows_of_table(table, (*given, *targets), self.problem.reward, self.worth)
+        parts = (rows.sizes, rows.mass, rows.means, rows.squares)
+        flat = Rows(*(part.reshape(-1, settings.cells) for part in parts))
+        found = settle_by_adjustment(shrink_reward(flat, [1], self.rule.shrinkage), self.looks)
         stratum, setting = np.divmod(found.weakest, settings.cells)
         own = strata.codes(stratum) if codes is None else codes[stratum]
-        return found, ((*given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
+        return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
 
     def rows(self, reward: Conditional, targets: list[int]) -> Shrunk:
-        counts = self.table((*reward.given, self.problem.reward)).dense().count.astype(np.float64)
         if self.rule.reading is Reading.PAPER:
+            columns = (*reward.given, self.problem.reward)
+            counts = self.table(columns).marginal(columns).dense().count.astype(np.float64)
             return add_one_reward(counts, self.worth, self.rule.threshold)
-        return shrink_reward(rows_of(counts, self.worth), targets, self.rule.shrinkage)
+        return shrink_reward(self.rows_given(reward.given), targets, self.rule.shrinkage)
 
     def law(self, each: Conditional, inside: tuple[str, ...]) -> Law:
-        mass = self.table(each.columns).dense().count.astype(np.float64)
+        whole = self.table(each.columns).marginal(each.columns).dense().statistics
+        own = tuple(range(len(each.given), len(each.columns)))
         if self.rule.reading is Reading.PAPER:
             within = set(each.nodes).issubset(inside)
-            return add_one_law(mass, len(each.nodes), 0.0 if within else self.rule.threshold)
-        return shrink_law(mass, len(each.nodes), self.rule.shrinkage)
+            return add_one_law(whole["count"].astype(np.float64), len(own), 0.0 if within else self.rule.threshold)
+        _, sizes = mass_and_sizes({name: part.sum(axis=own) for name, part in whole.items()})
+        return shrink_law(mass_and_sizes(whole)[0], len(own), self.rule.shrinkage, sizes)
 
     def law_of_reward(self, formula: Formula) -> FloatArray:
         """The shares of the reward's levels by the paper's formula, a row for each setting."""
@@ -272,6 +291,23 @@ class _Looking:
         tables = [self.law(each, inside).shares for each in engine.conditionals]
         units = np.eye(len(self.worth))
         return np.stack([engine.values(tables, unit).ravel() for unit in units], axis=1)
+
+
+def _numbered(table: Table, given: tuple[str, ...]) -> tuple[Table, CodeArray]:
+    """A table in which one column, without a name, numbers the settings of some that occurred, and these settings."""
+    sparse = table.sparse()
+    cells = np.asarray(sparse.cells)
+    places = [table.scope.index(name) for name in given]
+    codes, number = np.unique(cells[:, places], axis=0, return_inverse=True)
+    rest = [(name, size) for name, size in zip(table.scope, table.sizes, strict=True) if name not in given]
+    columns = [cells[:, table.scope.index(name)] for name, _ in rest]
+    made = Table.from_rows(
+        ("", *(name for name, _ in rest)),
+        (len(codes), *(size for _, size in rest)),
+        [np.asarray(number.ravel()), *columns],
+        **sparse.statistics,
+    )
+    return made.dense(), codes
 
 
 def _joined(parts: list[Settled]) -> Settled:

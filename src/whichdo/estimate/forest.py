@@ -102,8 +102,7 @@ def _draw(axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
         if row.must_try:
             label.set(color=FAINT, style="italic")
     axes.set_ylim(-0.5, len(rows) - 0.5)
-    worth = list(ranking.problem.rewards.values())
-    _keep_inside(axes, min(worth), max(worth))
+    _keep_inside(axes, *ranking.reward_range)
     axes.set_xlabel(_axis(ranking))
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.estimate.limits import mean_limits
-from whichdo.estimate.shrinkage import rows_of
+from whichdo.estimate.shrinkage import rows_of, rows_of_table
 
 if TYPE_CHECKING:
     from whichdo.arrays import BoolArray, FloatArray, IntArray
     from whichdo.estimate.estimator import Looked
+    from whichdo.estimate.shrinkage import Rows
     from whichdo.evidence import Tally
 
 __all__ = ["Pooled", "pool"]
@@ -45,6 +46,8 @@ class Pooled:
     direct: FloatArray
     """The mean of the direct pulls alone, and its variance."""
     direct_variances: FloatArray
+    direct_sizes: FloatArray
+    """How many pulls that weigh alike they are."""
 
     @cached_property
     def known(self) -> BoolArray:
@@ -96,7 +99,7 @@ class Pooled:
     def _direct_distances(self, z: float, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         below, above = np.zeros(mean.shape), np.zeros(mean.shape)
         at = np.flatnonzero(self.pulls > 0)
-        low, high = mean_limits(mean[at], self.direct_variances[at], 1 / self.pulls[at], z)
+        low, high = mean_limits(mean[at], self.direct_variances[at], 1 / self.direct_sizes[at], z)
         below[at], above[at] = mean[at] - low, high - mean[at]
         return below, above
 
@@ -105,14 +108,15 @@ def pool(looked: Looked, seen: Tally, worth: FloatArray) -> Pooled:
     """Join what looks say with direct pulls; ``worth`` of each level of the reward, from 0 to 1."""
     pulls = seen.pulls.copy()
     pulls[0] = 0  # pulls of do() are the looks themselves
-    rows = rows_of(seen.counts.astype(np.float64), worth)
+    rows = _direct(seen, worth)
+    worth_of_pulls = np.where(pulls > 0, rows.sizes, 0.0)
     plain = np.where(pulls > 0, rows.means, np.nan)
-    noise = np.maximum(rows.squares - rows.means**2, 0.0) / np.maximum(pulls, 1)
+    noise = np.maximum(rows.squares - rows.means**2, 0.0) / np.where(pulls > 0, rows.sizes, 1.0)
     settled = looked.settled
     knows = looked.known & (looked.looks > 0)
     sizes = np.where(knows, looked.by_arm(settled.sizes), 0.0)
     sizes = np.nan_to_num(sizes)
-    total: FloatArray = sizes + pulls.astype(np.float64)
+    total: FloatArray = sizes + worth_of_pulls
     part = np.where(pulls == 0, 1.0, sizes / np.maximum(total, 1e-12))
     rest = 1 - part
 
@@ -128,10 +132,29 @@ def pool(looked: Looked, seen: Tally, worth: FloatArray) -> Pooled:
         part=part,
         means=joined(settled.means, plain),
         variances=joined(settled.variances, noise, 2),
-        row_weights=joined(settled.own.row_weights, 1 / np.maximum(pulls, 1)),
+        row_weights=joined(settled.own.row_weights, 1 / np.where(pulls > 0, rows.sizes, 1.0)),
         below=joined(settled.below, nothing),
         above=joined(settled.above, nothing),
         sizes=total,
         direct=plain,
         direct_variances=noise,
+        direct_sizes=worth_of_pulls,
     )
+
+
+def _direct(seen: Tally, worth: FloatArray) -> Rows:
+    """What direct pulls of each arm say by themselves: from levels, or from sums where its tables have them."""
+    rows = rows_of(seen.counts.astype(np.float64), worth)
+    problem = seen.problem
+    for arm, tables in seen.tables.items():
+        own = tables.get((), tables.get((problem.reward,)))
+        if own is not None and len(own.statistics) > 1:
+            exact = rows_of_table(own, (), problem.reward, worth)
+            place = problem.index(arm)
+            for part, better in zip(
+                (rows.sizes, rows.mass, rows.means, rows.squares),
+                (exact.sizes, exact.mass, exact.means, exact.squares),
+                strict=True,
+            ):
+                part[place] = better
+    return rows

@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError, option
+from whichdo.errors import UsageError, counted, option
 from whichdo.estimate.contest import DRAW_SEED, Contest
 from whichdo.estimate.estimator import Looked, Rule, learned_laws, look
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.pooling import pool
 from whichdo.estimate.ranking import ArmRank, Ranking
 from whichdo.estimate.reasons import reason, weakest
-from whichdo.estimate.shrinkage import STRENGTH, unit_scale
+from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
 from whichdo.evidence import whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem
 from whichdo.tables import smallest_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from whichdo.arrays import BoolArray, FloatArray
     from whichdo.estimate.pooling import Pooled
     from whichdo.evidence import Tally
+    from whichdo.tables import Scope, Table
 
 __all__ = ["ArmRank", "Ranking", "rank", "ranking"]
 
@@ -40,6 +41,7 @@ def rank(
     reading: str = "robust",
     confidence: float = 0.95,
     counts: str | None = None,
+    weights: str | None = None,
     arm: str | None = None,
     missing: str = "error",
     shrinkage: float = STRENGTH,
@@ -63,6 +65,9 @@ def rank(
         Of the intervals, between 0 and 1.
     counts
         A column that says how often each row counts; by default each counts once.
+    weights
+        A column that says how much each row weighs, such as survey weights or one over a logged propensity; numbers
+        from 0, of which only the ratios matter.  Excludes ``counts``.
     arm
         A column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.  Without it
         every row is a look.
@@ -106,6 +111,7 @@ def rank(
         data,
         counts=counts,
         arm=arm,
+        weights=weights,
         missing=missing,
         progress=progress,
         reading=checked_reading(reading, paper=True),
@@ -139,7 +145,9 @@ def ranking(
         given = "threshold" if threshold else "sampled"
         raise UsageError(f"{option(given)} belongs to the paper's way of estimating; say {option('reading')} paper.")
     problem = seen.problem
-    worth, least, reach = unit_scale(np.array(list(problem.rewards.values())))
+    if rule.reading is Reading.PAPER and any(len(table.statistics) > 1 for table in seen.tables.get(LOOK, {}).values()):
+        raise UsageError("The paper's reading counts rows by levels of the reward; it knows no weights and no range.")
+    worth, least, reach = reward_scale(problem)
     looked = look(problem, seen, worth, rule)
     if sampled is not None:
         looked = _sampled(seen, looked, worth, rule, whole_number(sampled, "number of draws"))
@@ -184,9 +192,9 @@ def ranking(
         contest,
         scale=(least, reach),
         confidence=confidence,
-        looks=int(looked.looks),
+        looks=int(seen.pulls[0]),
         reading=str(rule.reading),
-        notes=(*notes, *_uncounted(looked)),
+        notes=(*notes, *_weighted(seen, looked), *_uncounted(looked)),
     )
 
 
@@ -224,6 +232,14 @@ def _method(looked: Looked, arm: Arm, position: int, pulls: int) -> str:
     return " + ".join(parts) or "none"
 
 
+def _weighted(seen: Tally, looked: Looked) -> tuple[str, ...]:
+    """What weights cost."""
+    rows = int(seen.pulls[0])
+    if not any("weight" in table.statistics for table in seen.tables.get(LOOK, {}).values()):
+        return ()
+    return (f"Rows have weights: {counted(rows, 'row')} tell as much as {looked.looks:,.0f} that weigh alike.",)
+
+
 def _uncounted(looked: Looked) -> tuple[str, ...]:
     """Target sets that could be settled if the looks had been counted for them."""
     return tuple(f"{', '.join(targets)}: {why}." for targets, why in looked.why_not.items() if why)
@@ -234,15 +250,27 @@ def _conditionals(seen: Tally, worth: FloatArray) -> list[float]:
     problem = seen.problem
     tables = seen.tables.get(LOOK, {})
     found = []
-    by_set: dict[tuple[str, ...], FloatArray | None] = {(): seen.counts[0].astype(np.float64)}
+    by_set: dict[tuple[str, ...], FloatArray] = {}
     for arm in problem.arms:
         if arm.targets not in by_set:
-            table = smallest_table(tables, naive_scope(problem, arm.targets))
-            wanted = (*arm.targets, problem.reward)
-            by_set[arm.targets] = None if table is None else table.marginal(wanted).dense().count.astype(np.float64)
-        counts = by_set[arm.targets]
+            by_set[arm.targets] = _naive(seen, tables, arm.targets, worth)
         codes = tuple(problem.domains[name].index(value) for name, value in sorted(arm.settings.items()))
-        levels = np.zeros(1) if counts is None else counts[codes]
-        total = levels.sum()
-        found.append(float(levels @ worth / total) if total > 0 else float("nan"))
+        found.append(float(by_set[arm.targets][codes]))
     return found
+
+
+def _naive(seen: Tally, tables: Mapping[Scope, Table], targets: tuple[str, ...], worth: FloatArray) -> FloatArray:
+    """The mean reward in each setting of some targets; NaN where it was never seen."""
+    problem = seen.problem
+    sums = {scope: table for scope, table in tables.items() if len(table.statistics) > 1}
+    scope = naive_scope(problem, targets)
+    table = smallest_table(sums or tables, scope)
+    if table is None and sums:
+        table = smallest_table(sums, targets)
+    if table is not None:
+        rows = rows_of_table(table, targets, problem.reward, worth)
+    elif not targets:
+        rows = rows_of(seen.counts[0].astype(np.float64), worth)
+    else:
+        return np.full([problem.sizes[name] for name in targets], np.nan)
+    return np.where(rows.mass > 0, rows.means, np.nan)

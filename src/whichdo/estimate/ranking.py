@@ -220,10 +220,15 @@ class Ranking(Mapping[Arm, ArmRank]):
         )
 
     @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the greatest value of the reward."""
+        least, reach = self._scale
+        return least, least + reach
+
+    @property
     def _visible(self) -> float:
         """A hundredth of the reward's range."""
-        worth = self.problem.rewards.values()
-        return 0.01 * (max(worth) - min(worth))
+        return 0.01 * self._scale[1]
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

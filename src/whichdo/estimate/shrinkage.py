@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from whichdo.arrays import BoolArray, FloatArray
+    from whichdo.arrays import Array, BoolArray, FloatArray
+    from whichdo.problem import Problem
+    from whichdo.tables import Table
 
 __all__ = [
     "STRENGTH",
@@ -37,7 +39,10 @@ __all__ = [
     "Shrunk",
     "add_one_law",
     "add_one_reward",
+    "mass_and_sizes",
+    "reward_scale",
     "rows_of",
+    "rows_of_table",
     "shrink_law",
     "shrink_reward",
     "unit_scale",
@@ -48,6 +53,14 @@ STRENGTH = 2.0
 
 EDGE = 1e-6
 """Where no success was ever seen the margin is taken for this: log odds need one that is not 0."""
+
+
+def reward_scale(problem: Problem) -> tuple[FloatArray, float, float]:
+    """The worth of each level of the reward from 0 to 1, and its own scale: the least value and the range."""
+    if problem.reward_range is not None:
+        numbers = problem.reward_range
+        return np.array(list(problem.rewards.values())), numbers.low, numbers.high - numbers.low
+    return unit_scale(np.array(list(problem.rewards.values())))
 
 
 def unit_scale(worth: FloatArray) -> tuple[FloatArray, float, float]:
@@ -116,7 +129,36 @@ def rows_of(counts: FloatArray, worth: FloatArray) -> Rows:
     """The rows of a table of counts whose last axis is the level of the reward; ``worth`` from 0 to 1."""
     sizes = counts.sum(axis=-1)
     one = np.where(sizes > 0, sizes, 1.0)
-    return Rows(sizes, sizes, counts @ worth / one, counts @ worth**2 / one)
+    return Rows(sizes, sizes.copy(), counts @ worth / one, counts @ worth**2 / one)
+
+
+def rows_of_table(table: Table, given: tuple[str, ...], reward: str, worth: FloatArray) -> Rows:
+    """What a table says of the reward in each setting of some columns, an axis each.
+
+    The reward is a column of the table, or a number whose sums it holds; its rows may have weights.
+    """
+    if "sum" in table.statistics:
+        whole = table.marginal(given).dense().statistics
+        mass, sizes = mass_and_sizes(whole)
+        one = np.where(mass > 0, mass, 1.0)
+        return Rows(sizes, mass, whole["sum"] / one, whole["square"] / one)
+    whole = table.marginal((*given, reward)).dense().statistics
+    if "weight" not in whole:
+        return rows_of(whole["count"].astype(np.float64), worth)
+    plain = rows_of(whole["weight"], worth)
+    mass, sizes = mass_and_sizes({name: part.sum(axis=-1) for name, part in whole.items()})
+    return Rows(sizes, mass, plain.means, plain.squares)
+
+
+def mass_and_sizes(statistics: Mapping[str, Array]) -> tuple[FloatArray, FloatArray]:
+    """The weight of each cell, and the number of rows alike that would know as much: the square of the sum of weights
+    over the sum of their squares.
+    """
+    if "weight" not in statistics:
+        count = statistics["count"].astype(np.float64)
+        return count, count
+    weight, squares = statistics["weight"], statistics["weight_square"]
+    return weight, np.divide(weight**2, squares, out=np.zeros(np.shape(weight)), where=squares > 0)
 
 
 @dataclass(frozen=True)

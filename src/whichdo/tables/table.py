@@ -262,6 +262,8 @@ def conditional_rows(counts: FloatArray, smoothing: float = 0.0, threshold: floa
 
 def _sums(places: IntArray, values: Array, size: int) -> Array:
     """The sum of the values at each place, exact for integers of any size."""
+    if values.dtype.kind == "f":
+        return np.bincount(places, weights=values, minlength=size)
     found = np.zeros(size, values.dtype)
     np.add.at(found, places, values)
     return found
