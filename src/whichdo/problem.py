@@ -150,6 +150,17 @@ class Problem:
         sign = self.goal is Goal.MINIMIZE
         return MappingProxyType({level: 1 - worth if sign else worth for level, worth in self.rewards.items()})
 
+    def own_scale(self, utility: float) -> float:
+        """A mean utility as a mean of the reward: turned around where less is better, in the unit of its range."""
+        worth = 1 - utility if self.goal is Goal.MINIMIZE else utility
+        numbers = self.reward_range
+        return float(worth if numbers is None else numbers.low + worth * (numbers.high - numbers.low))
+
+    @property
+    def unit(self) -> float:
+        """By how much of the reward's own scale a utility of 1 is better than one of 0."""
+        return 1.0 if self.reward_range is None else self.reward_range.high - self.reward_range.low
+
     def arm(self, text: str) -> Arm:
         """Find the arm that a text such as ``do(X=1)`` or ``do(Z=0, X=1)`` names.
 

@@ -158,24 +158,30 @@ def _answer(found: Ranking, known: list[ArmRank], confidence: float) -> tuple[st
         return ("Nothing is known yet: no log has been observed and no pull counts.",)
     problem, best = found.problem, known[0]
     better = "less is better" if problem.goal is Goal.MINIMIZE else "more is better"
-    interval = f"{confidence:.0%} interval {best.low:.3f} to {best.high:.3f}"
-    mean = f"{best.arm}, mean {problem.reward} {best.estimate:.3f} ({interval}; {better})"
+    interval = f"{confidence:.0%} interval {best.interval}"
+    mean = f"{best.arm}, mean {problem.reward} {best.written(best.estimate)} ({interval}; {better})"
     if len(known) == 1:
         return (f"So far only {mean}. Of all other arms too little was seen to compare them with it.",)
     second = known[1]
     apart = best.low > second.high or best.high < second.low
-    interval = f"{second.estimate:.3f}, {second.low:.3f} to {second.high:.3f}"
+    interval = f"{second.written(second.estimate)}, {second.interval}"
     overlap = f"their intervals {'do not overlap' if apart else 'overlap'}"
     return (
         f"Best: {mean}.",
-        f"By {as_shown(best, second):.3f} over {second.arm} ({interval}); {overlap}.",
-        f"It is the best of the known arms with probability {found.probability_best:.0%}, approximately.",
+        f"By {as_shown(best, second)} over {second.arm} ({interval}); {overlap}.{_against_nothing(best)}",
+        f"It is the best of all arms with probability {found.probability_best:.0%}, approximately.",
     )
 
 
-def as_shown(one: ArmRank, other: ArmRank) -> float:
-    """How far two estimates are apart as a reader of three digits works it out."""
-    return abs(round(one.estimate, 3) - round(other.estimate, 3))
+def as_shown(one: ArmRank, other: ArmRank) -> str:
+    """How far two estimates are apart, as a reader works it out from their digits."""
+    digits = min(one.decimals, other.decimals)
+    return f"{abs(round(one.estimate, digits) - round(other.estimate, digits)):.{digits}f}"
+
+
+def _against_nothing(best: ArmRank) -> str:
+    """The effect of the best arm, where it is known and do() is not what it was compared with anyway."""
+    return "" if best.arm.is_look or math.isnan(best.effect) else f" Against doing nothing: {best.effect_text}."
 
 
 def _reasons(

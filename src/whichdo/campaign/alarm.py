@@ -36,7 +36,7 @@ from whichdo.estimate.estimator import look
 from whichdo.estimate.shrinkage import unit_scale
 from whichdo.evidence import whole_number
 from whichdo.graph.identify import Route
-from whichdo.problem import LOOK, Arm, Goal
+from whichdo.problem import LOOK, Arm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -247,10 +247,10 @@ def _means(
                 problem=problem,
                 suspect=suspect,
                 sure_of_node=sure,
-                looked=_own_scale(problem, least + reach * float(looking.means[row])),
+                looked=problem.own_scale(least + reach * float(looking.means[row])),
                 looks=int(looked.looks),
                 worth=float(looking.sizes[row]),
-                direct=_own_scale(problem, least + reach * direct),
+                direct=problem.own_scale(least + reach * direct),
                 pulls=int(counts[row].sum()),
                 value=None,
                 chance=share.chance(float(evidence[row])),
@@ -266,10 +266,6 @@ def _suspect(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> tuple[Su
         return Suspect(arm, Kind.MOVED, problem.reward), True
     named = first_changed(problem, looks, pulls, arm)
     return Suspect(arm, Kind.ESTIMATE, named or problem.reward), named is not None
-
-
-def _own_scale(problem: Problem, utility: float) -> float:
-    return 1 - utility if problem.goal is Goal.MINIMIZE else utility
 
 
 def _moved(

@@ -24,7 +24,6 @@ import numpy as np
 from whichdo.campaign.wealth import chance, mean_bounds
 from whichdo.errors import UsageError, counted
 from whichdo.graph.identify import listed
-from whichdo.problem import Goal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,27 +129,26 @@ def certainty(
     ``looked``: a ranking by looking alone, whose intervals are shown beside and never used.
     """
     chance(confidence, "confidence")
-    if not 0 <= margin < 1:
-        raise UsageError(f"The margin is {margin:g}; it must be a difference of mean rewards, from 0 up to below 1.")
+    if not 0 <= margin < problem.unit:
+        raise UsageError(
+            f"The margin is {margin:g}; it must be a difference of mean rewards, from 0 up to below {problem.unit:g}."
+        )
     chosen = problem.arms if arms is None else tuple(dict.fromkeys(arms))
     if not chosen:
         raise UsageError("There is no arm to compare.")
     positions = [problem.index(arm) for arm in chosen]
-    race = _Race(problem, pulls.counts[positions].astype(np.float64), (1 - confidence) / len(chosen), margin)
+    race = _Race(
+        problem, pulls.counts[positions].astype(np.float64), (1 - confidence) / len(chosen), margin / problem.unit
+    )
     more, why = race.guess(chosen)
     rows = []
     for j, arm in enumerate(chosen):
-        low, high = _own_scale(problem, race.lows[j], race.highs[j])
+        low, high = sorted((problem.own_scale(race.lows[j]), problem.own_scale(race.highs[j])))
         beside = (looked[arm].low, looked[arm].high) if looked is not None else (np.nan, np.nan)
-        mean, _ = _own_scale(problem, race.means[j], race.means[j])
+        mean = problem.own_scale(race.means[j])
         rows.append(ArmCertainty(arm, int(race.pulls[j]), mean, low, high, bool(race.running[j]), *beside))
     leader = None if race.leader is None else chosen[race.leader]
     return Certainty(problem, confidence, margin, race.standing, leader, tuple(rows), more, why)
-
-
-def _own_scale(problem: Problem, low: float, high: float) -> tuple[float, float]:
-    """Utilities as rewards: turned around where a large reward is bad."""
-    return (float(1 - high), float(1 - low)) if problem.goal is Goal.MINIMIZE else (float(low), float(high))
 
 
 class _Race:
@@ -195,7 +193,7 @@ class _Race:
             return None, f"{listed([str(arms[self.leader]), *alike])} have one and the same mean so far"
         needed = self._needed(np.array([self.leader, *rivals]), np.array([gaps.min(), *gaps]) / 2)
         if np.isinf(needed).any():
-            return None, f"a gap of {gaps.min():.2g} is too small to tell"
+            return None, "a gap so small cannot be told"
         missing = needed - self.pulls[[self.leader, *rivals]]
         return max(1, int(np.ceil(np.maximum(missing, 0.0).sum()))), ""
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from whichdo.errors import UsageError, counted
+from whichdo.estimate.ranking import decimals
 from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, listed
@@ -114,8 +116,8 @@ class Conflict:
         node, reward = " or ".join(self.arm.targets), self.problem.reward
         what = (
             f"{self.arm} and looking disagree: {counted(self.pulls, 'direct pull')} had mean {reward} "
-            f"{self.direct:.3f}, where {counted(self.looks, 'look')}, worth {self.worth:,.0f} pulls, "
-            f"say {self.looked:.3f}."
+            f"{self._mean(self.direct)}, where {counted(self.looks, 'look')}, worth {self.worth:,.0f} pulls, "
+            f"say {self._mean(self.looked)}."
         )
         if self.sure_of_node:
             where = f"{self.node} is the first node to behave otherwise than when {node} comes by itself"
@@ -130,11 +132,15 @@ class Conflict:
             )
         return what, f"{where}, so {likely}. Draw it, or observe the common cause."
 
+    def _mean(self, value: float) -> str:
+        """A mean with the digits that so many pulls allow."""
+        return f"{value:.{decimals(self.problem.unit / sqrt(self.pulls + 1))}f}"
+
     def _moved(self) -> tuple[str, str]:
         node, does = " or ".join(self.arm.targets), "do" if self.arm.is_joint else "does"
         if self.value is None:
             unit = f"mean {self.node}"
-            direct, looked = f"{self.direct:.3f}", f"{self.looked:.3f}"
+            direct, looked = self._mean(self.direct), self._mean(self.looked)
         else:
             unit = f"{self.node}={self.value}"
             direct, looked = f"{self.direct:.1%}", f"{self.looked:.1%}"

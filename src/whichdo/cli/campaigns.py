@@ -194,8 +194,8 @@ def _print_arms(found: Advice, top: int) -> None:
         known = row.is_known
         cells = [
             str(row.arm),
-            f"{row.estimate:.3f}" if known else "?",
-            f"{row.low:.3f} to {row.high:.3f}" if known else "?",
+            row.written(row.estimate) if known else "?",
+            row.interval if known else "?",
             f"{row.direct:,}",
             f"{row.effective_n:,.0f}",
         ]

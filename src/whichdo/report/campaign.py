@@ -209,17 +209,18 @@ def _tiles(found: History) -> str:
     if advice.arm is None:
         return ""
     problem = found.state.terms.problem
-    interval = f"{advice.confidence:.0%} interval {advice.low:.3f} to {advice.high:.3f}"
-    tiles = [(f"{advice.estimate:.3f}", f"mean {problem.reward}, {interval}")]
     best, nothing = advice.ranking[advice.arm], advice.ranking[advice.ranking.problem.arms[0]]
+    interval = f"{advice.confidence:.0%} interval {best.interval}"
+    tiles = [(best.written(best.estimate), f"mean {problem.reward}, {interval}")]
     if nothing.is_ranked and nothing.arm not in {advice.arm, advice.runner_up}:
         how = "less" if problem.goal is Goal.MINIMIZE else "more"
-        tiles.append((f"{as_shown(best, nothing):.3f}", f"{how} than if nothing is done ({nothing.estimate:.3f})"))
+        base = nothing.written(nothing.estimate)
+        tiles.append((as_shown(best, nothing), f"{how} than if nothing is done ({base}): {best.effect_text}"))
     if advice.runner_up is not None:
         second = advice.ranking[advice.runner_up]
         name = "doing nothing" if second.arm.is_look else str(second.arm)
-        tiles.append((f"{as_shown(best, second):.3f}", f"better than {name} ({second.estimate:.3f})"))
+        tiles.append((as_shown(best, second), f"better than {name} ({second.written(second.estimate)})"))
     if not isnan(advice.probability):
-        tiles.append((f"{advice.probability:.0%}", "chance that it is the best of the known arms, roughly"))
+        tiles.append((f"{advice.probability:.0%}", "chance that it is the best of all arms, roughly"))
     shown = "".join(f"<div><b>{safe(number)}</b><span>{safe(words)}</span></div>" for number, words in tiles)
     return f'<div class="tiles">{shown}</div>'

@@ -33,9 +33,8 @@ def forest(found: History) -> str:
     shown = rows[:MOST]
     own = {each.arm: each for each in found.advice.certainty.arms}
     drawn = {row.arm: _intervals(row, found.advice.looked[row.arm], own[row.arm]) for row in shown}
-    worth = found.state.terms.problem.rewards.values()
     narrow = [each for pairs in drawn.values() for kind, each in pairs if kind is not DIRECT]
-    scale = Scale.around(narrow, min(worth), max(worth), ROOM)
+    scale = Scale.around(narrow, *found.advice.ranking.reward_range, ROOM)
     nothing = found.advice.ranking[found.advice.ranking.problem.arms[0]]
     reference = nothing.estimate if nothing.is_known else None
     lines = ""
@@ -93,10 +92,11 @@ def _words(row: ArmRank) -> str:
 
 def _line(found: History, row: ArmRank, own: ArmCertainty, drawn: str) -> str:
     leads = " leads" if row.arm == found.advice.arm else ""
-    numbers = [f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f})" if row.is_known else "not known"]
+    numbers = [f"{row.written(row.estimate)} ({row.interval})" if row.is_known else "not known"]
     if own.pulls:
         pulls = counted(own.pulls, "look" if row.arm.is_look else "pull")
-        numbers.append(f"{pulls}: {own.mean:.3f} ({own.low:.3f} to {own.high:.3f})")
+        mean, low, high = (f"{value:.{row.decimals}f}" for value in (own.mean, own.low, own.high))
+        numbers.append(f"{pulls}: {mean} ({low} to {high})")
     said = "".join(f'<span class="numbers">{safe(each)}</span>' for each in numbers)
     return f'<div class="arm{leads}"><div class="name">{safe(str(row.arm))}{said}</div>{drawn}</div>\n'
 
@@ -110,8 +110,8 @@ def over_time(found: History) -> str:
     if len(found.moments) < 2 or not leading:
         return "<h2>How it developed</h2>\n<p>There is too little evidence yet to show a development.</p>\n"
     points = {row.arm: _points(found, row) for row in leading}
-    worth = found.state.terms.problem.rewards.values()
-    scale = Scale.around((each for line in points.values() for _, each in line), min(worth), max(worth))
+    drawn = (each for line in points.values() for _, each in line)
+    scale = Scale.around(drawn, *found.advice.ranking.reward_range)
     last = found.moments[-1].pulls
     best = [(pulls, each.mean) for pulls, each in points[leading[0].arm]]
     pictures = "".join(
@@ -142,7 +142,9 @@ def _leaders(found: History) -> str:
     rows = []
     for arm, same in groupby(found.moments, lambda moment: None if moment.leader is None else moment.leader.arm):
         first = next(same)
-        cells = ["nothing known", ""] if first.leader is None else [str(arm), f"{first.leader.estimate:.3f}"]
+        cells = (
+            ["nothing known", ""] if first.leader is None else [str(arm), first.leader.written(first.leader.estimate)]
+        )
         rows.append(
             f'<tr><td>{first.pulls:,}</td><td class="what">{safe(cells[0])}</td><td>{cells[1]}</td>'
             f'<td>{first.seq}</td><td class="time">{safe(short_time(first.time))}</td></tr>\n'
