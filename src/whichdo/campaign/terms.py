@@ -64,7 +64,7 @@ class Terms:
         """What event 0 holds."""
         return {
             "format": 2 if self.problem.has_listed_arms else 1,
-            "made_by": {"whichdo": self.made_by, "numpy": np.__version__},
+            "made_by": made_by() | {"whichdo": self.made_by},
             "name": self.name,
             "problem": json.loads(problem_to_json(self.problem)),
             "policy": {"name": self.policy.name, "parameters": parameters(self.policy), "revision": self.revision},
@@ -106,13 +106,26 @@ class Terms:
                 stop=body.get("stop", False),
                 margin=body.get("margin", 0.0),
                 audit=body.get("audit", 0.0),
-                revision=chosen["revision"],
+                revision=revision_of(chosen),
                 made_by=body["made_by"]["whichdo"],
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise Damaged(
                 f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
             ) from None
+
+
+def made_by() -> dict[str, str]:
+    """The versions that an event is written by."""
+    return {"whichdo": __version__, "numpy": np.__version__}
+
+
+def revision_of(body: dict[str, Any]) -> int:
+    """The revision of a policy that is on record; a ValueError where it is not a number from 1 on."""
+    found = body["revision"]
+    if type(found) is not int or found < 1:
+        raise ValueError(f"revision is {found!r}")
+    return found
 
 
 _KINDS: dict[str, Any] = {
