@@ -19,6 +19,7 @@ import whichdo as wd
 from tests.campaign.trials import Clock
 from tests.campaign.worlds import bow, chain, missing_edge, turned_edge, useless
 from tests.soak import scaled
+from whichdo.campaign.audit import audits_owed
 from whichdo.campaign.status import status_of
 from whichdo.policies.sequential import Sequential
 
@@ -221,7 +222,7 @@ def shown(state: State) -> dict[str, Any]:
         "play": None if play is None else (play.number, play.asked, play.unfilled, play.needed, play.budget),
         "coming": coming,
         "named": None if state.recommendation is None else state.recommendation.arm,
-        "audits": (state.audits, state.auditing, state.audits_owed(())),
+        "audits": (state.audits, state.auditing, audits_owed(state)),
         "pulled": +state.pulled,
         "logs": state.logs_known,
     }

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.campaign.alarm import AUDIT_SHARE, audit_pulls
-from whichdo.campaign.audit import kept_for_audits
+from whichdo.campaign.audit import audits_owed, kept_for_audits
 from whichdo.campaign.events import canonical, in_units, time_text
 from whichdo.campaign.plan import needs_new_play, stamp, too_new, update_reason
 from whichdo.campaign.revised import without_arms
@@ -344,7 +344,7 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
     play = state.play
     on = play is None or play.failure is not None or (play.asked > 0 and not state.done)
     if state.auditing:
-        owed = state.audits_owed(out)
+        owed = audits_owed(state, out)
         if on or (play is not None and play.asked and not owed.keys().isdisjoint(arms)):
             pulls = {str(arm): count for arm, count in owed.items()}
             drafts.append(("audited", {"pulls": pulls, "budget": state.left + returned, **stamp(state)}))

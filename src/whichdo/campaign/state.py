@@ -31,7 +31,7 @@ from whichdo.errors import Damaged, is_interrupt
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from datetime import datetime
 
     from whichdo.campaign.conflict import Suspect
@@ -160,15 +160,6 @@ class State:
     def auditing(self) -> bool:
         """Whether the play that is on is an audit."""
         return self.plan.is_audit
-
-    def audits_owed(self, given_up: Sequence[Pull]) -> dict[Arm, int]:
-        """The pulls of the audit that is on which are neither told nor out; nor are those that are ``given_up`` now."""
-        made = Counter(
-            pull.arm
-            for pull in self.tickets.values()
-            if pull.play == self.plan.number and not pull.extra and pull.phase in (Phase.ASKED, Phase.TOLD)
-        ) - Counter(pull.arm for pull in given_up if pull.play == self.plan.number)
-        return {arm: count - made[arm] for arm, count in (self.audits or {}).items() if count > made[arm]}
 
     @property
     def recommendation(self) -> Recommendation | None:
