@@ -370,6 +370,7 @@ def test_reports_exports_and_imports_of_an_older_play(database: str, update: Upd
     write_report(campaign, tmp_path / "one.html")
     write_report(copy, tmp_path / "two.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    assert campaign.verify().notes[0] in (tmp_path / "one.html").read_text()
     assert campaign.recommend(at=9).as_json() == copy.recommend(at=9).as_json()
     assert copy.ask(client="other").arm == campaign.ask(client="other").arm
 
@@ -412,13 +413,31 @@ def test_an_older_play_that_has_spent_its_money_is_audited(database: str, update
     assert campaign.verify().notes
 
 
+def test_a_policy_that_was_done_and_needed_no_audit_stays_done(
+    database: str, update: Update, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log says that it was done, though what was kept for audits would pay for a new play."""
+    monkeypatch.setattr("whichdo.campaign.proposals.audit_pulls", lambda *_: {})
+    before = create(database, policy="warm-halving", horizon=60, audit=True)
+    run(before, rng(1))
+    assert before.events()[-1].content["pulls"] == {}
+    assert before.status().left == 6
+    campaign = update(before)
+    assert campaign.finished
+    assert campaign.ask(3) == []
+    assert campaign.status().phase == "finished"
+
+
 # ------------------------------------------------------------------------------------ clients, keys, older programs
 
 
 def test_a_key_gives_the_tickets_of_the_new_play_again(database: str, update: Update) -> None:
     campaign = update(begun(database))
     asked = campaign.ask(4, client="other", key="monday")
+    restarted, last = campaign.events()[-2:]
+    assert (restarted.key, last.key) == (None, "monday")
     assert campaign.ask(4, client="other", key="monday") == asked
+    assert campaign.events()[-1] == last
     again = wd.Campaign.open(database, "spring")
     again.tell(asked[0], row_of(asked[0], rng()))
     assert again.ask(4, client="other", key="monday") == asked

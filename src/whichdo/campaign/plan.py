@@ -126,11 +126,16 @@ def decided_elsewhere(state: State) -> tuple[str, ...]:
     """A sentence for each play whose asks another revision decided, so that they are not derived again."""
     policy = state.terms.policy
     return tuple(
-        f"Play {play.number}: {counted(play.asks, 'ask')} (events {play.first_event} to {play.last_event}) decided by "
-        f"revision {play.revision} of {policy.name}; this program has revision {policy.revision}. Chain and slots were "
-        f"checked, the choice of arms is not derived again."
+        f"Play {play.number}: {counted(play.asks, 'ask')} ({_span(play)}) decided by revision {play.revision} of "
+        f"{policy.name}; this program has revision {policy.revision}. Chain and slots were checked, the choice of arms "
+        f"is not derived again."
         for play in state.followed.values()
     )
+
+
+def _span(play: Followed) -> str:
+    first, last = play.first_event, play.last_event
+    return f"event {first}" if first == last else f"events {first} to {last}"
 
 
 def divergence(state: State, play: Play | Followed | None, event: Event, pull: str, number: int) -> str:

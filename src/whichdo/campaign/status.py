@@ -38,7 +38,7 @@ class Status:
     name: str
     policy: str
     phase: str
-    """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` says why)."""
+    """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` or ``update`` says why)."""
     terms: dict[str, Any]
     """What it was begun on: horizon, seed, lease, grace and window in seconds, stop_when_sure, margin, audit."""
     budget: float
