@@ -107,7 +107,9 @@ def _fill(campaign: Campaign) -> None:
             state.apply(new[-1])
 
         for number in range((EVENTS - 1) // 2):
-            ((kind, body),) = asking(state, 1, "me")
+            drafts = asking(state, 1, "me").drafts
+            assert isinstance(drafts, list)
+            ((kind, body),) = drafts
             add(state, kind, body)
             ticket = body["tickets"][0]["id"]
             add(state, "told", {"ticket": ticket, "row": row(state.tickets[ticket].arm, number)})

@@ -7,7 +7,7 @@
     ├── WorkerLost            processes that share work died again and again    exit code 1
     ├── ClusterError          a cluster that cannot be reached, or has another version   exit code 1
     ├── ConflictError         what is on record says otherwise                  exit code 4
-    │   └── ReplayDiverged    a logged ask is not what the policy would ask now
+    │   └── ReplayDiverged    a logged ask is not what the same revision of the policy would ask now
     ├── StorageError          a database or folder that cannot be used         exit code 5
     │   ├── NotOurs           it holds something else
     │   ├── Damaged           what it holds is not what was written; names the first bad event
@@ -115,7 +115,7 @@ class ConflictError(WhichdoError):
 
 
 class ReplayDiverged(ConflictError):  # noqa: N818 - it says what happened
-    """A logged ask is not what the policy, run again on the log, would ask: the program has changed since."""
+    """A logged ask is not what the policy, run again on the log at the same revision, would ask."""
 
 
 class StorageError(WhichdoError):

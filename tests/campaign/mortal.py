@@ -1,8 +1,8 @@
 """A program of asks and tells that is killed at a chosen step, and a process that forks one for every trial.
 
-Run as a program it reads lines of JSON from standard input, forks for each a child that runs `work` (or `migrated`) and
-dies at the point ``die_at``, and answers with how the child ended.  Points are before and after every statement, before
-every commit and after it, and in migrations around the backup.
+Run as a program it reads lines of JSON from standard input, forks for each a child that runs `work` (or `migrated`, or
+`updated`) and dies at the point ``die_at``, and answers with how the child ended.  Points are before and after every
+statement, before every commit and after it, and in migrations around the backup.
 """
 
 from __future__ import annotations
@@ -71,6 +71,18 @@ def work(database: str, name: str, acknowledged: Path) -> None:
     campaign.close()
 
 
+def updated(database: str, name: str, acknowledged: Path) -> None:
+    """Go on at the next revision of the policy: with a pull that is owed, then with one that takes a decision."""
+    wd.policies()["ue"].revision = 2
+    campaign = wd.Campaign.open(database, name)
+    for step in ("owed", "decided"):
+        (ticket,) = campaign.ask(1, client="me", key=f"ask {step}")
+        receipt = campaign.tell(ticket, {"Y": 1})
+        with acknowledged.open("a") as file:
+            file.write(json.dumps([f"{step} {ticket.id}", str(receipt)]) + "\n")
+    campaign.close()
+
+
 def know_next_form(scripts: Path, put: Callable[[object, str, object], None] = setattr) -> None:
     """As if this program knew one form of the tables more, which the scripts lead to."""
     real = migration.migrate
@@ -133,7 +145,8 @@ def _forked(task: dict[str, Any], number: int) -> int:
                 know_next_form(Path(task["scripts"]))
                 migrated(task["database"], task["name"], points)
             else:
-                work(task["database"], task["name"], Path(task["acknowledged"]))
+                verbs = updated if task["update"] else work
+                verbs(task["database"], task["name"], Path(task["acknowledged"]))
         os._exit(0)
     except BaseException as error:  # noqa: BLE001
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
@@ -151,9 +164,10 @@ class Forker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root, env=os.environ | {"PYTHONPATH": paths},
         )  # fmt: skip
 
-    def run(self, database: str, name: str, acknowledged: Path, die_at: int = 0) -> int:
-        """How a child that works ended."""
+    def run(self, database: str, name: str, acknowledged: Path, die_at: int = 0, *, update: bool = False) -> int:
+        """How a child that works ended; with ``update``, one that has the next revision of the policy."""
         task = {"database": database, "name": name, "acknowledged": str(acknowledged), "die_at": die_at}
+        task["update"] = update
         (ended,) = self._answer(task)
         return ended
 

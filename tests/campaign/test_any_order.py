@@ -1,6 +1,7 @@
 """Every verb in any order: what a process holds in memory is what the log comes to when it is read anew.
 
-Random programs on networks that are not as the graph says, so that alarms and audits come about too.
+Random programs on networks that are not as the graph says, so that alarms and audits come about too; and programs whose
+policy comes to other revisions on the way, later ones and now and then the one before.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ import whichdo as wd
 from tests.campaign.trials import Clock
 from tests.campaign.worlds import bow, chain, missing_edge, turned_edge, useless
 from tests.soak import scaled
+from whichdo.campaign.audit import audits_owed
 from whichdo.campaign.status import status_of
+from whichdo.policies.sequential import Sequential
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from whichdo.campaign.state import State
+    from whichdo.policies.base import Policy
 
 WORLDS = (lambda: bow(1), bow, lambda: chain("Y"), lambda: chain("M"), missing_edge, useless, turned_edge)
 POLICIES = ("warm-halving", "srm", "sr", "sh", "ue", "causal-ts", "ts", "ucb")
@@ -38,7 +42,9 @@ SETTINGS: dict[str, Any] = {
 class Program:
     """A campaign that chance does everything to that can be done."""
 
-    def __init__(self, folder: Path, seed: int, horizons: Any, logged: Any, tells: int) -> None:
+    def __init__(
+        self, folder: Path, seed: int, horizons: Any, logged: Any, tells: int, patch: pytest.MonkeyPatch | None = None
+    ) -> None:
         self.chance, self.clock, self.folder = Random(seed), Clock(), folder
         self.network, self.problem = self.chance.choice(WORLDS)()
         if self.chance.random() < 0.3:
@@ -46,7 +52,7 @@ class Program:
             self.problem = wd.Problem(self.problem.graph, self.problem.reward, self.problem.intervene, costs=costs)
         self.rows: dict[wd.Arm, list[dict[str, Any]]] = {}
         looks = self.chance.choice(logged)
-        self.tells, self.notes, self.seen = tells, 0, Counter[str]()
+        self.tells, self.notes, self.seen, self.patch = tells, 0, Counter[str](), patch
         self.campaign = wd.Campaign.create(
             folder / "a.db",
             "spring",
@@ -62,6 +68,8 @@ class Program:
             audit=self.chance.random() < 0.8,
             clock=self.clock,
         )
+        if patch is not None:
+            decide_by_revision(type(self.state().terms.policy), patch)
 
     def looks(self, count: int) -> dict[str, Any]:
         rows = self.network.sample(count, seed=self.chance.randrange(2**32))
@@ -139,19 +147,42 @@ class Program:
         other.ask(2, client="other")
         other.close()
 
+    def update(self, patch: pytest.MonkeyPatch) -> None:
+        """The program is replaced: by a later revision of the policy, or by the one before where machines differ."""
+        before = standing(self.state())
+        kind = type(self.state().terms.policy)
+        back = kind.revision > 1 and self.chance.random() < 0.3
+        patch.setattr(kind, "revision", kind.revision + (-1 if back else 1))
+        self.campaign.close()
+        self.campaign = wd.Campaign.open(self.folder / "a.db", "spring", clock=self.clock)
+        assert standing(self.state()) == before
+        self.seen["back" if back else "updated"] += 1
+
     def run(self, steps: int) -> None:
         verbs = [self.ask] * 12 + [self.tell] * 16 + [self.tell_late] * 2 + [self.void] * 2 + [self.amend] * 3
         verbs += [self.forbid] * 2 + [self.allow] * 2 + [self.observe] * 2 + [self.look] * 3 + [self.time] * 2
         verbs += [self.restart, self.pause, self.another]
         for _ in range(steps):
+            if self.patch is not None and self.chance.random() < 0.15:
+                self.update(self.patch)
             with suppress(wd.ConflictError, wd.Wait, wd.Unsuitable, wd.UsageError):  # refused: nothing changed
-                self.chance.choice(verbs)()
+                self.act(self.chance.choice(verbs))
             self.check()
-        self.seen.update(event.kind for event in self.campaign.events())
+        events = self.campaign.events()
+        self.seen.update(event.kind for event in events)
+        self.seen["of another revision"] += sum("revision" in event.content for event in events)
         self.campaign.export(self.folder / "a.jsonl")
         imported = wd.Campaign.import_(self.folder / "b.db", self.folder / "a.jsonl", clock=self.clock)
         assert shown(imported._ledger.state()) == shown(self.state())
         assert json.dumps(imported.recommend().as_json()) == json.dumps(self.campaign.recommend().as_json())
+
+    def act(self, verb: Callable[[], None]) -> None:
+        """Only a program that is older than the play refuses to decide."""
+        try:
+            verb()
+        except wd.TooNew:
+            assert self.state().plan.revision > type(self.state().terms.policy).revision
+            self.seen["too new"] += 1
 
     def check(self) -> None:
         """Looked at or not: a look must not change anything either."""
@@ -160,6 +191,25 @@ class Program:
             again.verify()
             assert shown(again._ledger.state()) == shown(self.state())
             again.close()
+
+
+def decide_by_revision(kind: type[Policy], patch: pytest.MonkeyPatch) -> None:
+    """Even revisions of a policy that asks for batches pull all arms equally often instead of what it does."""
+    own, other = kind.play, wd.policies()["ue"].play
+
+    def play(self: Policy, *given: Any) -> Any:
+        return own(self, *given) if self.revision % 2 else other(self, *given)
+
+    if not issubclass(kind, Sequential):
+        patch.setattr(kind, "play", play)
+
+
+def standing(state: State) -> dict[str, Any]:
+    """What must be the same whatever revision the policy has."""
+    found = status_of(state).as_json()
+    tickets = [(pull.id, pull.phase, pull.row, pull.extra, pull.play, pull.slot) for pull in state.tickets.values()]
+    rest = {name: each for name, each in found.items() if name not in {"phase", "trouble", "update"}}
+    return rest | {"rows": [*state.rows()], "each": tickets, "left": state.left, "plan": state.plan}
 
 
 def shown(state: State) -> dict[str, Any]:
@@ -172,10 +222,30 @@ def shown(state: State) -> dict[str, Any]:
         "play": None if play is None else (play.number, play.asked, play.unfilled, play.needed, play.budget),
         "coming": coming,
         "named": None if state.recommendation is None else state.recommendation.arm,
-        "audits": (state.audits, state.auditing, state.audits_owed(())),
+        "audits": (state.audits, state.auditing, audits_owed(state)),
         "pulled": +state.pulled,
         "logs": state.logs_known,
     }
+
+
+def programs(folder: Path, count: int, setting: str, *, updates: bool = False) -> Counter[str]:
+    """Run so many programs; how often each thing happened in them."""
+    seen: Counter[str] = Counter()
+    for seed in range(count):
+        own = folder / str(seed)
+        own.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            try:
+                program = Program(own, seed, **SETTINGS[setting], patch=patch if updates else None)
+            except (wd.Unsuitable, wd.UsageError):
+                continue  # too little money for the policy
+            try:
+                program.run(30)
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}: {error}") from error
+            seen += program.seen
+            program.campaign.close()
+    return seen
 
 
 @pytest.mark.slow(
@@ -186,20 +256,21 @@ def shown(state: State) -> dict[str, Any]:
 def test_memory_and_log_agree_whatever_was_done(
     tmp_path: Path, setting: str, record_property: Callable[[str, object], None]
 ) -> None:
-    seen: Counter[str] = Counter()
-    for seed in range(scaled(500)):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        try:
-            program = Program(folder, seed, **SETTINGS[setting])
-        except (wd.Unsuitable, wd.UsageError):
-            continue  # too little money for the policy
-        try:
-            program.run(30)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error
-        seen += program.seen
-        program.campaign.close()
+    seen = programs(tmp_path, scaled(500), setting)
     assert {"restarted", "forbidden", "allowed", "amended", "voided", "expired", "observed"} <= set(seen)
+    assert seen["audited" if setting == "short" else "alarm"] > 0
+    assert not seen["of another revision"]
+    record_property("programs' events", dict(seen))
+
+
+@pytest.mark.slow("24 s: the same while the policy is updated on the way; finds work that an update stops or loses")
+@pytest.mark.soak
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_memory_and_log_agree_through_updates_of_the_program(
+    tmp_path: Path, setting: str, record_property: Callable[[str, object], None]
+) -> None:
+    seen = programs(tmp_path, scaled(500), setting, updates=True)
+    assert {"restarted", "forbidden", "allowed", "amended", "voided", "expired", "observed"} <= set(seen)
+    assert min(seen[what] for what in ("updated", "back", "of another revision", "too new")) > 0
     assert seen["audited" if setting == "short" else "alarm"] > 0
     record_property("programs' events", dict(seen))

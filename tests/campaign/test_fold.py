@@ -44,18 +44,18 @@ def fickle() -> Iterator[type[Policy]]:
     registered.pop("fickle")
 
 
-def test_a_log_that_the_program_would_not_make_any_more(tmp_path: Path, fickle: Any) -> None:
+def test_a_log_that_the_same_revision_would_not_make_any_more(tmp_path: Path, fickle: Any) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
     ticket = campaign.ask()
     campaign.tell(ticket, row_of(ticket, np.random.default_rng(1)))
     held = campaign.ask()
-    fickle.first, fickle.revision = 2, 2
+    fickle.first = 2
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
     with pytest.raises(wd.ReplayDiverged) as info:
         again.verify()
     assert str(info.value).startswith(
         "Event 1 of campaign 'spring' asked for pull 0, do(X=0); run again on the log, fickle asks for pull 0, do(X=1)."
-        f" The campaign began with whichdo {wd.__version__} and revision 1 of fickle, which is at revision 2 now."
+        f" Both are revision 1 of fickle: the play began with whichdo {wd.__version__}, this is whichdo "
     )
     with pytest.raises(wd.ReplayDiverged):
         again.ask(5)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+import whichdo as wd
 from tests.cli.calling import Answer, Call
 from whichdo.cli import completion
 
@@ -106,6 +107,29 @@ def test_for_people(call: Call) -> None:
     assert call("allow", "spring", "do(X=1)", "--reason", "safe").code == 0
     assert call("restart", "spring", "--reason", "anew").code == 0
     assert call("verify", "spring").out.startswith("Whole: every event is what was written")
+
+
+def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "20").code == 0
+    assert call("ask", "spring", "-n", "2").code == 0
+    assert answer(call("verify", "spring", "-f", "json"))["notes"] == []
+    monkeypatch.setattr(wd.policies()["ue"], "revision", 2)
+    text = "ue was updated from revision 1 to revision 2"
+    assert f"{text}: it restarts at the next ask that needs a decision." in call("status", "spring").out
+    note = "Play 0: 1 ask (event 1) decided by revision 1 of ue; this program has revision 2."
+    said = call("verify", "spring")
+    assert said.out.startswith("Whole: every event is what was written, and every other ask is what the policy asks.")
+    assert note in said.out + said.err
+    assert call("export", "spring", "spring.jsonl").code == 0
+    said = call("import", "spring.jsonl", "--db", "copy.db")
+    assert said.code == 0
+    assert note in said.out + said.err
+    assert len(answer(call("ask", "spring", "-n", "4", "-f", "json"))["tickets"]) == 4
+    assert f"Restarted: {text}" in call("status", "spring").out
+    monkeypatch.setattr(wd.policies()["ue"], "revision", 1)
+    refused = call("ask", "spring", "--client", "other")
+    assert refused.code == 5
+    assert 'Campaign "spring" is decided by revision 2 of ue since whichdo' in refused.err
 
 
 @pytest.mark.parametrize(

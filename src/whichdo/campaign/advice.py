@@ -242,6 +242,9 @@ def _progress(state: State, best: ArmRank | None) -> str:
         return f"{name} is finished ({spent}{rest}) and names {named}."
     if state.failure is not None:
         return f"{name} cannot go on ({spent}): {state.failure}"
+    if state.auditing or state.finished:  # another revision decided, and what it named is not derived again
+        how = "is finished" if state.finished else "is done, and the arms that lead by looking are being audited"
+        return f"{name} {how} ({spent}). Another revision of it decided: the arm that it named is not derived again."
     return f"{name} is not finished: {spent}."
 
 

@@ -7,23 +7,29 @@ leaders once the policy is done.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.campaign.alarm import AUDIT_SHARE
+from whichdo.campaign.tickets import Phase
 from whichdo.errors import Unsuitable
 from whichdo.evidence import Batch
 from whichdo.graph.identify import Route
 from whichdo.policies.base import Objective, Policy, Recommendation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.campaign.state import State
+    from whichdo.campaign.tickets import Pull
     from whichdo.evidence import Tally
     from whichdo.policies.base import Play
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Audit", "kept_for_audits"]
+__all__ = ["Audit", "audits_owed", "kept_for_audits"]
 
 
 def kept_for_audits(policy: Policy, problem: Problem, budget: float) -> float:
@@ -40,6 +46,17 @@ def kept_for_audits(policy: Policy, problem: Problem, budget: float) -> float:
     except Unsuitable:
         return 0.0
     return kept
+
+
+def audits_owed(state: State, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
+    """The pulls of the audit that is on which are neither told nor out; nor are those that are ``given_up`` now."""
+    number = state.plan.number
+    made = Counter(
+        pull.arm
+        for pull in state.tickets.values()
+        if pull.play == number and not pull.extra and pull.phase in (Phase.ASKED, Phase.TOLD)
+    ) - Counter(pull.arm for pull in given_up if pull.play == number)
+    return {arm: count - made[arm] for arm, count in (state.audits or {}).items() if count > made[arm]}
 
 
 @dataclass(frozen=True)

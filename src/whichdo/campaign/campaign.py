@@ -33,7 +33,7 @@ from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.store import PATIENCE, Store, who_am_i
 from whichdo.campaign.terms import agreed
-from whichdo.campaign.verifying import verified
+from whichdo.campaign.verifying import Verified, verified
 from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted, visible
 from whichdo.evidence import whole_number
 from whichdo.graph.formats.files import write_file
@@ -187,7 +187,7 @@ class Campaign:
         own_key = _key(key)
         with self._ledger.lock:
             state, receipt = self._ledger.write(
-                lambda state, _now: Proposed(asking(state, wanted, who, keyed=own_key is not None) if wanted else []),
+                lambda state, _now: asking(state, wanted, who, keyed=own_key is not None) if wanted else Proposed([]),
                 key=own_key,
                 request=("asked", {"client": who, "wanted": wanted}),
             )
@@ -351,10 +351,11 @@ class Campaign:
 
     # -------------------------------------------------------------------------------------------- checking and copying
 
-    def verify(self, receipt: str | Receipt | None = None) -> str:
+    def verify(self, receipt: str | Receipt | None = None) -> Verified:
         """Check everything from the first event on: chain, replay, and that a receipt is on record; the last receipt.
 
         `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
+        Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
         """
         return verified(self._store, self.name, None if receipt is None else str(receipt))
 

@@ -17,8 +17,8 @@ closed       tickets whose reward window has ended; they count from here on
 amended      another row for a ticket, and why
 paused, resumed, forbidden, allowed    each with its reason
 alarm        direct pulls disagree with looking: which arms, and which edge is probably missing
-restarted    the policy begins anew with the money that is left, and why
-audited      the policy is done: pulls of the arms that lead by looking, before they are believed
+restarted    the policy begins anew with the money that is left, and why; its revision, where event 0 has another
+audited      the policy is done: pulls of the arms that lead by looking, before they are believed; revision as above
 stopped      direct pulls make it sure enough, where that was asked for
 """
 

@@ -226,12 +226,13 @@ class Ledger:
                 return None
             if key is not None and key in state.keys:
                 return state, _same_request(state, state.keys[key], request)
-            found, notes = propose(state, now)
+            found, notes, then = propose(state, now)
             if isinstance(found, Receipt):
                 return state, found
             if not found:
                 return state, None
-            return state, Receipt.of(self._append(connection, place, state, found, now, key).receipt, notes=notes)
+            answer = self._append(connection, place, state, found, now, key, then)
+            return state, Receipt.of(answer.receipt, notes=notes)
 
         with self.lock:
             while (answer := self._run(work, writes=True)) is None:
@@ -251,19 +252,35 @@ class Ledger:
                 self.write(lambda _state, _now: Proposed([]))
 
     def _append(
-        self, connection: Connection, place: Place, state: State, drafts: list[Draft], now: datetime, key: str | None
+        self,
+        connection: Connection,
+        place: Place,
+        state: State,
+        drafts: list[Draft],
+        now: datetime,
+        key: str | None,
+        then: Callable[[State], list[Draft]] | None = None,
     ) -> Event:
-        """Append events, and the alarms they give cause for; the first of them is the answer."""
+        """Append events, those that ``then`` makes of the state after them, and the alarms they give cause for.
+
+        The answer, which has the key, is the first event; where some only make way for others, the first of those.
+        """
         time = time_text(now)
         new: list[Event] = []
+        answer = 0
 
-        def add(kind: str, body: dict[str, object]) -> None:
-            own = key if not new else None
+        def add(kind: str, body: dict[str, object], own: str | None = None) -> None:
             new.append(sealed(self.name, state.events, kind, body, time, state.head, own))
             state.apply(new[-1], sealed=True)
 
-        for kind, body in drafts:
-            add(kind, body)
+        def add_all(those: list[Draft], own: str | None) -> None:
+            for number, (kind, body) in enumerate(those):
+                add(kind, body, None if number else own)
+
+        add_all(drafts, key if then is None else None)
+        if then is not None and (following := then(state)):
+            answer = len(new)
+            add_all(following, key)
         told = [name for kind, body in drafts if kind in WATCHED for name in body.get("tickets", [body.get("ticket")])]
         if told:
             for body in alarmed(state, told):
@@ -276,13 +293,13 @@ class Ledger:
         for kind, body in due_audit(state):
             add(kind, body)
         self.store.append(connection, place, new)
-        return new[0]
+        return new[answer]
 
 
 def _can_go_on(state: State) -> bool:
     """Whether a play that is on can begin anew: it has been asked, is not done, and what is left is enough for it."""
     play = state.play
-    if play is None or not play.asked or play.finished:
+    if play is None or not play.asked or state.done:
         return False
     try:
         state.terms.policy.check(state.allowed, state.left)

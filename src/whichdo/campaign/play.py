@@ -4,6 +4,9 @@ A policy asks for a batch, and decides on once all of it is told.  Here every pu
 through the whole play.  Slots are handed out in order; one that comes back (voided, expired) goes out again before new
 ones.  Whatever order the answers arrive in, the policy gets them in the order of the slots: arrival depends on
 outcomes, and an order that decides anything must not.
+
+A `Play` runs the policy.  A play that another revision of the policy decided is `Followed` instead: which slots it has,
+and for which arms, is read from the asks on record.
 """
 
 from __future__ import annotations
@@ -27,14 +30,48 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Play"]
+__all__ = ["Followed", "Play"]
 
 Codes = tuple[int, ...]
 Wanted = tuple[tuple["Arm", ...], tuple[int, ...], tuple[str, ...]]
 """Arms, how often each, and the nodes that rows must say."""
 
 
-class Play:
+class _Slots:
+    """What all plays have: a number, a budget, and slots that come back and go out again before new ones."""
+
+    def __init__(self, number: int, budget: float) -> None:
+        self.number, self.budget = number, budget
+        self.asked = 0
+        """How many slots have ever been handed out."""
+        self.failure: str | None = None
+        """Why the play cannot go on, if it cannot."""
+        self._returned: list[int] = []
+        self._back: set[int] = set()
+
+    def _first_returned(self) -> int | None:
+        while self._returned and self._returned[0] not in self._back:
+            heappop(self._returned)  # answered after all, since it was given back
+        return self._returned[0] if self._returned else None
+
+    def give_back(self, slot: int) -> None:
+        """A slot that came to nothing is owed again."""
+        heappush(self._returned, slot)
+        self._back.add(slot)
+
+    def reclaim(self, slot: int) -> bool:
+        """A slot that was given back is answered after all; False where it has gone out again, or its batch is done."""
+        if slot not in self._back:
+            return False
+        self._back.remove(slot)
+        return True
+
+    def fail(self, why: str) -> None:
+        """The policy cannot be followed any further; tickets that are out still count as evidence."""
+        self.failure = self.failure or why
+
+
+class Play(_Slots):
     """A run of the policy on the money it was given; ``number`` counts the runs of a campaign from 0.
 
     ``nodes``: which node each code of a row is about, by default those of the problem's graph in their order.
@@ -51,13 +88,9 @@ class Play:
         seen: Tally | None,
         nodes: Sequence[str] | None = None,
     ) -> None:
-        self.number, self.problem, self.budget = number, problem, budget
-        self.asked = 0
-        """How many slots have ever been handed out."""
+        super().__init__(number, budget)
         self.needed: tuple[str, ...]
         """The nodes whose values the rows of this batch must say."""
-        self.failure: str | None = None
-        """Why the policy cannot go on, if it cannot."""
         places = {name: place for place, name in enumerate(problem.graph.nodes if nodes is None else nodes)}
         self._driver = _driver(policy, problem, budget, seed, seen, places)
         self._first = 0
@@ -68,8 +101,7 @@ class Play:
         self._arms, counts, self.needed = self._driver.wanted()
         self._ends = [self._first, *(self._first + end for end in accumulate(counts))]
         self._fresh = self._first
-        self._returned: list[int] = []
-        self._back: set[int] = set()
+        self._returned, self._back = [], set()
         self._filled: dict[int, Codes] = {}
 
     # ------------------------------------------------------------------------------------------------ handing out
@@ -105,35 +137,32 @@ class Play:
     @property
     def next_slot(self) -> int | None:
         """The slot that is handed out next."""
-        while self._returned and self._returned[0] not in self._back:
-            heappop(self._returned)  # answered after all, since it was given back
-        if self._returned:
-            return self._returned[0]
+        again = self._first_returned()
+        if again is not None:
+            return again
         return self._fresh if self._fresh < self._ends[-1] else None
 
     def arm_of(self, slot: int) -> Arm:
         """The arm to pull for a slot of this batch."""
         return self._arms[bisect_right(self._ends, slot) - 1]
 
-    def hand_out(self, slot: int) -> None:
+    def expects(self, slot: int, arm: Arm) -> bool:
+        """Whether this slot is the next, and this its arm."""
+        return self.next_slot == slot and self.arm_of(slot) == arm
+
+    @property
+    def expected(self) -> str:
+        """What is handed out next, in words."""
+        coming = self.next_slot
+        return "nothing" if coming is None else f"pull {coming}, {self.arm_of(coming)}"
+
+    def hand_out(self, slot: int, arm: Arm, needed: tuple[str, ...]) -> None:  # noqa: ARG002 - as for a followed play
         """A slot has been asked for; it must be the next."""
         if slot in self._back:
             self._back.remove(slot)
         else:
             self._fresh += 1
         self.asked += 1
-
-    def give_back(self, slot: int) -> None:
-        """A slot that came to nothing is owed again."""
-        heappush(self._returned, slot)
-        self._back.add(slot)
-
-    def reclaim(self, slot: int) -> bool:
-        """A slot that was given back is answered after all; False where it has gone out again, or its batch is done."""
-        if slot not in self._back:
-            return False
-        self._back.remove(slot)
-        return True
 
     # ---------------------------------------------------------------------------------------------------- answers
 
@@ -167,9 +196,88 @@ class Play:
             return
         self._open()
 
-    def fail(self, why: str) -> None:
-        """The policy cannot be followed any further; tickets that are out still count as evidence."""
-        self.failure = self.failure or why
+
+class Followed(_Slots):
+    """A play that another revision of the policy decided: the policy is not run, the asks on record say what it wanted.
+
+    It learns of a slot when that is asked for.  All it can hand out itself is slots that came back; for anything more
+    the policy has to decide, which takes a play of its present revision.
+    """
+
+    finished = False
+    """Never by its own word: whether the policy was done is not on record."""
+    recommendation: Recommendation | None = None
+
+    def __init__(self, number: int, budget: float, revision: int) -> None:
+        super().__init__(number, budget)
+        self.revision = revision
+        """Of the policy, that decided it."""
+        self.asks = 0
+        self.first_event = self.last_event = 0
+        """The events of its first and its last ask."""
+        self._arms: list[Arm] = []
+        self._needs: list[tuple[str, ...]] = []
+        self._filled: set[int] = set()
+
+    def note_ask(self, event: int) -> None:
+        """An event asked for slots of this play."""
+        self.asks += 1
+        self.first_event, self.last_event = self.first_event or event, event
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The nodes whose values the rows of the next slots must say."""
+        again = self._first_returned()
+        return () if again is None else self._needs[again]
+
+    @property
+    def owed(self) -> int:
+        """How many slots came back and could be handed out now."""
+        return 0 if self.failure else len(self._back)
+
+    @property
+    def unfilled(self) -> int:
+        """How many slots were asked for and have no answer yet."""
+        return len(self._arms) - len(self._filled)
+
+    def next_slots(self, count: int) -> list[int]:
+        """The slots that came back, at most ``count``, as far as they need the same."""
+        if self.failure:
+            return []
+        needed = self.needed
+        return nsmallest(count, (slot for slot in self._back if self._needs[slot] == needed))
+
+    def arm_of(self, slot: int) -> Arm:
+        """The arm that a slot was asked for with."""
+        return self._arms[slot]
+
+    def expects(self, slot: int, arm: Arm) -> bool:
+        """Whether this slot is the next: the first that came back, for the same arm, or else a new one for any arm."""
+        again = self._first_returned()
+        return slot == len(self._arms) if again is None else slot == again and self._arms[slot] == arm
+
+    @property
+    def expected(self) -> str:
+        """What must be handed out next, in words."""
+        again = self._first_returned()
+        return f"pull {len(self._arms)}" if again is None else f"pull {again}, {self._arms[again]}"
+
+    def hand_out(self, slot: int, arm: Arm, needed: tuple[str, ...]) -> None:
+        """A slot has been asked for; it must be the next."""
+        if slot in self._back:
+            self._back.remove(slot)
+        else:
+            self._arms.append(arm)
+            self._needs.append(needed)
+        self.asked += 1
+
+    def fill(self, slot: int, codes: Codes) -> None:  # noqa: ARG002 - nobody decides on it here
+        """A slot is answered."""
+        self._filled.add(slot)
+
+    def refill(self, slot: int, codes: Codes) -> bool:  # noqa: ARG002
+        """Another outcome for a slot; nothing hangs on it here."""
+        return slot in self._filled
 
 
 # ---------------------------------------------------------------------------------------------- driving the policy

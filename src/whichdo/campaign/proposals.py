@@ -10,13 +10,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.campaign.alarm import AUDIT_SHARE, audit_pulls
-from whichdo.campaign.audit import kept_for_audits
+from whichdo.campaign.audit import audits_owed, kept_for_audits
 from whichdo.campaign.events import canonical, in_units, time_text
+from whichdo.campaign.plan import needs_new_play, stamp, too_new, update_reason
 from whichdo.campaign.revised import without_arms
 from whichdo.campaign.tickets import Phase, Ticket, ticket_id
 from whichdo.errors import (
     ConflictError,
     ReplayDiverged,
+    TooNew,
     Unknown,
     UsageError,
     Wait,
@@ -31,7 +33,7 @@ from whichdo.graph.identify import listed
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from whichdo.campaign.rows import RowReader
@@ -67,6 +69,8 @@ class Proposed(NamedTuple):
 
     drafts: list[Draft] | Receipt
     notes: tuple[str, ...] = ()
+    then: Callable[[State], list[Draft]] | None = None
+    """What was asked for, where ``drafts`` only make way for it: all of them in one transaction, or none."""
 
 
 REASON = '--reason "..."'
@@ -106,13 +110,29 @@ def overdue(state: State, now: datetime) -> list[Draft]:
 # ------------------------------------------------------------------------------------------------------------------ ask
 
 
-def asking(state: State, wanted: int, client: str, *, keyed: bool = False) -> list[Draft]:
+def asking(state: State, wanted: int, client: str, *, keyed: bool = False) -> Proposed:
     """Tickets for a client beyond those it still holds; an error where there are none to hand out.
 
-    Under a key what was wanted and held is noted, so that the same answer can be given again.
+    Under a key what was wanted and held is noted, so that the same answer can be given again.  Where the play was
+    decided by another revision of the policy and the next ticket takes a decision, a play of this one begins first.
     """
     _check_open(state)
     held = list(state.held.get(client, {}))[:wanted]
+    if wanted > len(held) and needs_new_play(state):
+        refusal = too_new(state)
+        if refusal is None:
+            return Proposed(
+                restarting(state, update_reason(state)),
+                then=lambda after: _handed_out(after, wanted, client, held, keyed=keyed),
+            )
+        if not held:
+            raise TooNew(refusal)
+    return Proposed(_handed_out(state, wanted, client, held, keyed=keyed))
+
+
+def _handed_out(state: State, wanted: int, client: str, held: list[str], *, keyed: bool) -> list[Draft]:
+    """The next tickets of the play that is on."""
+    _check_open(state)
     play = state.play
     on = play is not None and state.stopped is None
     slots = play.next_slots(wanted - len(held)) if play is not None and on else []
@@ -322,19 +342,22 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
     drafts += [("voided", {"ticket": pull.id, "reason": f"{pull.arm} is forbidden: {reason}"}) for pull in out]
     returned = sum(pull.cost for pull in out)
     play = state.play
-    on = play is None or play.failure is not None or (play.asked > 0 and not play.finished)
+    on = play is None or play.failure is not None or (play.asked > 0 and not state.done)
     if state.auditing:
-        owed = state.audits_owed(out)
+        owed = audits_owed(state, out)
         if on or (play is not None and play.asked and not owed.keys().isdisjoint(arms)):
             pulls = {str(arm): count for arm, count in owed.items()}
-            drafts.append(("audited", {"pulls": pulls, "budget": state.left + returned}))
+            drafts.append(("audited", {"pulls": pulls, "budget": state.left + returned, **stamp(state)}))
     elif on:
         drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})", returned)
     return Proposed(drafts)
 
 
 def begun_anew(state: State, reason: str) -> list[Draft]:
-    """A restart that somebody asks for; refused if what is left is too little."""
+    """A restart that somebody asks for; refused if what is left is too little, or a later program has to decide."""
+    refusal = too_new(state)
+    if refusal is not None:
+        raise TooNew(refusal)
     Session(state.terms.policy, state.allowed, budget=state.left)
     return restarting(state, reason)
 
@@ -344,7 +367,7 @@ def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:
     kept, left = 0.0, state.left + returned
     if state.terms.audit and state.audits is None:
         kept = min(state.terms.audit, kept_for_audits(state.terms.policy, state.allowed, left))
-    return [("restarted", {"reason": reason, "budget": left, "kept": kept})]
+    return [("restarted", {"reason": reason, "budget": left, "kept": kept, **stamp(state)})]
 
 
 def due_audit(state: State) -> list[Draft]:
@@ -355,4 +378,5 @@ def due_audit(state: State) -> list[Draft]:
     found = ranking(state.evidence())
     dearest = max(problem.costs.values())
     pulls = audit_pulls(found, state.direct(), int(min(state.left, state.terms.audit) / AUDIT_SHARE / dearest))
-    return [("audited", {"pulls": {str(arm): count for arm, count in pulls.items()}, "budget": state.left})]
+    body = {"pulls": {str(arm): count for arm, count in pulls.items()}, "budget": state.left}
+    return [("audited", body | stamp(state))]

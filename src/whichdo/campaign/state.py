@@ -5,23 +5,24 @@ enters by what events say (that leases have ended, that reward windows have clos
 event would have to say at a given moment.
 
 The policy is run again on the log.  A logged ask that it would not make now ends its play with the reason
-(`State.diverged`): nothing that was told is lost by it, and estimates go on, but no more can be asked.
+(`State.diverged`): nothing that was told is lost by it, and estimates go on, but no more can be asked.  Plays of
+another revision of the policy are followed, not run (`whichdo.campaign.plan`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from whichdo.campaign.audit import Audit
 from whichdo.campaign.deadlines import Deadlines
 from whichdo.campaign.events import check_chain, moment
 from whichdo.campaign.listening import Ear
 from whichdo.campaign.logs import Log
-from whichdo.campaign.play import Play
+from whichdo.campaign.plan import Plan, can_begin, divergence
+from whichdo.campaign.play import Followed, Play
 from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import Revision
 from whichdo.campaign.terms import Terms
@@ -30,7 +31,7 @@ from whichdo.errors import Damaged, is_interrupt
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from whichdo.campaign.conflict import Suspect
@@ -75,12 +76,14 @@ class State:
         """Why the campaign stopped before the policy was done, if it did."""
         self.audits: dict[Arm, int] | None = None
         """The pulls of the audit, once it has begun."""
-        self._auditing = False
+        self.followed: dict[int, Followed] = {}
+        """The plays that another revision decided and that have been asked, by number."""
+        self.plan = Plan.first(self.terms)
+        """What the play that is on begins on."""
         self._named: Recommendation | None = None
         self._ear: tuple[object, Ear] | None = None
         self._logged = 0  # looks that were at hand before the first direct pull
-        self._play: Play | None = None
-        self._plan = (0, self.terms.budget - self.terms.audit)
+        self._play: Play | Followed | None = None
         self._failure: str | None = None
         self._leases, self._windows = Deadlines(), Deadlines()
         self._codes = {name: _coder(self.terms.problem, name) for name in self.terms.problem.domains}
@@ -113,7 +116,7 @@ class State:
     # ------------------------------------------------------------------------------------------------- the policy
 
     @property
-    def play(self) -> Play | None:
+    def play(self) -> Play | Followed | None:
         """The play that is on; None where it could not begin, and `failure` says why."""
         if self._play is None and self._failure is None:
             try:
@@ -131,35 +134,34 @@ class State:
         return self._failure if play is None else play.failure
 
     @property
+    def done(self) -> bool:
+        """Whether the play that is on wants no more: the policy has decided, or another revision's money is spent."""
+        play = self.play
+        if isinstance(play, Followed):
+            return self.plan.is_over or (not play.unfilled and play.failure is None and not can_begin(self))
+        return play is not None and play.finished
+
+    @property
     def finished(self) -> bool:
         """Whether nothing is left to ask: the policy has made its recommendation and it was audited, or it is sure."""
-        return self.stopped is not None or (self.play is not None and self.play.finished and not self.audit_due)
+        return self.stopped is not None or (self.done and not self.audit_due)
 
     @property
     def audit_due(self) -> bool:
         """Whether the policy is done and its leaders have not been audited."""
         if self.audits is not None or not self.terms.audit or self.stopped is not None or self.left <= 0:
             return False
-        return self.play is not None and self.play.finished
+        return self.done
 
     @property
     def auditing(self) -> bool:
         """Whether the play that is on is an audit."""
-        return self._auditing
-
-    def audits_owed(self, given_up: Sequence[Pull]) -> dict[Arm, int]:
-        """The pulls of the audit that is on which are neither told nor out; nor are those that are ``given_up`` now."""
-        made = Counter(
-            pull.arm
-            for pull in self.tickets.values()
-            if pull.play == self._plan[0] and not pull.extra and pull.phase in (Phase.ASKED, Phase.TOLD)
-        ) - Counter(pull.arm for pull in given_up if pull.play == self._plan[0])
-        return {arm: count - made[arm] for arm, count in (self.audits or {}).items() if count > made[arm]}
+        return self.plan.is_audit
 
     @property
     def recommendation(self) -> Recommendation | None:
         """What the policy names, once it is done."""
-        play = None if self._auditing else self.play
+        play = None if self.auditing else self.play
         return play.recommendation if play is not None and play.finished else self._named
 
     @property
@@ -167,18 +169,18 @@ class State:
         """What is left of the budget when all open tickets are told."""
         return self.terms.budget - self.spent - self.promised
 
-    def _begin(self) -> Play:
-        number, budget = self._plan
-        policy, problem = self.terms.policy, self.allowed
-        seed = self.terms.seed
-        if number:
-            seed = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
-        if self._auditing:
+    def _begin(self) -> Play | Followed:
+        plan, policy, problem = self.plan, self.terms.policy, self.allowed
+        number, budget, seed = plan.number, plan.budget, plan.seed(self.terms.seed)
+        if plan.is_audit:
             wanted = (self.audits or {}).items()
             audit = Audit(tuple((arm, count) for arm, count in wanted if arm not in self.forbidden))
             return Play(number, audit, problem, budget=budget, seed=seed, seen=None, nodes=self._nodes)
-        seen = self._at_hand(problem, budget)
+        followed = plan.revision != policy.revision
+        seen = None if followed else self._at_hand(problem, budget)
         self.logs_known = len(self.logs)
+        if followed:
+            return Followed(number, budget, plan.revision)
         return Play(number, policy, problem, budget=budget, seed=seed, seen=seen, nodes=self._nodes)
 
     @property
@@ -268,6 +270,9 @@ class State:
         lease = when + timedelta(seconds=terms.lease) if when and terms.lease is not None else None
         window = when + timedelta(seconds=terms.window) if when and terms.window is not None else None
         needed, receipt = tuple(body["needed"]), event.receipt
+        if isinstance(play, Followed):
+            self.followed[play.number] = play
+            play.note_ask(event.seq)
         for each in body["tickets"]:
             arm = self._arms[each["arm"]]
             number, slot = body["play"], each["slot"]
@@ -277,26 +282,18 @@ class State:
             pull = Pull(each["id"], arm, cost, body["client"], event.time, event.seq, number, slot, needed)
             pull.lease_end, pull.window_end, pull.since, pull.receipt = lease, window, event.time, receipt
             if play is not None and play.failure is None:
-                play.hand_out(slot)
+                play.hand_out(slot, arm, needed)
             self.tickets[pull.id] = pull
             self.held.setdefault(pull.client, {})[pull.id] = None
             self.promised += cost
             if lease is not None:
                 self._leases.add(lease, pull.id)
 
-    def _check_same(self, event: Event, play: Play | None, number: int, slot: int, arm: Arm) -> None:
+    def _check_same(self, event: Event, play: Play | Followed | None, number: int, slot: int, arm: Arm) -> None:
         """Whether the policy, run again, asks for the same; if not, it is left there."""
-        coming = None if play is None else play.next_slot
-        if play is not None and coming == slot and play.number == number and play.arm_of(slot) == arm:
+        if play is not None and play.number == number and play.expects(slot, arm):
             return
-        now = "nothing" if play is None or coming is None else f"pull {coming}, {play.arm_of(coming)}"
-        terms = self.terms
-        self.diverged = (
-            f"Event {event.seq} of campaign {terms.name!r} asked for pull {slot}, {arm}; run again on the log, "
-            f"{terms.policy.name} asks for {now}. The campaign began with whichdo {terms.made_by} and revision "
-            f"{terms.revision} of {terms.policy.name}, which is at revision {terms.policy.revision} now. All that was "
-            f"told is kept: go on with the version it began with, or restart the play with what is left."
-        )
+        self.diverged = divergence(self, play, event, f"pull {slot}, {arm}", number)
         if play is not None:
             play.fail(self.diverged)
         else:
@@ -414,16 +411,18 @@ class State:
 
     def _on_restarted(self, event: Event, body: dict[str, Any]) -> None:
         self.restarts.append({**body, "seq": event.seq, "time": event.time})
-        self._plan = (self._plan[0] + 1, body["budget"] - body.get("kept", 0.0))
-        self._auditing, self._named, self.stopped = False, None, None
+        self.plan = self.plan.after(self.terms, body)
+        self._named, self.stopped = None, None
         self._play, self._failure, self.diverged = None, None, None
 
     def _on_audited(self, event: Event, body: dict[str, Any]) -> None:
         self._named = self.recommendation
         self.audits = {self._arms[text]: count for text, count in body["pulls"].items()}
-        if self.audits or self._auditing:
-            self._plan, self._auditing = (self._plan[0] + 1, body["budget"]), True
+        if self.audits or self.auditing:
+            self.plan = self.plan.after(self.terms, body, is_audit=True)
             self._play, self._failure = None, None
+        else:
+            self.plan = replace(self.plan, is_over=True)
 
     def _on_stopped(self, event: Event, body: dict[str, Any]) -> None:
         self.stopped = body["reason"]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.events import in_units, time_text
+from whichdo.campaign.plan import needs_new_play, too_new, update_reason
+from whichdo.campaign.play import Followed
 from whichdo.campaign.tickets import Phase
 from whichdo.comparison.spelling import policy_text
 from whichdo.errors import counted
@@ -36,7 +38,7 @@ class Status:
     name: str
     policy: str
     phase: str
-    """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` says why)."""
+    """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` or ``update`` says why)."""
     terms: dict[str, Any]
     """What it was begun on: horizon, seed, lease, grace and window in seconds, stop_when_sure, margin, audit."""
     budget: float
@@ -55,6 +57,8 @@ class Status:
     alarms: tuple[str, ...]
     restarts: tuple[str, ...]
     trouble: str | None
+    update: str | None
+    """That the policy has another revision than the play which is on, and what comes of it."""
     stopped: str | None
     """Why it ended before the policy was done, if it did."""
     next_window: str | None
@@ -89,6 +93,7 @@ class Status:
         if self.looks_in_logs:
             said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
         said += [f"Restarted: {reason}" for reason in self.restarts]
+        said += [self.update] if self.update else []
         said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt}")
         return tuple(said)
 
@@ -174,6 +179,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         alarms=tuple(str(alarm.get("text", "")) for alarm in state.alarms),
         restarts=tuple(str(each["reason"]) for each in state.restarts),
         trouble=state.diverged or state.failure,
+        update=_update(state),
         stopped=state.stopped,
         next_window=None if ends is None else time_text(ends),
         began=state.began,
@@ -194,4 +200,12 @@ def _phase(state: State) -> str:
         return "stuck"
     if state.finished:
         return "finished"
+    if needs_new_play(state):
+        return "running" if too_new(state) is None else "stuck"
     return "running" if play.owed else "waiting"
+
+
+def _update(state: State) -> str | None:
+    if state.finished or not isinstance(state.play, Followed):
+        return None
+    return too_new(state) or f"{update_reason(state)}: it restarts at the next ask that needs a decision."

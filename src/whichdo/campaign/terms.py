@@ -6,7 +6,7 @@ They never change.  What changes later, such as arms that are forbidden, is an e
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical, in_units, plain_text, seconds_of
 from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
 from whichdo.evidence import whole_number
+from whichdo.policies import policies
 from whichdo.policies import policy as policy_named
 from whichdo.problem import Problem
 from whichdo.problem_file import problem_from_json, problem_to_json
@@ -59,15 +60,18 @@ class Terms:
     revision: int = 1
     """Of the policy, when the campaign began."""
     made_by: str = __version__
+    lacks: tuple[str, ...] = ()
+    """Parameters of the policy that were added since, so that event 0 does not name them."""
 
     def as_body(self) -> dict[str, Any]:
         """What event 0 holds."""
+        named = {name: value for name, value in parameters(self.policy).items() if name not in self.lacks}
         return {
             "format": 2 if self.problem.has_listed_arms or self.problem.reward_range is not None else 1,
-            "made_by": {"whichdo": self.made_by, "numpy": np.__version__},
+            "made_by": made_by() | {"whichdo": self.made_by},
             "name": self.name,
             "problem": json.loads(problem_to_json(self.problem)),
-            "policy": {"name": self.policy.name, "parameters": parameters(self.policy), "revision": self.revision},
+            "policy": {"name": self.policy.name, "parameters": named, "revision": self.revision},
             "budget": self.budget,
             "horizon": self.horizon,
             "seed": self.seed,
@@ -93,10 +97,11 @@ class Terms:
                 if name in body and not isinstance(body[name], kinds):
                     raise TypeError(f"{name} is {body[name]!r}")
             chosen = body["policy"]
+            policy = _policy(body, chosen["name"], chosen["parameters"])
             return cls(
                 name=body["name"],
                 problem=problem_from_json(canonical(body["problem"])),
-                policy=policy_named(chosen["name"], **chosen["parameters"]),
+                policy=policy,
                 budget=body["budget"],
                 horizon=body["horizon"],
                 seed=body["seed"],
@@ -106,13 +111,49 @@ class Terms:
                 stop=body.get("stop", False),
                 margin=body.get("margin", 0.0),
                 audit=body.get("audit", 0.0),
-                revision=chosen["revision"],
+                revision=revision_of(chosen),
                 made_by=body["made_by"]["whichdo"],
+                lacks=tuple(name for name in _fields(type(policy)) if name not in chosen["parameters"]),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise Damaged(
                 f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
             ) from None
+
+
+def made_by() -> dict[str, str]:
+    """The versions that an event is written by."""
+    return {"whichdo": __version__, "numpy": np.__version__}
+
+
+def revision_of(body: dict[str, Any]) -> int:
+    """The revision of a policy that is on record; a ValueError where it is not a number from 1 on."""
+    found = body["revision"]
+    if type(found) is not int or found < 1:
+        raise ValueError(f"revision is {found!r}")
+    return found
+
+
+def _policy(body: dict[str, Any], name: str, given: dict[str, Any]) -> Policy:
+    """The policy of event 0; a parameter that the log lacks has the value that goes on as before it was added."""
+    kind = policies().get(name)
+    if kind is None:
+        return policy_named(name, **given)  # refused, with the names that are known
+    if not isinstance(given, dict):
+        raise TypeError(f"parameters is {given!r}")
+    known = _fields(kind)
+    unknown = [quoted(each) for each in given if each not in known]
+    if unknown:
+        raise TooNew(
+            f"Campaign {quoted(body['name'])} was written by whichdo {body['made_by']['whichdo']} with parameters of "
+            f"{name} that this program, whichdo {__version__}, does not know: {', '.join(unknown)}. Update whichdo."
+        )
+    return policy_named(name, **{**kind.when_absent, **given})
+
+
+def _fields(kind: type[Policy]) -> dict[str, Field[Any]]:
+    """The parameters of a policy by name."""
+    return {each.name: each for each in fields(kind) if each.init}  # type: ignore[arg-type]
 
 
 _KINDS: dict[str, Any] = {
@@ -129,10 +170,20 @@ _KINDS: dict[str, Any] = {
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What two events 0 do not agree on, whichever version of whichdo or of the policy wrote them."""
+    """What two events 0 do not agree on, whichever version of whichdo or of the policy wrote them.
+
+    A parameter that was added since agrees where nobody chose it now, or chose what the log is read with.
+    """
+    same = then["policy"]["name"] == now["policy"]["name"]
+    named = then["policy"]["parameters"]
 
     def kept(body: dict[str, Any]) -> dict[str, Any]:
-        policy = {name: each for name, each in body["policy"].items() if name != "revision"}
+        said = {
+            name: value
+            for name, value in body["policy"]["parameters"].items()
+            if not same or name in named or not _is_usual(body["policy"]["name"], name, value)
+        }
+        policy = {"name": body["policy"]["name"], "parameters": said}
         return {name: each for name, each in body.items() if name != "made_by"} | {"policy": policy}
 
     before, after = kept(then), kept(now)
@@ -147,6 +198,15 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     ]
 
 
+def _is_usual(policy: str, parameter: str, value: Any) -> bool:
+    """Whether a parameter has its default, or the value that stands for its absence."""
+    kind = policies()[policy]
+    field = _fields(kind)[parameter]
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    usual = [default, kind.when_absent.get(parameter, MISSING)]
+    return any(canonical(each) == canonical(value) for each in usual if each is not MISSING)
+
+
 def _short(value: Any) -> str:
     if isinstance(value, dict):
         inside = ", ".join(f"{name}={each}" for name, each in value.get("parameters", {}).items())
@@ -156,7 +216,7 @@ def _short(value: Any) -> str:
 
 def parameters(policy: Policy) -> dict[str, Any]:
     """The parameters of a policy as JSON holds them; refused where they would not come back the same."""
-    found = {each.name: getattr(policy, each.name) for each in fields(policy) if each.init}  # type: ignore[arg-type]
+    found = {name: getattr(policy, name) for name in _fields(type(policy))}
     try:
         kept: dict[str, Any] = json.loads(canonical(found))
         same = policy_named(policy.name, **kept) == policy

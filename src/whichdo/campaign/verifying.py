@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from whichdo.campaign.ledger import Ledger
+from whichdo.campaign.plan import decided_elsewhere
 from whichdo.campaign.trouble import mending
 from whichdo.errors import Damaged, ReplayDiverged, UsageError, quoted, visible
 
@@ -12,10 +13,23 @@ if TYPE_CHECKING:
     from whichdo.campaign.events import Event
     from whichdo.campaign.store import Store
 
-__all__ = ["verified"]
+__all__ = ["Verified", "verified"]
 
 
-def verified(store: Store, name: str, receipt: str | None = None) -> str:
+class Verified(str):
+    """The last receipt of a campaign in which everything holds; ``notes`` say what could not be derived again."""
+
+    __slots__ = ("notes",)
+    notes: tuple[str, ...]
+
+    def __new__(cls, receipt: str, notes: tuple[str, ...] = ()) -> Self:
+        """The receipt as it is written, ``seq:hash``."""
+        made = super().__new__(cls, receipt)
+        made.notes = notes
+        return made
+
+
+def verified(store: Store, name: str, receipt: str | None = None) -> Verified:
     """The last receipt of a campaign in which everything holds; an error names the first thing that does not."""
     if store.sqlite:
         (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
@@ -27,7 +41,7 @@ def verified(store: Store, name: str, receipt: str | None = None) -> str:
         _check_receipt(receipt, ledger.events())
     if state.diverged is not None:
         raise ReplayDiverged(state.diverged)
-    return state.receipt
+    return Verified(state.receipt, decided_elsewhere(state))
 
 
 def _check_receipt(receipt: str, events: list[Event]) -> None:

@@ -279,9 +279,12 @@ def verify(
     """Check the whole log, chain and replay; the first bad event is named."""
     last = opened(db, name).verify(receipt)
     if format is Format.JSON:
-        print_json({"campaign": name, "whole": True, "receipt": last})
+        print_json({"campaign": name, "whole": True, "receipt": last, "notes": list(last.notes)})
     else:
-        print_lines((f"Whole: every event is what was written, and every ask is what the policy asks. Last: {last}",))
+        asks = "every other ask" if last.notes else "every ask"
+        print_lines(
+            (f"Whole: every event is what was written, and {asks} is what the policy asks. Last: {last}",), last.notes
+        )
 
 
 def export(
@@ -315,10 +318,11 @@ def import_(
 
     campaign = Campaign.import_(address(db), file)
     last = campaign.verify()
+    notes = (*campaign.notes, *last.notes)
     if format is Format.JSON:
-        print_json({"campaign": campaign.name, "receipt": last, "notes": list(campaign.notes)})
+        print_json({"campaign": campaign.name, "receipt": last, "notes": list(notes)})
     else:
-        print_lines((f"Imported {visible(campaign.name)}: {last}",), campaign.notes)
+        print_lines((f"Imported {visible(campaign.name)}: {last}",), notes)
 
 
 def backup(

@@ -15,7 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -24,13 +25,14 @@ from whichdo.errors import Unsuitable
 from whichdo.evidence import Batch, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whichdo.arrays import FloatArray
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
 __all__ = [
+    "BEFORE_READINGS",
     "Arena",
     "Objective",
     "Play",
@@ -47,6 +49,8 @@ __all__ = [
 ]
 
 ROUNDING = 1e-9
+BEFORE_READINGS: Mapping[str, Any] = MappingProxyType({"reading": "graph"})
+"""Logs of the time before readings lack one: estimates then leaned on every missing edge."""
 
 
 class Objective(StrEnum):
@@ -99,6 +103,9 @@ class Policy(ABC):
     """Whether `play` uses direct pulls in `seen`; others are given looks alone."""
     revision: ClassVar[int] = 1
     """Counted up whenever the same evidence would lead to other pulls than before: logs of campaigns name it."""
+    when_absent: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """For each parameter added since campaigns were first logged, the value with which the policy decides as it did
+    without: a log that does not name the parameter is read with it, whatever the default is today."""
 
     def check(self, problem: Problem, budget: float) -> None:  # noqa: B027 - not every policy has a least budget
         """Raise `Unsuitable`, naming the least that would do, where the budget or the problem cannot be served."""

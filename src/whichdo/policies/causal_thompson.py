@@ -22,6 +22,7 @@ from whichdo.formulas import checked_reading
 from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
+from whichdo.policies.base import BEFORE_READINGS
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -147,6 +148,7 @@ class CausalThompson(Sequential):
     reading: str = "robust"
     takes_pulls = True
     revision = 2
+    when_absent = BEFORE_READINGS
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)

@@ -39,7 +39,16 @@ from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
-from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
+from whichdo.policies.base import (
+    BEFORE_READINGS,
+    Objective,
+    Play,
+    Policy,
+    Recommendation,
+    prices,
+    refuse_below,
+    utilities,
+)
 from whichdo.policies.registry import register
 from whichdo.problem import LOOK
 
@@ -79,6 +88,7 @@ class WarmHalving(Policy):
     objective = Objective.SIMPLE
     takes_pulls = True
     revision = 2
+    when_absent = BEFORE_READINGS
 
     def __post_init__(self) -> None:
         checked_reading(self.reading)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whichdo.campaign.plan import decided_elsewhere
 from whichdo.comparison.spelling import policy_text
 from whichdo.errors import TooLarge, counted
 from whichdo.report.audit import short_time
@@ -101,4 +102,5 @@ def _terms(found: History) -> str:
         f"Restarted at {short_time(each['time'])} (event {each['seq']}): {each['reason']}"
         for each in found.state.restarts
     ]
+    said += decided_elsewhere(found.state)
     return "".join(f'<p class="faint">{safe(each)}</p>\n' for each in said)

@@ -1,0 +1,154 @@
+"""What a play begins on, and who decides it: the revision of the policy that it began with.
+
+The first play has the revision of event 0.  Events that begin another (``restarted``, ``audited``) carry theirs where
+it is not that of event 0, with the versions that wrote it; while the program is the same, they are as they always were.
+
+A play of another revision than the program's is followed, not run (`whichdo.campaign.play.Followed`).  An ask that
+needs a decision then begins a play of the program's own revision, with what is left; but a program that is older than
+the play refuses to decide.  Revisions never go back: what an older program begins anew, as when an arm is forbidden, is
+left for the later one to decide.
+
+An audit is decided by the event that begins it, which lists its pulls.  It is run whatever the revision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo._version import __version__
+from whichdo.campaign.play import Followed
+from whichdo.campaign.terms import made_by, revision_of
+from whichdo.errors import Unsuitable, counted, quoted
+from whichdo.policies.base import ROUNDING
+
+if TYPE_CHECKING:
+    from whichdo.campaign.events import Event
+    from whichdo.campaign.play import Play
+    from whichdo.campaign.state import State
+    from whichdo.campaign.terms import Terms
+
+__all__ = [
+    "Plan",
+    "can_begin",
+    "decided_elsewhere",
+    "divergence",
+    "needs_new_play",
+    "stamp",
+    "too_new",
+    "update_reason",
+]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The play that is on: its number, its money, what is ``kept`` beside it for audits, and who decides it."""
+
+    number: int
+    budget: float
+    kept: float
+    revision: int
+    made_by: str
+    """The version of whichdo that began it."""
+    is_audit: bool = False
+    is_over: bool = False
+    """Whether the log says that the policy was done: its leaders were to be audited, and none needed it."""
+
+    @classmethod
+    def first(cls, terms: Terms) -> Plan:
+        """Of play 0."""
+        return cls(0, terms.budget - terms.audit, terms.audit, terms.revision, terms.made_by)
+
+    def after(self, terms: Terms, body: dict[str, Any], *, is_audit: bool = False) -> Plan:
+        """Of the play that an event begins."""
+        kept = body.get("kept", 0.0)
+        revision, version = terms.revision, terms.made_by
+        if "revision" in body:
+            revision, version = revision_of(body), body["made_by"]["whichdo"]
+        return Plan(self.number + 1, body["budget"] - kept, kept, revision, version, is_audit)
+
+    def seed(self, seed: int) -> int:
+        """Of the policy's own choices; ``seed`` is the campaign's."""
+        if not self.number:
+            return seed
+        return int(np.random.SeedSequence([seed, self.number]).generate_state(1, np.uint64)[0])
+
+
+def stamp(state: State) -> dict[str, Any]:
+    """What an event that begins a play now says about who decides it; nothing where that is as in event 0."""
+    revision = max(state.plan.revision, state.terms.policy.revision)
+    return {} if revision == state.terms.revision else {"revision": revision, "made_by": made_by()}
+
+
+def can_begin(state: State) -> bool:
+    """Whether what is left, but for what is kept for audits, is enough for the policy to begin anew."""
+    if state.plan.revision > state.terms.policy.revision:
+        return state.left > 0  # the later revision knows what is enough
+    problem, money = state.allowed, state.left - (state.plan.kept if state.audits is None else 0.0)
+    if money < min(problem.costs.values()) - ROUNDING:
+        return False
+    try:
+        state.terms.policy.check(problem, money)
+    except Unsuitable:
+        return False
+    return True
+
+
+def needs_new_play(state: State) -> bool:
+    """Whether the next ticket takes a decision that the play which is on cannot make, having another revision."""
+    play = state.play
+    if not isinstance(play, Followed) or play.failure is not None or play.owed:
+        return False
+    return state.stopped is None and not state.plan.is_over and can_begin(state)
+
+
+def update_reason(state: State) -> str:
+    """Why a play of the program's revision begins."""
+    now, then = state.terms.policy, state.plan.revision
+    return f"{now.name} was updated from revision {then} to revision {now.revision}"
+
+
+def too_new(state: State) -> str | None:
+    """Why this program cannot decide, where the play that is on has a later revision than it knows."""
+    plan, policy = state.plan, state.terms.policy
+    if plan.is_audit or plan.revision <= policy.revision:
+        return None
+    return (
+        f"Campaign {quoted(state.terms.name)} is decided by revision {plan.revision} of {policy.name} since whichdo "
+        f"{plan.made_by}; this is whichdo {__version__}, which has revision {policy.revision}. Update whichdo to ask "
+        f"for more. Tickets that are out can be told, and reports and exports made, with this version too."
+    )
+
+
+def decided_elsewhere(state: State) -> tuple[str, ...]:
+    """A sentence for each play whose asks another revision decided, so that they are not derived again."""
+    policy = state.terms.policy
+    return tuple(
+        f"Play {play.number}: {counted(play.asks, 'ask')} ({_span(play)}) decided by revision {play.revision} of "
+        f"{policy.name}; this program has revision {policy.revision}. Chain and slots were checked, the choice of arms "
+        f"is not derived again."
+        for play in state.followed.values()
+    )
+
+
+def _span(play: Followed) -> str:
+    first, last = play.first_event, play.last_event
+    return f"event {first}" if first == last else f"events {first} to {last}"
+
+
+def divergence(state: State, play: Play | Followed | None, event: Event, pull: str, number: int) -> str:
+    """An ask on record for a ``pull`` of play ``number`` is not what comes next: what would, and what to do."""
+    plan, name, coming = state.plan, state.terms.policy.name, "nothing" if play is None else play.expected
+    asked = f"Event {event.seq} of campaign {state.terms.name!r} asked for {pull}"
+    way = "All that was told is kept: go on with the version it began with, or restart the play with what is left."
+    if isinstance(play, Followed):
+        return (
+            f"{asked}, of play {number}; whatever revision {plan.revision} of {name} decided, play {play.number} goes "
+            f"on with {coming}. {way}"
+        )
+    return (
+        f"{asked}; run again on the log, {name} asks for {coming}. Both are revision {plan.revision} of {name}: the "
+        f"play began with whichdo {plan.made_by}, this is whichdo {__version__}. {way}"
+    )
