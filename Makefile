@@ -15,9 +15,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
 
-# For every edit: style, types, and the tests that are not marked slow.
+# For every edit: style, types, and the tests that are not marked slow, with few repetitions.
 check: types
-	$(BIN)/pytest -q $(PARALLEL) -m "not slow"
+	WHICHDO_QUICK=1 $(BIN)/pytest -q $(PARALLEL) -m "not slow"
 
 # Before every merge: everything, the soak tests at about a twentieth of their counts.
 test: types
