@@ -81,6 +81,9 @@ def test_all_ways_of_counting_agree_with_counting_rows(data: st.DataObject) -> N
         assert cells(table) == plain(together, scope, weights)
 
 
+@pytest.mark.slow(
+    "2 s: ten million rows in a process of its own; finds where the compiler is loaded too early or never"
+)
 def test_few_rows_load_no_compiler() -> None:
     """16 million codes are counted by numpy in less time than numba takes to load."""
     code = (
