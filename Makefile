@@ -10,22 +10,27 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test types coverage setup bench families earning confounded reproduction soak clean
+.PHONY: demo check quick test style types coverage setup bench families earning confounded reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
 
-# For every edit: style, types, and the tests that are not marked slow.
-check: types
-	$(BIN)/pytest -q $(PARALLEL) -m "not slow"
+# For every edit: style, then types beside the tests that are not marked slow, with few repetitions.
+check: style
+	@$(MAKE) --no-print-directory -j 2 types quick
+
+quick: setup
+	WHICHDO_QUICK=1 $(BIN)/pytest -q $(PARALLEL) -m "not slow"
 
 # Before every merge: everything, the soak tests at about a twentieth of their counts.
-test: types
+test: style types
 	$(BIN)/pytest -q $(PARALLEL)
 
-types: setup
+style: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: setup
 	$(BIN)/mypy
 
 # Which lines the tests run, outside compiled kernels; the lines they miss are named.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import re
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.memory import in_memory
-from tests.soak import FULL
+from tests.soak import FULL, repeated
 from whichdo import __version__
 
 _lines: list[str] = []
@@ -20,15 +21,24 @@ _lines: list[str] = []
 if (folder := in_memory()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)  # where pytest makes `tmp_path`
 
-settings.register_profile("whichdo", deadline=None)  # a busy machine is not a failure
+# A busy machine is not a failure, so there are no deadlines.
+settings.register_profile("whichdo", deadline=None, max_examples=repeated(100, quick=25))
 settings.load_profile("whichdo")
+
+gc.disable()  # until all is imported
+
+
+def pytest_collection_finish() -> None:
+    """Modules, kernels and test items stay: looking through them for garbage again and again took seconds."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a slow test that does not say what it costs and why it is worth it."""
     for item in items:
         for mark in item.iter_markers("slow"):
-            if not (len(mark.args) == 1 and re.fullmatch(r"\d+ s: \S.*", str(mark.args[0]))):
+            if not (len(mark.args) == 1 and re.fullmatch(r"\d+(\.\d)? s: \S.*", str(mark.args[0]))):
                 form = '@pytest.mark.slow("16 s: what it does; what it found or would find")'
                 raise pytest.UsageError(f"{item.nodeid} is marked slow without cost and reason. Write {form}.")
 

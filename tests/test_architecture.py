@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -59,11 +59,19 @@ OWN_GENERATORS = {
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Every module of the package by its dotted name below ``whichdo``."""
+    """Every module of the package by its dotted name below ``whichdo``, without what is not asked about here."""
     return {
-        ".".join(path.relative_to(SOURCE).with_suffix("").parts): ast.parse(path.read_text(encoding="utf-8"))
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts): essentials(path.read_text(encoding="utf-8"))
         for path in sorted(SOURCE.rglob("*.py"))
     }
+
+
+def essentials(text: str) -> ast.Module:
+    """Imports and attributes alone: walking through whole trees takes long, and keeping them slows every later test."""
+    body: list[Any] = [
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom | ast.Attribute)
+    ]
+    return ast.Module(body, type_ignores=[])
 
 
 def imported(module: str, tree: ast.Module) -> Iterator[str]:

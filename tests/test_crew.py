@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import tasks
+from tests.soak import repeated
 from whichdo.crew import cores, shared
 from whichdo.errors import Unsuitable, WorkerLost
 
@@ -29,15 +30,15 @@ def test_every_task_is_done_once() -> None:
 def test_a_killed_worker_is_replaced_and_its_task_is_done_again() -> None:
     """Really killed, twice, each time in the middle of a task."""
     found = []
-    killed = 0
-    with closing(shared(tasks.doubled, range(200), 2)) as answers:
+    killed, count = 0, repeated(200, quick=60)
+    with closing(shared(tasks.doubled, range(count), 2)) as answers:
         for answer in answers:
             found.append(answer)
-            if killed < 2 and len(found) > 80 * (killed + 1):
+            if killed < 2 and len(found) > count * 2 // 5 * (killed + 1):
                 os.kill(active_children()[0].pid or 0, signal.SIGKILL)
                 killed += 1
     assert killed == 2
-    assert sorted(found) == [(task, 2 * task) for task in range(200)]
+    assert sorted(found) == [(task, 2 * task) for task in range(count)]
     assert active_children() == []
 
 

@@ -7,6 +7,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
+from tests.soak import repeated
 from whichdo.kernels.kl import kl, kl_index, largest_kl_index
 
 
@@ -43,7 +44,7 @@ def test_by_hand() -> None:
 def test_the_index_equals_bisection() -> None:
     """All sizes from a part of a pull to ten million, means at and near the ends, levels of up to a million rounds."""
     rng = np.random.default_rng(1)
-    for _ in range(4000):
+    for _ in range(repeated(4000, quick=500)):
         size = float(10 ** rng.uniform(-1, 7))
         level = float(rng.uniform(0.01, 14))
         mean = float(rng.choice([rng.random(), 0.0, 10 ** rng.uniform(-8, 0), 1 - 10 ** rng.uniform(-8, 0)]))

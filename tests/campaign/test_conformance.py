@@ -74,6 +74,11 @@ def test_a_session_told_in_the_order_of_asking_asks_the_same(database: str) -> N
         assert found == expected
 
 
+@pytest.mark.parametrize(
+    "new_address",
+    ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow("2 s: every policy in the other database as well"))],
+    indirect=True,
+)
 @pytest.mark.parametrize("name", sorted(set(wd.policies()) - {"importance", "c-ucb"}))
 def test_every_policy_replays(database: str, name: str) -> None:
     campaign = create(database, name, name, horizon=50)

@@ -78,8 +78,10 @@ def test_a_fork_waits_for_the_threads_that_are_at_work(database: str) -> None:
     over = threading.Event()
 
     def work() -> None:
-        while not over.is_set():
+        left = 1_900  # a slow child must find something to ask for
+        while left and not over.is_set():
             pulls(campaign, "thread", 1)
+            left -= 1
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -91,6 +93,7 @@ def test_a_fork_waits_for_the_threads_that_are_at_work(database: str) -> None:
     assert wd.Campaign.open(database, "spring").verify()
 
 
+@pytest.mark.slow("3 s: two seconds of forks beside open campaigns; finds a lock that a child inherits held")
 def test_many_threads_may_fork_while_others_open_campaigns(tmp_path: Path) -> None:
     campaigns = [create(str(tmp_path / f"{number}.db"), policy="ue", horizon=100) for number in range(3)]
     over, errors = time.monotonic() + 2.0, []

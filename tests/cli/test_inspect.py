@@ -228,6 +228,7 @@ def test_a_bare_graph_as_json(whichdo: Call) -> None:
     assert by_node["A"] == {"node": "A", "arms": [], "assumption_3": True, "path": None}
 
 
+@pytest.mark.slow("0.4 s: 20,000 edges; finds a document that is indented however long it is")
 def test_a_long_document_is_written_at_once(whichdo: Call, folder: Path) -> None:
     """Indented for people while short; 20,000 edges stand on one line."""
     assert whichdo("inspect", "price.dag", "-f", "json").out.startswith('{\n  "source": "price.dag",\n')

@@ -86,7 +86,14 @@ def test_csv_is_a_table(whichdo: Call) -> None:
     assert float(rows[2]["low"]) < 0.65 < float(rows[2]["high"])
 
 
-@pytest.mark.parametrize("name", ["forest.png", "forest.svg", "forest.pdf"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "forest.png",
+        pytest.param("forest.svg", marks=pytest.mark.slow("0.2 s: another format")),
+        pytest.param("forest.pdf", marks=pytest.mark.slow("0.2 s: another format")),
+    ],
+)
 def test_a_plot_is_drawn(whichdo: Call, folder: Path, name: str) -> None:
     pytest.importorskip("matplotlib")
     assert whichdo("rank", "problem.toml", "logs.csv", "--plot", name).code == 0

@@ -81,6 +81,23 @@ def test_all_ways_of_counting_agree_with_counting_rows(data: st.DataObject) -> N
         assert cells(table) == plain(together, scope, weights)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_are_counted_alike_wherever_a_block_ends(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 rows in blocks of 6, the last with 4; numpy counts half a million codes at a time."""
+    monkeypatch.setattr(packed, "NUMPY_BLOCK", 36)
+    rng = np.random.default_rng(8)
+    sizes = {"A": 2, "B": 3, "C": 5}
+    codes = {name: rng.integers(0, size, 100).astype(np.uint8) for name, size in sizes.items()}
+    weights = rng.integers(0, 4, 100) if weighted else None
+    counter = Adder(Plan(sizes, (("A",), ("C", "A"), ("A", "B", "C")), weighted=weighted))
+    counter.add(codes, 100, weights)
+    for scope, table in counter.tables().items():
+        assert cells(table) == plain(codes, scope, [1] * 100 if weights is None else weights.tolist())
+
+
+@pytest.mark.slow(
+    "2 s: ten million rows in a process of its own; finds where the compiler is loaded too early or never"
+)
 def test_few_rows_load_no_compiler() -> None:
     """16 million codes are counted by numpy in less time than numba takes to load."""
     code = (

@@ -273,6 +273,7 @@ def test_a_file_is_counted_once_however_often_it_is_named(tmp_path: Path) -> Non
     assert notes.sentences == ('Named more than once, counted once: "link.csv".',)
 
 
+@pytest.mark.slow("0.6 s: a process that may open 50 files; finds files that stay open")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of open files")
 def test_there_may_be_more_files_than_can_be_open_at_once(tmp_path: Path) -> None:
     for number in range(60):

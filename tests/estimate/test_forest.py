@@ -75,7 +75,10 @@ def test_a_long_name_is_cut_and_a_dollar_is_a_dollar(tmp_path: Path) -> None:
     assert "50 % of $ and $" in text
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+AGAIN = pytest.mark.slow("0.3 s: the same picture in another format; finds a date that is written into it")
+
+
+@pytest.mark.parametrize("suffix", [pytest.param("png", marks=AGAIN), "svg", pytest.param("pdf", marks=AGAIN)])
 def test_the_same_ranking_is_drawn_alike(suffix: str, tmp_path: Path) -> None:
     for name in ("a", "b"):
         found().plot(tmp_path / f"{name}.{suffix}")

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,15 +18,14 @@ from tests.experiments.small import kept, run, small_plan
 from whichdo.errors import ClusterError, WorkerLost
 from whichdo.experiments.executors import Cluster, Processes
 
-distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.slow(
-    "25 s: starts Dask schedulers and workers and kills some; finds work that is lost with a worker"
-)
+pytestmark = [
+    pytest.mark.skipif(find_spec("distributed") is None, reason="needs the extra `cluster`"),
+    pytest.mark.slow("25 s: starts Dask schedulers and workers and kills some; finds work that is lost with a worker"),
+]
 
 
 def started(*words: str) -> subprocess.Popen[bytes]:

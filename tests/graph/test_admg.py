@@ -168,6 +168,7 @@ def test_repr_of_a_small_graph_reads_back_and_of_a_large_one_is_short() -> None:
     assert repr(large) == "<CausalGraph of 21 nodes, 1 ->, 0 <->>"
 
 
+@pytest.mark.slow("0.3 s: chains of 10,000 nodes; finds a search that recurses")
 @pytest.mark.parametrize("kind", ["directed", "bidirected"])
 def test_chains_of_ten_thousand_nodes_are_quick_and_do_not_recurse(kind: str) -> None:
     names = [f"N{i}" for i in range(10_000)]

@@ -64,6 +64,7 @@ def test_effective_parents_are_the_smallest_set_that_screens_off() -> None:
                 )
 
 
+@pytest.mark.slow("0.3 s: a chain of 1,500 nodes; finds a search that takes cubic time")
 def test_effective_parents_of_a_long_confounded_chain_are_quick() -> None:
     names = [f"N{i}" for i in range(1_500)]
     found = effective_parents(CausalGraph(names, (), itertools.pairwise(names)))
@@ -134,6 +135,7 @@ def test_backdoor_parents_special_positions() -> None:
     assert backdoor_parents(collider, "X", "Y") == ()  # A -> C <- B is blocked by itself
 
 
+@pytest.mark.slow("0.3 s: a chain of 10,000 nodes; finds a search that takes quadratic time")
 def test_backdoor_parents_in_long_graphs_are_quick() -> None:
     names = [f"N{i}" for i in range(9_998)]
     graph = CausalGraph((), [*itertools.pairwise(names), ("N0", "X"), (names[-1], "Y"), ("X", "Y")])

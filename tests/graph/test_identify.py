@@ -41,6 +41,7 @@ def test_assumption_3_and_its_witness_agree_with_the_definition() -> None:
                 assert len(path) == twins.shortest_confounding_length(mixed, node)
 
 
+@pytest.mark.slow("1 s: paths of 10,000 nodes; finds a search that recurses and a reason without end")
 def test_a_long_confounding_path_is_found_and_told_briefly() -> None:
     names = [f"N{i}" for i in range(10_000)]
     graph = CausalGraph(names, [(names[0], names[-1])], itertools.pairwise(names))
@@ -196,6 +197,7 @@ def test_lists_are_cut_with_the_number_left_out(count: int, words: str) -> None:
     assert listed(f"N{i}" for i in range(count)) == words
 
 
+@pytest.mark.slow("0.4 s: 10,000 nodes; finds verdicts that take quadratic time")
 def test_verdicts_on_ten_thousand_nodes_are_quick() -> None:
     names = [f"N{i}" for i in range(10_000)]
     chain = list(itertools.pairwise(names))

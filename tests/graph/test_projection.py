@@ -233,6 +233,7 @@ def test_the_literal_reading_also_loses_a_confounder_whose_child_is_hidden() -> 
 # --------------------------------------------------------------------------------------------------------------- size
 
 
+@pytest.mark.slow("0.3 s: 10,000 hidden nodes; finds a projection that recurses")
 def test_a_chain_of_ten_thousand_hidden_nodes_is_quick() -> None:
     names = [f"N{i}" for i in range(10_000)]
     graph = CausalGraph(names, itertools.pairwise(names), [(names[1], names[9_000])])
@@ -242,6 +243,7 @@ def test_a_chain_of_ten_thousand_hidden_nodes_is_quick() -> None:
     assert len(project(graph, names[::2]).directed) == 4_999
 
 
+@pytest.mark.slow("1 s: 600 confounders and 100,000 bows; finds a projection that is cubic")
 def test_many_confounders_over_one_hub_are_quick() -> None:
     """Hidden h_i with an own child each, all acting on a hidden hub of 600 children, and 100,000 bows among them."""
     kept_names = [f"K{i}" for i in range(600)]

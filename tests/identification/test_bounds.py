@@ -18,7 +18,7 @@ from tests.identification.laws import (
     onto,
     under,
 )
-from tests.soak import scaled
+from tests.soak import repeated, scaled
 from whichdo.estimate.evaluate import bound_means
 from whichdo.identification.bounds import factor_bounds, natural_bounds
 from whichdo.identification.engine import find_hedge
@@ -58,8 +58,8 @@ def test_bounds_have_their_exact_answers(entry: dict[str, Any]) -> None:
 def test_the_truth_lies_inside_in_random_models_and_bounds_close_where_the_effect_is_settled() -> None:
     """Mixed domains, rewards of several levels, joint targets, with an experiment or without."""
     rng = np.random.default_rng(51)
-    opened, narrower = 0, 0
-    for _ in range(scaled(3_000, least=300)):
+    opened, narrower, models = 0, 0, repeated(scaled(3_000, least=300), quick=100)
+    for _ in range(models):
         oracle = Oracle(semi_markovian(rng, observed=(3, 5)))
         graph, names = oracle.mixed.graph(), oracle.names
         reward = names[-1]
@@ -84,8 +84,8 @@ def test_the_truth_lies_inside_in_random_models_and_bounds_close_where_the_effec
             opened += 1
             assert (factor[0] >= natural[0] - 1e-9).all()
             narrower += bool((factor[0] > natural[0] + 1e-6).any())
-    assert opened > 20
-    assert narrower > 5
+    assert opened > min(20, models // 15)
+    assert narrower > min(5, models // 60)
 
 
 def test_the_bounds_of_an_instrument_take_its_best_value() -> None:

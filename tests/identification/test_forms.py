@@ -13,7 +13,7 @@ from tests import twins
 from tests.estimate.oracle import Oracle, semi_markovian
 from tests.estimate.test_dnet import reached
 from tests.identification.laws import onto, under, value
-from tests.soak import scaled
+from tests.soak import repeated, scaled
 from tests.twins import CANONICAL, Mixed
 from whichdo.errors import NotIdentifiedError, UsageError
 from whichdo.graph.admg import CausalGraph
@@ -58,7 +58,8 @@ def test_every_form_is_exact_on_random_networks() -> None:
     """Mixed domains, the reward anywhere, single and joint targets; what one form settles, the graph form does too."""
     rng = np.random.default_rng(16)
     met: dict[tuple[str, int], int] = {}
-    for _ in range(scaled(5_000, least=300)):
+    networks = repeated(scaled(5_000, least=300), quick=60)
+    for _ in range(networks):
         oracle = Oracle(semi_markovian(rng, observed=(3, 6)))
         graph, names = oracle.mixed.graph(), oracle.names
         reward = str(rng.choice(names)) if rng.random() < 0.5 else names[-1]
@@ -73,8 +74,8 @@ def test_every_form_is_exact_on_random_networks() -> None:
                 assert value(estimand, {(): oracle.seen}, names, worth) == pytest.approx(truth, abs=1e-9), form
                 met[form, len(targets)] = met.get((form, len(targets)), 0) + 1
     for form in ("graph", "adjustment", "weight"):
-        assert min(met[form, size] for size in (1, 2, 3)) > 30, met
-    assert met["paper", 1] > 300
+        assert min(met[form, size] for size in (1, 2, 3)) > min(30, networks // 20), met
+    assert met["paper", 1] > min(300, networks)
 
 
 def test_the_forms_by_hand() -> None:
@@ -257,6 +258,7 @@ def test_every_form_is_right_on_every_canonical_network_or_does_not_apply(name: 
         assert value(estimand, {(): canonical_law(name)}, nodes) == pytest.approx(true, abs=1e-9), form
 
 
+@pytest.mark.slow("2 s: eight wrong readings on 150 networks; finds a test that could not fail")
 def test_every_wrong_reading_is_off_on_some_random_network_where_ours_is_right() -> None:
     """150 binary networks of 3 to 5 observed nodes; the last is the formula itself where Assumption 3 fails."""
     rng = np.random.default_rng(1)

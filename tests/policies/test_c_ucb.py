@@ -108,6 +108,7 @@ def test_a_session_is_told_whole_rows_of_every_arm() -> None:
     assert session.told.pulls.sum() == 6
 
 
+@pytest.mark.slow("1 s: 14,000 rounds one by one; finds a row that is lost between blocks")
 @pytest.mark.parametrize("name", ["c-ucb", "crm-nb"])
 def test_rows_go_on_where_a_block_ends(name: str) -> None:
     """Blocks have 4,096 rows; in 14,000 rounds the arms that are pulled most need several, at different times."""

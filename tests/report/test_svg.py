@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
@@ -17,6 +18,12 @@ from whichdo.report.svg import KINDS, draw_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 Point = tuple[float, float]
+
+
+@cache
+def drawn(name: str) -> ET.Element:
+    """One of the graphs as it was drawn, parsed; many tests look at it, none changes it."""
+    return ET.fromstring(draw_svg(GRAPHS[name]))
 
 
 class Area(NamedTuple):
@@ -72,7 +79,7 @@ def tips(group: ET.Element) -> list[Point]:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_node_and_edge_is_drawn_once(name: str) -> None:
     graph = GRAPHS[name]
-    root = ET.fromstring(draw_svg(graph))
+    root = drawn(name)
     directed = [ends(group) for group in groups(root, "directed")]
     hidden = [ends(group) for group in groups(root, "hidden")]
     assert [group.get("data-name") for group in groups(root, "node")] == list(graph.nodes)
@@ -84,13 +91,13 @@ def test_every_node_and_edge_is_drawn_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_boxes_are_apart(name: str) -> None:
-    for one, two in combinations(areas(ET.fromstring(draw_svg(GRAPHS[name]))).values(), 2):
+    for one, two in combinations(areas(drawn(name)).values(), 2):
         assert one.right < two.left or two.right < one.left or one.bottom < two.top or two.bottom < one.top
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_edges_end_on_the_borders_of_their_boxes(name: str) -> None:
-    root = ET.fromstring(draw_svg(GRAPHS[name]))
+    root = drawn(name)
     boxes = areas(root)
     for group in groups(root, "directed"):
         tail, head = ends(group)
@@ -107,7 +114,7 @@ def test_edges_end_on_the_borders_of_their_boxes(name: str) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_no_edge_runs_through_a_box(name: str) -> None:
     """Neither through its own two, into which it only leads, nor through any other."""
-    root = ET.fromstring(draw_svg(GRAPHS[name]))
+    root = drawn(name)
     boxes = areas(root)
     for group in groups(root, "edge"):
         for point in sample(line(group), 2.0):
@@ -218,6 +225,7 @@ def test_unknown_nodes_and_marks_are_refused() -> None:
         draw_svg(FRONT_DOOR, marks={"X": "adjust"})
 
 
+@pytest.mark.slow("0.5 s: 100 nodes and 200 edges; finds a drawing that never ends")
 def test_a_hundred_nodes_are_drawn() -> None:
     """All of them, each once."""
     graph = random_graph(100, 180, 20, seed=5)

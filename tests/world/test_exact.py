@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.soak import scaled
+from tests.soak import repeated, scaled
 from tests.world.enumeration import marginal, means, problem_on, random_network
 from whichdo.errors import TooLarge
 from whichdo.estimate.rarity import hardness
@@ -29,7 +29,7 @@ def test_means_of_every_arm_equal_enumeration_on_2000_random_networks() -> None:
 
 def test_joint_laws_equal_enumeration_in_any_order_of_the_scope() -> None:
     rng = np.random.default_rng(21)
-    for _ in range(400):
+    for _ in range(repeated(400, quick=100)):
         network = random_network(rng)
         names = list(network.full.nodes)
         scope = tuple(rng.permutation(names)[: int(rng.integers(1, len(names) + 1))].tolist())

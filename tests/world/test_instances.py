@@ -225,6 +225,7 @@ def test_theorem_4_1_read_literally_ties() -> None:
     assert first.gap >= 0.098
 
 
+@pytest.mark.slow("0.4 s: a tree of 63 nodes; finds tables of 2^32 cells")
 def test_theorem_4_1_with_more_leaves_than_a_table_can_hold() -> None:
     """63 nodes, 32 leaves: hidden helpers keep tables small, and the graph is the tree and nothing else."""
     tree = full_tree(2, 6)
@@ -595,6 +596,7 @@ def test_the_same_seed_gives_the_same_instances(name: str) -> None:
     assert [*map(fingerprint, family(seed=seed))] == [*map(fingerprint, family(seed=5))]
 
 
+@pytest.mark.slow("0.5 s: seven families twice; finds a seed that is not used")
 @pytest.mark.parametrize(
     "name", ["experiment-1", "experiment-4", "section-3", "theorem-4.1", "no-backdoor", "random-confounded", "bows"]
 )

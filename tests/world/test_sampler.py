@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.soak import repeated
 from tests.world.enumeration import marginal, problem_on, random_network
 from whichdo.errors import GraphError, UsageError
 from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, observe, pull, spread
@@ -65,7 +66,7 @@ SCOPES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(repeated(12, quick=3)))
 @pytest.mark.parametrize("arm", [do(), do(B5=1), do(B0=0)], ids=str)
 def test_tables_of_binary_networks_have_the_exact_law(seed: int, arm: Arm) -> None:
     network = random_binary(np.random.default_rng(seed))

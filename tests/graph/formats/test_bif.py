@@ -341,6 +341,7 @@ def test_a_confounder_must_be_one_edge(edges: str, message: str) -> None:
         read_bif_graph(text + edges + "probability ( C ) { }")
 
 
+@pytest.mark.slow("0.5 s: a thousand parents of 256 values; finds a table that is made before it is refused")
 def test_sizes_are_checked_before_anything_is_allocated() -> None:
     values = [str(number) for number in range(256)]
     names = [f"P{number}" for number in range(1000)]
