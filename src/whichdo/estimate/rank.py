@@ -225,7 +225,7 @@ def _method(looked: Looked, arm: Arm, position: int, pulls: int) -> str:
     parts = []
     if arm.is_look:
         parts.append("look")
-    elif looked.sources[position] >= 0:
+    elif looked.looks > 0 and looked.sources[position] >= 0:
         parts.append(str(looked.taken[arm.targets].route))
     if pulls:
         parts.append("direct")
