@@ -39,12 +39,15 @@ if TYPE_CHECKING:
     from whichdo.tables import Scope
 
 __all__ = [
-    "Formula", "Reading", "checked_reading", "choose_formula", "counted_scopes", "formulas", "naive_scope",
+    "Formula", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope", "formulas",
+    "naive_scope",
 ]  # fmt: skip
 
 
 FEW_CELLS = 64
 ROWS_PER_CELL = 10
+MOST_DOUBTED = 1 << 16
+"""The most cells of the table by which the logs are asked whether they contradict the graph."""
 
 
 class Reading(StrEnum):
@@ -187,6 +190,17 @@ def counted_scopes(
             if all(each.cells < other.cells for other in candidates[:place]):
                 found |= dict.fromkeys(each.scopes)
     return tuple(found)
+
+
+def doubted_scope(problem: Problem) -> Scope | None:
+    """All that acts on the reward, counted together to compare robust estimates with those that lean on every edge.
+
+    None where that is too much, or where no two estimates could differ.
+    """
+    graph = problem.graph
+    scope = tuple(name for name in graph.nodes if name in set(graph.ancestors([problem.reward])))
+    missing = len(scope) * (len(scope) - 1) // 2 > sum({*edge} <= set(scope) for edge in graph.directed)
+    return scope if missing and problem.cells(scope) <= MOST_DOUBTED else None
 
 
 def naive_scope(problem: Problem, targets: Iterable[str]) -> Scope:

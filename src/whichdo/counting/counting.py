@@ -16,7 +16,7 @@ from whichdo.counting.values import ArmBook, CountBook, WeightBook, book_of, dec
 from whichdo.domains import RANGE_LEVELS
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
-from whichdo.formulas import Reading, counted_scopes, naive_scope
+from whichdo.formulas import Reading, counted_scopes, doubted_scope, naive_scope
 from whichdo.graph.identify import listed
 from whichdo.tables import MAX_CELLS
 
@@ -110,6 +110,9 @@ def count_with_notes(
         if asked is None:
             rows = None if reading is None or counts or arm or missing == "drop" else source.rows
             asked = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
+            doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
+            if doubted is not None and there.issuperset(doubted):
+                asked = (*asked, doubted)
         counted = counter.count(source, _checked(problem, asked))
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():

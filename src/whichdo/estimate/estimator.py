@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Looked", "Rule", "learned_laws", "look"]
+__all__ = ["Looked", "Looking", "Rule", "learned_laws", "look"]
 
 
 @dataclass(frozen=True)
@@ -112,19 +112,19 @@ def look(problem: Problem, seen: Tally, worth: FloatArray, rule: Rule | None = N
     rule
         How counts become estimates.
     """
-    return _Looking(problem, seen, worth, rule or Rule()).all()
+    return Looking(problem, seen, worth, rule or Rule()).all()
 
 
 def learned_laws(problem: Problem, seen: Tally, looked: Looked, rule: Rule) -> FloatArray:
     """The law of the reward that the paper's learned network has for each entry: a row of shares by level."""
     worth = np.zeros(len(problem.domains[problem.reward]))
-    looking = _Looking(problem, seen, worth, rule)
+    looking = Looking(problem, seen, worth, rule)
     found = [(looking.levels / max(looking.looks, 1.0))[None, :]]
     formulas_taken = {formula: None for formula in looked.taken.values() if formula.route is not Route.SAME}
     return np.concatenate([*found, *(looking.law_of_reward(formula) for formula in formulas_taken)])
 
 
-class _Looking:
+class Looking:
     """One estimation of all arms."""
 
     def __init__(self, problem: Problem, seen: Tally, worth: FloatArray, rule: Rule) -> None:
@@ -140,6 +140,7 @@ class _Looking:
         self.sizes = problem.sizes
 
     def all(self) -> Looked:
+        """Every arm."""
         problem = self.problem
         parts = [self.nothing()]
         first: dict[Formula, int] = {}
@@ -171,6 +172,7 @@ class _Looking:
         return Looked(self.looks, _joined(parts), sources, tuple(blocks), taken, why_not, weakest)
 
     def formula(self, targets: Targets) -> Formula | None:
+        """The formula that a target set is estimated by; None where none is, or its tables are not there."""
         candidates = formulas(self.problem, targets, self.rule.reading)
         return choose_formula(candidates, self.number, self.served)
 
@@ -231,6 +233,7 @@ class _Looking:
         return settle_by_adjustment(shrink_reward(alone, [1], 0.0), self.looks)
 
     def evaluated(self, formula: Formula) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]]:
+        """All settings of a formula, and the row of the reward's table that each knows least about."""
         if formula.adjusts and self.rule.reading is not Reading.PAPER:
             return self.adjusted(formula)
         reward = formula.reward
@@ -269,6 +272,7 @@ class _Looking:
         return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
 
     def rows(self, reward: Conditional, targets: list[int]) -> Shrunk:
+        """The reward's own conditional; ``targets`` are the axes that are set."""
         if self.rule.reading is Reading.PAPER:
             columns = (*reward.given, self.problem.reward)
             counts = self.table(columns).marginal(columns).dense().count.astype(np.float64)
@@ -276,6 +280,7 @@ class _Looking:
         return shrink_reward(self.rows_given(reward.given), targets, self.rule.shrinkage)
 
     def law(self, each: Conditional, inside: tuple[str, ...]) -> Law:
+        """Another conditional; the paper's threshold does not touch those of nodes ``inside`` the component."""
         whole = self.table(each.columns).marginal(each.columns).dense().statistics
         own = tuple(range(len(each.given), len(each.columns)))
         if self.rule.reading is Reading.PAPER:

@@ -9,6 +9,7 @@ import numpy as np
 
 from whichdo.errors import UsageError, counted, option
 from whichdo.estimate.contest import DRAW_SEED, Contest
+from whichdo.estimate.disagreement import disagreement_words
 from whichdo.estimate.estimator import Looked, Rule, learned_laws, look
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.pooling import pool
@@ -194,7 +195,7 @@ def ranking(
         confidence=confidence,
         looks=int(seen.pulls[0]),
         reading=str(rule.reading),
-        notes=(*notes, *_weighted(seen, looked), *_uncounted(looked)),
+        notes=(*notes, *_weighted(seen, looked), *_uncounted(looked), *_contradicted(seen, worth, rule)),
     )
 
 
@@ -230,6 +231,11 @@ def _method(looked: Looked, arm: Arm, position: int, pulls: int) -> str:
     if pulls:
         parts.append("direct")
     return " + ".join(parts) or "none"
+
+
+def _contradicted(seen: Tally, worth: FloatArray, rule: Rule) -> tuple[str, ...]:
+    """Whether the looks contradict the graph, where the estimates do not lean on all of it."""
+    return disagreement_words(seen.problem, seen, worth) if rule.reading is Reading.ROBUST else ()
 
 
 def _weighted(seen: Tally, looked: Looked) -> tuple[str, ...]:
