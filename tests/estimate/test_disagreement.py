@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import whichdo as wd
-from tests.soak import SOAK
+from tests.soak import scaled
 from whichdo.estimate.disagreement import chi_square_tail, disagreements
 from whichdo.evidence import observe
 from whichdo.formulas import counted_scopes, doubted_scope
@@ -72,7 +72,7 @@ def test_a_right_graph_is_accused_no_more_often_than_stated() -> None:
     """
     rng = np.random.default_rng(20_261_118)
     found: list[float] = []
-    for _ in range(2_000 if SOAK else 150):
+    for _ in range(scaled(3_000)):
         network = random_network(rng)
         problem = network.problem("Y")
         scope = doubted_scope(problem)
