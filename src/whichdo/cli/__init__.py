@@ -11,6 +11,8 @@ __all__ = ["main"]
 
 INTERRUPTED = 130
 STORAGE = 5
+COMPLETION = "_WHICHDO_COMPLETE"
+"""Set where a shell asks for the words that may follow, which needs all verbs."""
 
 
 def main() -> None:
@@ -39,8 +41,8 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Call the verb and see that what it printed has left; `app` always ends in an exception."""
-    from whichdo.cli.app import app, state
+    """Call the verb and see that what it printed has left; typer always ends in an exception."""
+    from whichdo.cli.app import VERBS, make_app, state
     from whichdo.errors import WhichdoError, speaking_of_commands, visible
 
     if sys.stdout is None:  # closed by the caller
@@ -50,7 +52,8 @@ def _run() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         with speaking_of_commands():
-            app()
+            called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+            make_app([called] if called in VERBS and COMPLETION not in os.environ else VERBS)()
     except WhichdoError as error:
         if state.debug:
             raise

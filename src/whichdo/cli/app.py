@@ -1,22 +1,30 @@
-"""The ``whichdo`` command and its options; each verb has a file of its own."""
+"""The ``whichdo`` command and its options; each verb has a file of its own, which is imported when it is called."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whichdo._version import __version__
-from whichdo.cli import campaigns, pulls
-from whichdo.cli.demo import demo
-from whichdo.cli.inspect import inspect
-from whichdo.cli.rank import rank
-from whichdo.cli.report import report
-from whichdo.cli.reproduce import reproduce
-from whichdo.cli.simulate import simulate
 
-__all__ = ["app", "state"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["VERBS", "make_app", "state"]
+
+CAMPAIGNS = "Campaigns"
+VERBS = {
+    "inspect": "inspect", "rank": "rank", "simulate": "simulate", "reproduce": "reproduce", "demo": "demo",
+    "start": "campaigns", "ask": "pulls", "tell": "pulls", "void": "pulls", "amend": "pulls", "observe": "campaigns",
+    "status": "campaigns", "recommend": "campaigns", "report": "report", "pause": "campaigns", "resume": "campaigns",
+    "forbid": "campaigns", "allow": "campaigns", "restart": "campaigns", "verify": "campaigns",
+    "export": "campaigns", "import": "campaigns", "backup": "campaigns",
+}  # fmt: skip
+"""Every verb, in the order of the help, and the module of this package that holds it."""
+WITHOUT_CAMPAIGN = frozenset({"inspect", "rank", "simulate", "reproduce", "demo"})
 
 
 @dataclass
@@ -27,13 +35,23 @@ class State:
 
 
 state = State()
-app = typer.Typer(
-    name="whichdo",
-    help="Which do()? The best single intervention from a causal graph, logs and few experiments.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+
+
+def make_app(verbs: Iterable[str] = VERBS) -> typer.Typer:
+    """The command with some of its verbs: all of them for its help, one where that is called."""
+    app = typer.Typer(
+        name="whichdo",
+        help="Which do()? The best intervention from a causal graph, logs and few experiments.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(options)
+    for verb in verbs:
+        module = import_module(f"whichdo.cli.{VERBS[verb]}")
+        function = getattr(module, "import_" if verb == "import" else verb)
+        app.command(verb, rich_help_panel=None if verb in WITHOUT_CAMPAIGN else CAMPAIGNS)(function)
+    return app
 
 
 def _version(show: bool) -> None:  # noqa: FBT001 - typer hands the flag over by position
@@ -42,7 +60,6 @@ def _version(show: bool) -> None:  # noqa: FBT001 - typer hands the flag over by
         raise typer.Exit
 
 
-@app.callback()
 def options(
     *,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
@@ -52,18 +69,3 @@ def options(
 ) -> None:
     """Read the options that stand before the verb."""
     state.debug = debug
-
-
-app.command("inspect")(inspect)
-app.command("rank")(rank)
-app.command("simulate")(simulate)
-app.command("reproduce")(reproduce)
-app.command("demo")(demo)
-
-CAMPAIGNS = "Campaigns"
-for verb in (
-    campaigns.start, pulls.ask, pulls.tell, pulls.void, pulls.amend, campaigns.observe, campaigns.status,
-    campaigns.recommend, report, campaigns.pause, campaigns.resume, campaigns.forbid, campaigns.allow,
-    campaigns.restart, campaigns.verify, campaigns.export, campaigns.import_, campaigns.backup,
-):  # fmt: skip
-    app.command(verb.__name__.rstrip("_"), rich_help_panel=CAMPAIGNS)(verb)
