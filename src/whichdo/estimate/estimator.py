@@ -214,15 +214,15 @@ class _Looking:
         if formula.adjusts and self.rule.reading is not Reading.PAPER:
             return self.adjusted(formula)
         reward = formula.reward
-        rows = self.rows(reward, [place for place, name in enumerate(reward.given) if name in formula.targets])
+        engine = evaluator(formula.estimand, {**self.sizes, self.problem.reward: 1})  # says what is too large
         inside = self.component(formula.targets) if self.rule.threshold else ()
+        rows = self.rows(reward, [place for place, name in enumerate(reward.given) if name in formula.targets], inside)
         laws = {each: self.law(each, inside) for each in formula.laws}
         joint = None
         if formula.shared:
             columns = tuple(name for name in formula.scopes[0] if name != self.problem.reward)
             joint = JointTable(columns, self.table(columns).dense().count.astype(np.float64))
-        sizes = {**self.sizes, self.problem.reward: 1}
-        found = settle(evaluator(formula.estimand, sizes), laws, reward, rows, self.looks, joint)
+        found = settle(engine, laws, reward, rows, self.looks, joint)
         return found, (reward.given, Radix.of(reward.given, self.sizes).codes(found.weakest))
 
     def component(self, targets: Targets) -> tuple[str, ...]:
@@ -252,18 +252,21 @@ class _Looking:
         own = strata.codes(stratum) if codes is None else codes[stratum]
         return found, ((*given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
 
-    def rows(self, reward: Conditional, targets: list[int]) -> Shrunk:
+    def rows(self, reward: Conditional, targets: list[int], inside: tuple[str, ...]) -> Shrunk:
         counts = self.table((*reward.given, self.problem.reward)).dense().count.astype(np.float64)
         if self.rule.reading is Reading.PAPER:
-            return add_one_reward(counts, self.worth, self.rule.threshold)
+            return add_one_reward(counts, self.worth, self.threshold(reward, inside))
         return shrink_reward(rows_of(counts, self.worth), targets, self.rule.shrinkage)
 
     def law(self, each: Conditional, inside: tuple[str, ...]) -> Law:
         mass = self.table(each.columns).dense().count.astype(np.float64)
         if self.rule.reading is Reading.PAPER:
-            within = set(each.nodes).issubset(inside)
-            return add_one_law(mass, len(each.nodes), 0.0 if within else self.rule.threshold)
+            return add_one_law(mass, len(each.nodes), self.threshold(each, inside))
         return shrink_law(mass, len(each.nodes), self.rule.shrinkage)
+
+    def threshold(self, each: Conditional, inside: tuple[str, ...]) -> float:
+        """The paper's t for a conditional; inside the component of the target every row counts."""
+        return 0.0 if set(each.nodes).issubset(inside) else self.rule.threshold
 
     def law_of_reward(self, formula: Formula) -> FloatArray:
         """The shares of the reward's levels by the paper's formula, a row for each setting."""
