@@ -134,7 +134,8 @@ def test_options_are_named_as_they_are_typed(whichdo: Call, folder: Path) -> Non
         (("logs.csv", "--counts", "X"), '--counts names "X", which is a node of the graph.'),
         (("logs.csv", "--arm", "done"), 'no column "done", which --arm names.'),
         (("logs.csv", "--arm", "n", "--counts", "n"), '--counts and --arm name the same column, "n".'),
-        (("logs.csv", "--sampled", "0"), "or sum exactly (no --sampled)."),
+        (("logs.csv", "--sampled", "0", "--reading", "paper"), "or sum exactly (no --sampled)."),
+        (("logs.csv", "--sampled", "5"), "--sampled belongs to the paper's way of estimating; say --reading paper."),
     ):
         answer = whichdo("rank", "problem.toml", *words)
         assert answer.code in {2, 3}
