@@ -189,7 +189,7 @@ def test_a_value_never_seen_may_be_anything_through_a_component_too(reading: str
     """Front door, X always 0.  Nothing is known of do(X=1) but by a formula that borrows P(M | X=1) from X=0."""
     m = np.arange(400) % 2
     found = rank(canonical("frontdoor").problem, {"X": [0] * 400, "M": m, "Y": m}, reading=reading)[do(X=1)]
-    assert found.unseen == pytest.approx(1.0)
+    assert found.unseen == pytest.approx(1.0, abs=1e-3)  # the graph's reading shrinks: two rows of 400 know a little
     assert (found.low, found.high) == pytest.approx((0.0, 1.0), abs=1e-3)
     assert found.must_try
     assert found.effective_n < 1.5
