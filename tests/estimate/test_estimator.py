@@ -85,7 +85,8 @@ def settled_by_the_paper(oracle: Oracle, problem: Problem, arm: Arm) -> bool:
 def effects_of(oracle: Oracle, arm: Arm, reward: str) -> set[str]:
     """The targets from which a directed path leads to the reward past all other targets."""
     mixed = oracle.mixed
-    found, stack = set(), [reward]
+    found: set[str] = set()
+    stack = [reward]
     while stack:
         for parent in mixed.parents(stack.pop()) - found:
             found.add(parent)
@@ -226,7 +227,7 @@ def test_only_the_values_that_can_be_set_are_estimated_each_by_its_own_value() -
         some, whole = (oracle.network.problem(reward, each, rewards=worth) for each in (last, None))
         if any(verdict.route is Route.COMPONENT for verdict in whole.verdicts.values()) and len(oracle.names) > 4:
             break
-    means = {}
+    means: dict[Arm, float] = {}
     for problem in (whole, some):
         looked = look(problem, tally_of(problem, oracle.table(problem.graph.nodes) * 1e6), unit_worth(problem))
         found = dict(zip(problem.arms, looked.means, strict=True))

@@ -14,7 +14,7 @@ from whichdo.errors import DataError, ProblemError, UsageError
 from whichdo.estimate.rank import Ranking, rank, ranking
 from whichdo.estimate.ranking import decimals
 from whichdo.evidence import Tally, observe, spread
-from whichdo.problem import Problem, do
+from whichdo.problem import Problem, Value, do
 from whichdo.world.instances import canonical
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World
@@ -337,7 +337,7 @@ def test_click_logs_do_not_rank_by_rarity() -> None:
 @pytest.mark.parametrize("levels", [11, 21])
 def test_direct_pulls_of_many_levels_hold_the_true_mean(levels: int) -> None:
     """A hundred pulls of mean .9: the estimate is their plain mean, and the interval holds .9."""
-    worth = {level: level / (levels - 1) for level in range(levels)}
+    worth: dict[Value, float] = {level: level / (levels - 1) for level in range(levels)}
     problem = Problem("X -> Y; X <-> Y", "Y", domains={"Y": tuple(worth)}, rewards=worth)
     counts = np.zeros((3, levels), np.int64)
     drawn = np.random.default_rng(3).binomial(levels - 1, 0.9, 100)
