@@ -57,7 +57,7 @@ def test_one_look_is_one_look(whichdo: Call, folder: Path) -> None:
 
 
 def test_forty_parents_and_a_confounder_are_no_obstacle(whichdo: Call, folder: Path) -> None:
-    """Only P(A) and P(Y | A, X) to know; with all of them acting on Y, strata so fine that half of them never had X=1."""
+    """Only P(A) and P(Y | A, X) to know; with all of them acting on Y, half of the strata never had X=1."""
     network, _ = many_parents(40)
     rows = network.sample(2000, seed=1)
     lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
