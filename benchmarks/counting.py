@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.measure import Line, best, seconds
 from whichdo.counting import count
-from whichdo.counting.scopes import scopes
+from whichdo.formulas import counted_scopes
 from whichdo.problem import Problem
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run() -> Iterator[Line]:
 
 def _in_memory() -> Iterator[Line]:
     problem, data = layered(100), coins(100, MILLION)
-    chosen = set(scopes(problem).values())
+    chosen = set(counted_scopes(problem))
     count(problem, data)
     (took,) = best(lambda: count(problem, data))
     yield Line(
@@ -99,7 +99,7 @@ def _parquet(path: Path, name: str) -> Iterator[Line]:
     problem = layered(49)
     ours, theirs = best(lambda: count(problem, path), lambda: hand_over(path), repeat=3)
     yield Line(
-        f"count {len(set(scopes(problem).values()))} tables from Parquet, 10,000,000 rows of 50 columns of {name}",
+        f"count {len(set(counted_scopes(problem)))} tables from Parquet, 10,000,000 rows of 50 columns of {name}",
         f"{seconds(ours)} against {seconds(theirs)} for DuckDB to hand them over: {ours / theirs:.2f} times",
         "at most 2 times",
         ours <= 2 * theirs,

@@ -29,6 +29,7 @@ LAYERS = {
     "counting": 1,
     "domains": 1,
     "evidence": 1,
+    "formulas": 1,
     "problem": 1,
     "problem_file": 1,
     "estimate": 2,

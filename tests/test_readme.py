@@ -78,6 +78,7 @@ def test_in_the_example_conditioning_names_the_wrong_measure() -> None:
     truth = dict(zip(problem.arms, network.means(problem), strict=True))
     assert str(min(truth, key=truth.__getitem__)) == "do(vaccination=1)"
     found = rank(problem, folder / "logs.csv")
+    assert found.best is not None
     assert str(found.best.arm) == "do(vaccination=1)"
     assert str(min(found.values(), key=lambda row: row.conditional).arm) == "do(work from home=1)"
     assert all(row.low <= truth[row.arm] <= row.high for row in found.values())

@@ -10,10 +10,11 @@ import pytest
 
 from benchmarks.straightforward import Arm, Model, do_mean, infrequent, srm, successive_rejects, uniform
 from whichdo.counting.counting import count
-from whichdo.counting.scopes import Reading
-from whichdo.estimate.interventional import interventional
-from whichdo.estimate.rarity import c_sizes, hardness
+from whichdo.estimate.estimator import Rule, look
+from whichdo.estimate.rarity import c_sizes, hardness, rarity_scopes
+from whichdo.formulas import Reading, counted_scopes
 from whichdo.policies import policy
+from whichdo.problem import do
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_1
 from whichdo.world.network import CausalNetwork, bernoulli
@@ -46,7 +47,8 @@ def test_estimates_from_the_same_rows_agree() -> None:
     problem = network.problem("Y")
     model = Model.of(network, "Y", 5)
     rows = model.samples(1000)
-    ours = interventional(problem, count(problem, rows), reading=Reading.PAPER).means
+    seen = count(problem, rows, scopes=counted_scopes(problem, Reading.PAPER))
+    ours = look(problem, seen, np.array([0.0, 1.0]), Rule(Reading.PAPER)).means
     for arm, mean in zip(problem.arms[1:], ours[1:], strict=True):
         ((node, value),) = arm.settings.items()
         theirs = do_mean(model, rows, (node, int(value)), DRAWS)
@@ -56,8 +58,10 @@ def test_estimates_from_the_same_rows_agree() -> None:
 def test_rare_nodes_and_m_agree() -> None:
     instance = experiment_1(1, 4, nodes=20)[0]
     rows = Model.of(instance.network, "Y", 6).samples(300)
-    looked = interventional(instance.problem, count(instance.problem, rows), reading=Reading.PAPER)
-    q, k = looked.rarest / len(rows), c_sizes(instance.problem)
+    scopes = [scope or () for scope in rarity_scopes(instance.problem)]
+    tables = count(instance.problem, rows, scopes=scopes).tables[do()]
+    q = np.array([tables[scope].dense().count.min() for scope in scopes]) / len(rows)
+    k = c_sizes(instance.problem)
     rare, m = infrequent(Model.of(instance.network, "Y", 0), rows)
     assert m == hardness(q, k)
     assert set(rare) == {name for name, share in zip(instance.problem.intervene, q, strict=True) if share < 1 / m}

@@ -23,7 +23,7 @@ from whichdo.campaign.alarm import (
     watched_scopes,
 )
 from whichdo.errors import UsageError
-from whichdo.estimate.interventional import interventional
+from whichdo.estimate.estimator import look
 from whichdo.estimate.rank import rank
 from whichdo.evidence import ROWS, Batch, Tally
 from whichdo.problem import Arm, Problem, do
@@ -97,10 +97,11 @@ def test_silent_in_whole_campaigns_with_a_right_graph(name: str, record_property
 
 def one_time(problem: Problem, looks: Tally, pulls: Tally, **_: object) -> tuple[object, ...]:
     """The mistake: a test for one time, its level shared among arms, repeated after every tell."""
-    looked = interventional(problem, looks)
+    looked = look(problem, looks, np.array([0.0, 1.0]))
+    errors = np.sqrt(looked.by_arm(looked.settled.variances))
     spread = np.maximum(pulls.means * (1 - pulls.means), 0.05) / np.maximum(pulls.pulls, 1)
     with np.errstate(invalid="ignore"):
-        z = np.abs(pulls.means - looked.means) / np.sqrt(spread + looked.errors() ** 2)
+        z = np.abs(pulls.means - looked.means) / np.sqrt(spread + errors**2)
     tested = ~np.isnan(z) & (pulls.pulls >= 10)
     tested[0] = False
     return (True,) if (z[tested] > stats.norm.isf(0.05 / (2 * len(problem.arms)))).any() else ()
@@ -139,9 +140,12 @@ def test_loud_where_a_missing_confounder_biases_an_arm(case: worlds.Case, logs: 
     network, problem = case
     arm, position = do(X=1), problem.index(do(X=1))
     believed = Believed(network, problem, SEED)
-    bias = interventional(problem, believed.pull(Arm(), 1_000_000)).means - network.means(believed.world.problem)
+    bias = look(problem, believed.pull(Arm(), 1_000_000), np.array([0.0, 1.0])).means - network.means(
+        believed.world.problem
+    )
     assert bias[position] == pytest.approx(0.3, abs=0.01)
-    size = interventional(problem, believed.pull(Arm(), logs)).sizes[position]
+    looked = look(problem, believed.pull(Arm(), logs), np.array([0.0, 1.0]))
+    size = looked.by_arm(looked.settled.sizes)[position]
     assert size >= 1_000
     campaigns = scaled(PLANTED)
     share = loud(network, problem, arm, logs, campaigns)

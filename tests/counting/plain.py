@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.scopes import scopes
+from whichdo.formulas import counted_scopes
 from whichdo.problem import Problem, Value, do
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.counting.scopes import Scope
     from whichdo.evidence import Tally
     from whichdo.problem import Arm
-    from whichdo.tables import Table
+    from whichdo.tables import Scope, Table
 
 Row = dict[str, Value]
 
@@ -75,7 +74,7 @@ def assert_counted(
     """The tally of looks (or of one arm) is that of these rows."""
     problem = tally.problem
     arm = do() if arm is None else arm
-    wanted = {*scopes(problem).values(), (problem.reward,)}
+    wanted = {*counted_scopes(problem), (problem.reward,)}
     tables: Mapping[Scope, Table] = tally.tables[arm]
     assert set(tables) == wanted
     for scope, table in tables.items():

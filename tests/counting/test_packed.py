@@ -17,8 +17,7 @@ from whichdo.counting.packed import Adder, Plan, SparseAdder, pack_columns
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray
-    from whichdo.counting.scopes import Scope
-    from whichdo.tables import Table
+    from whichdo.tables import Scope, Table
 
 NAMES = "ABCDEFGHIJK"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.estimate.dnet import factor_networks
+from tests import twins
 from whichdo.graph.identify import Route
 
 if TYPE_CHECKING:
@@ -21,6 +21,41 @@ if TYPE_CHECKING:
 
     Look = dict[str, int]
     Draw = Fraction | int
+
+
+class Factor(NamedTuple):
+    """P(node | given); ``inside`` the c-component of the intervened node or not."""
+
+    node: str
+    given: tuple[str, ...]
+    inside: bool
+
+
+def factors_of(problem: Problem, node: str) -> list[Factor]:
+    """The factors of an arm's mean in topological order, from the definitions on plain graphs.
+
+    Only what acts on the reward counts.  A node by itself goes with the parents that a back-door path needs, others
+    with Pa+ of their c-component; all else is projected away.  Factors that the reward does not hang on sum to one.
+    """
+    whole, reward = twins.plain(problem.graph), problem.reward
+    within = whole.induced(twins.ancestors(whole, [reward]))
+    component = twins.c_component(within, node)
+    if len(component) == 1:
+        cells = {node} | twins.pruned_parents(within, node, reward, within.nodes)
+    else:
+        cells = component.union(*(within.parents(member) for member in component))
+    projected = twins.projection(within, cells | {reward})
+    inside, given = twins.c_component(projected, node), twins.effective_parents(projected)
+    needed = {reward}
+    while True:
+        more = needed.union(*(given[name] - (set() if name in inside else {node}) for name in needed))
+        if more == needed:
+            break
+        needed = more
+    order = problem.graph.nodes
+    return [
+        Factor(name, tuple(sorted(given[name], key=order.index)), name in inside) for name in order if name in needed
+    ]
 
 
 UNIT = 100
@@ -75,7 +110,7 @@ def tape_draws(problem: Problem, arm: Arm, looks: Sequence[Look]) -> list[Draw]:
         return [worth[look[problem.reward]] for look in looks]
     if problem.verdicts[node].route is Route.TRY:
         return []
-    factors = factor_networks(problem)[node].factors
+    factors = factors_of(problem, node)
     x = list(problem.domains[node]).index(value)
     lists: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for number, factor in enumerate(factors):

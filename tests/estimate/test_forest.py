@@ -62,7 +62,7 @@ def test_what_must_be_tried_is_told_apart() -> None:
 def test_one_look_is_one_look() -> None:
     one = rank(Problem("X -> Y", "Y"), {"X": [1], "Y": [1]})
     assert _title(one).endswith("(1 look)")
-    assert repr(one).startswith("<Ranking of 3 arms from 1 look: best ")
+    assert repr(one).startswith("<Ranking of 3 arms from 1 look: nothing to compare")
 
 
 def test_a_long_name_is_cut_and_a_dollar_is_a_dollar(tmp_path: Path) -> None:

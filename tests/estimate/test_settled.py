@@ -13,13 +13,14 @@ import pytest
 from tests.estimate.settled_twin import adjusted
 from whichdo.estimate import kernel
 from whichdo.estimate.evaluate import evaluator
-from whichdo.estimate.formulas import Formula, Reading, formula_of
 from whichdo.estimate.limits import normal_quantile
+from whichdo.estimate.model import Task, lay_out, occurrences
 from whichdo.estimate.settled import Scope, Settled, settle, settle_by_adjustment
 from whichdo.estimate.shrinkage import STRENGTH, Rows, shrink_law, shrink_reward
+from whichdo.formulas import Formula, Reading, choose_formula, formulas
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route
-from whichdo.problem import Problem
+from whichdo.problem import Problem, do
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,13 +64,16 @@ def fixture_queries() -> Iterator[tuple[Problem, FloatArray, tuple[str, ...], li
         law = np.array(entry["joint"]).reshape((2,) * len(nodes))
         for query in entry["queries"]:
             if query["identified"] and query["do"] == sorted(query["do"]):
-                yield Problem(graph, "Y"), law / law.sum(), tuple(query["do"]), [mean for _, mean in query["means"]]
+                targets, others = tuple(query["do"]), [name for name in nodes if name not in {*query["do"], "Y"}]
+                arms = [do(dict(zip(targets, values, strict=True))) for values, _ in query["means"]]
+                problem = Problem(graph, "Y", arms=[*arms, *(do({name: 0}) for name in others)])
+                yield problem, law / law.sum(), targets, [mean for _, mean in query["means"]]
 
 
 def forms(problem: Problem, targets: tuple[str, ...]) -> Iterator[tuple[Reading, Formula]]:
     for reading in Reading:
         if reading is not Reading.PAPER or (len(targets) == 1 and problem.verdicts[targets].identified):
-            formula = formula_of(problem, targets, reading, 1 << 20)
+            formula = choose_formula(formulas(problem, targets, reading), 1 << 20)
             if formula is not None:
                 yield reading, formula
 
@@ -124,7 +128,7 @@ def test_adjustment_laid_out_or_not_is_the_same() -> None:
     rng = np.random.default_rng(3)
     met = 0
     for problem, law, targets, _ in fixture_queries():
-        formula = formula_of(problem, targets, Reading.ROBUST, 1 << 20)
+        formula = choose_formula(formulas(problem, targets, Reading.ROBUST), 1 << 20)
         if formula is None or formula.route is not Route.ADJUSTMENT:
             continue
         counts = rng.multinomial(60, law.ravel()).reshape(law.shape).astype(float)
@@ -149,15 +153,15 @@ def test_the_kernel_finds_the_same_means_and_sizes() -> None:
     for problem, queries in itertools.groupby(fixture_queries(), key=lambda query: query[0]):
         for _, law, targets, _ in queries:
             found = [
-                (formula, kernel.Formula(formula.estimand, codes, formula.shared))
+                (formula, Task(formula.estimand, codes, formula.shared))
                 for reading, formula in forms(problem, targets)
-                if reading is not Reading.PAPER and kernel.occurrences(formula.estimand) is not None
+                if reading is not Reading.PAPER and occurrences(formula.estimand) is not None
                 for codes in [tuple(itertools.product((0, 1), repeat=len(formula.targets)))]
             ]
             if not found:
                 continue
             names = problem.graph.nodes
-            plan = kernel.lay_out([each for _, each in found], [names], dict.fromkeys(names, 2), "Y")
+            plan = lay_out([each for _, each in found], [names], dict.fromkeys(names, 2), "Y")
             for looks in (40, 4_000):
                 counts = rng.multinomial(looks, law.ravel()).astype(float)
                 compiled = kernel.look(plan, counts, np.array([0.0, 1.0]))
@@ -172,11 +176,11 @@ def test_the_kernel_finds_the_same_means_and_sizes() -> None:
 
 def test_the_kernel_runs_uncompiled_to_the_last_bit() -> None:
     problem = Problem("Z -> X; Z -> Y; X -> Y; A -> Z", "Y", ["X"])
-    formula = formula_of(problem, ("X",), Reading.GRAPH, 1_000)
+    formula = choose_formula(formulas(problem, ("X",), Reading.GRAPH), 1_000)
     assert formula is not None
-    plan = kernel.lay_out(
-        [kernel.Formula(formula.estimand, ((0,), (1,)), formula.shared)],
-        formula.scopes(problem.graph),
+    plan = lay_out(
+        [Task(formula.estimand, ((0,), (1,)), formula.shared)],
+        formula.scopes,
         dict.fromkeys(problem.graph.nodes, 2),
         "Y",
     )

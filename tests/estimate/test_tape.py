@@ -84,7 +84,7 @@ def test_two_draws_have_twice_the_mean_exactly() -> None:
     """X <-> M and both act on Y: do(X=1) deals to M and to Y given both; over all data sets of eight looks."""
     problem = Problem("M; X; X -> Y; M -> Y; X <-> M", "Y", ["X"])
     factors = networks_of(problem)["X"].factors
-    assert [(factor.node, set(factor.given)) for factor in factors] == [("M", set()), ("Y", {"X", "M"})]
+    assert [(factor.nodes, set(factor.given)) for factor, _ in factors] == [(("M",), set()), (("Y",), {"X", "M"})]
     dealt_m = [((0, m, 0), sum((of(X1, v) * of(M1[v], m) for v in (0, 1)), Fraction(0))) for m in (0, 1)]
     dealt_y = [((v, m, y), chance(v, m, y)) for v, m, y in product((0, 1), repeat=3)]
     weight, total = law_of_draws(problem, 2, [dealt_m, dealt_y] * 4)

@@ -13,9 +13,11 @@ from tests.estimate.oracle import Oracle, semi_markovian
 from tests.identification.laws import onto, under, value
 from tests.soak import scaled
 from whichdo.errors import UsageError
+from whichdo.formulas import Formula, choose_formula
 from whichdo.graph.admg import CausalGraph
+from whichdo.graph.identify import Route
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.adjustment import Candidate, adjustment_sets, choose, is_valid_adjustment
+from whichdo.identification.adjustment import adjustment_sets, is_valid_adjustment
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
 from whichdo.identification.forms import adjustment_estimand
 
@@ -103,8 +105,9 @@ def test_candidates_by_hand(text: str, targets: list[str], sets: list[tuple[str,
     ],
 )
 def test_the_first_candidate_with_few_cells_is_taken_else_the_fewest(cells: list[int], rows: int, number: int) -> None:
-    candidates = [Candidate("optimal", (str(position),)) for position in range(len(cells))]
-    assert choose(candidates, cells, rows) is candidates[number]
+    law = Estimand(Conditional(("Y",)), (), "Y")
+    candidates = [Formula(Route.ADJUSTMENT, law, (str(place),), (), size, True) for place, size in enumerate(cells)]
+    assert choose_formula(candidates, rows) is candidates[number]
 
 
 def test_an_invalid_set_is_refused() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from tests import twins
 from tests.estimate.oracle import Oracle, semi_markovian
-from tests.estimate.test_dnet import reached
 from tests.identification.laws import onto, under, value
 from tests.soak import repeated, scaled
 from tests.twins import CANONICAL, Mixed
@@ -168,6 +167,11 @@ def confounders_that_were_hidden_already(mixed: Mixed, node: str, reward: str) -
         for pair in itertools.combinations(sorted(set[str]().union(*(ends[name] for name in bow))), 2)
     }
     return over(Mixed(made.nodes, made.arrows, frozenset(bows)), node, reward)
+
+
+def reached(mixed: Mixed, name: str, keep: set[str]) -> set[str]:
+    """The kept nodes at which directed paths from a node first arrive; itself, if kept."""
+    return {name} if name in keep else set().union(*(reached(mixed, child, keep) for child in mixed.children(name)))
 
 
 def paths_through_kept_nodes(mixed: Mixed, node: str, reward: str) -> Estimand:

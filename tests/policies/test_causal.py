@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whichdo.estimate.interventional import estimator, interventional
+from whichdo.estimate.estimator import look
+from whichdo.estimate.kernel import MEAN, SIZE
+from whichdo.estimate.kernel import look as compiled_look
 from whichdo.evidence import ROWS, Tally, observe
+from whichdo.formulas import Reading
 from whichdo.policies import policy
 from whichdo.policies.looking import columns, evidence
 from whichdo.policies.sequential import Sequential
@@ -25,7 +28,7 @@ OURS = ("causal-ts", "causal-kl-ucb")
     "instance", [canonical("frontdoor"), canonical("bow"), *random_confounded(5, 3, 2, 4)], ids=lambda each: each.name
 )
 def test_looks_told_row_by_row_are_the_evidence_of_rank(name: str, instance: Instance) -> None:
-    """After 32 looks, each of which was worked out, means and sizes are those of `interventional` from their tables."""
+    """After 32 looks, each of which was worked out, means and sizes are those of the kernel from their tables."""
     problem = instance.problem
     played = policy(name)
     assert isinstance(played, Sequential)
@@ -33,22 +36,24 @@ def test_looks_told_row_by_row_are_the_evidence_of_rank(name: str, instance: Ins
     rows = world.pull(observe(32, detail=ROWS)).rows
     assert rows is not None
     state = played.begin(problem, 100, np.random.default_rng(1), Tally.empty(problem))
-    places = [problem.graph.index(column) for column in columns(problem)]
+    places = [problem.graph.index(column) for column in columns(problem, Reading.ROBUST)]
     for row in rows.codes:
         played.learn(state, 0, int(row[problem.graph.index(problem.reward)]), row[places])
     utility = np.array(list(problem.utility.values()))
-    seen = estimator(problem).from_counts(state.looking.counts, utility)
-    known = seen.sizes > 0
-    assert state.known.sizes[1:] == pytest.approx(np.where(known, seen.sizes, 0.0)[1:])
-    assert state.known.means[1:][known[1:]] == pytest.approx(seen.means[1:][known[1:]])
+    looking = state.looking
+    seen = compiled_look(looking.plan, looking.counts, utility)[looking.sources]
+    known = looking.sources >= 0
+    assert state.known.sizes[1:] == pytest.approx(np.where(known, seen[:, SIZE], 0.0)[1:])
+    assert state.known.means[1:][known[1:]] == pytest.approx(seen[1:, MEAN][known[1:]])
 
 
 def test_logs_at_hand_are_looks_already_made() -> None:
     instance = canonical("frontdoor")
     seen = World(instance.network, instance.problem, 1).pull(observe(5000))
-    known, _ = evidence(instance.problem, seen)
-    looked = interventional(instance.problem, seen)
-    assert known.sizes[1:] == pytest.approx(looked.sizes[1:])
+    known, _ = evidence(instance.problem, Reading.ROBUST, 50, seen)
+    looked = look(instance.problem, seen, np.array([0.0, 1.0]))
+    assert known.sizes[1:] == pytest.approx(looked.by_arm(looked.settled.sizes)[1:])
+    assert known.means[1:] == pytest.approx(looked.means[1:])
     assert known.wins[0] + known.losses[0] == 5000
     play = policy("causal-ts").play(instance.problem, 50, np.random.default_rng(1), seen)
     arms: list[Arm] = []

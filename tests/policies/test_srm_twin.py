@@ -12,10 +12,9 @@ from tests.estimate.oracle import any_problem, semi_markovian
 from tests.policies.srm_twin import Act, Plain, Row, SlowSRM, poorly_seen, shares, slow_hardness
 from tests.sessions import RowSource, rows_of
 from tests.soak import scaled
-from whichdo.counting.scopes import Reading
-from whichdo.estimate.interventional import estimator
 from whichdo.estimate.rarity import c_sizes, hardness
 from whichdo.policies import policy
+from whichdo.policies.srm import _Known, _rarest
 from whichdo.problem import Problem
 from whichdo.session import Session
 from whichdo.world.network import CausalNetwork, bernoulli
@@ -50,7 +49,8 @@ def badly_seen(twin: SlowSRM, problem: Problem, told: Tally, rows: list[Row]) ->
     q = {node: twin.rarity(node, rows) for node in nodes}
     k = {node: twin.judged(node).k for node in nodes}
     m = slow_hardness(list(q.values()), list(k.values()))
-    counted = estimator(problem, Reading.PAPER).from_tally(told, np.array(twin.worth)).rarest / len(rows)
+    known = _Known(problem, 2, plain=False)
+    counted = _rarest(known.cells, known.model.counts(told), len(rows)) / len(rows)
     assert counted.tolist() == pytest.approx([float(share) for share in q.values()], abs=1e-12)
     assert c_sizes(problem).tolist() == list(k.values())
     assert hardness(counted, c_sizes(problem)) == m

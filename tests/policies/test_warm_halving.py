@@ -143,8 +143,8 @@ def details(problem: Problem, budget: float, seen: Tally | None = None, **option
 
 
 def test_mechanisms_are_counted_where_three_pulls_a_row_can_be_paid() -> None:
-    """Experiment 3 has 1 + 2 + 2 + 4 rows, Y's among them; a hidden cause or the option forbids it."""
-    problem, family = experiment_3().problem, ("X2", "X3", "Y")
+    """Experiment 3 has 1 + 2 + 2 + 4 rows, X3's among them; a hidden cause or the option forbids it."""
+    problem, family = experiment_3().problem, ("X1", "X3")
     assert family in (details(problem, 27).scopes or ())
     assert family not in (details(problem, 26).scopes or ())
     assert family not in (details(problem, 27, mechanisms=False).scopes or ())
@@ -166,4 +166,4 @@ def test_looks_at_hand_must_be_counted_by_mechanism_or_a_note_says_so() -> None:
     unfit = world.pull(observe(20))
     batches, _, final = driven(policy("warm-halving"), problem, 100, world.pull, seen=unfit)
     assert {batch.detail for batch in batches[1:]} == {REWARDS}
-    assert "not counted by mechanism (X2, X3, Y together)" in final.notes[0]
+    assert "not counted by mechanism (X1, X3 together)" in final.notes[0]

@@ -104,7 +104,7 @@ class _Cells:
     def influence(self, looking: Looking, formula: Formula) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The means of all settings, and what a row in each cell does to them: a constant, a slope in the reward."""
         reward = formula.reward
-        rows = looking.rows(reward, [j for j, name in enumerate(reward.given) if name in formula.targets])
+        rows = looking.rows(reward, [j for j, name in enumerate(reward.given) if name in formula.targets], ())
         laws = {each: looking.law(each, ()) for each in formula.laws}
         engine = evaluator(formula.estimand, {**looking.sizes, looking.problem.reward: 1})
         tables = [rows.means[..., None] if each == reward else laws[each].shares for each in engine.conditionals]

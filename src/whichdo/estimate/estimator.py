@@ -237,16 +237,16 @@ class Looking:
         if formula.adjusts and self.rule.reading is not Reading.PAPER:
             return self.adjusted(formula)
         reward = formula.reward
-        rows = self.rows(reward, [place for place, name in enumerate(reward.given) if name in formula.targets])
+        engine = evaluator(formula.estimand, {**self.sizes, self.problem.reward: 1})  # says what is too large
         inside = self.component(formula.targets) if self.rule.threshold else ()
+        rows = self.rows(reward, [place for place, name in enumerate(reward.given) if name in formula.targets], inside)
         laws = {each: self.law(each, inside) for each in formula.laws}
         joint = None
         if formula.shared:
             columns = tuple(name for name in formula.scopes[0] if name != self.problem.reward)
             whole = self.table(columns).marginal(columns).dense()
             joint = JointTable(columns, mass_and_sizes(whole.statistics)[0])
-        sizes = {**self.sizes, self.problem.reward: 1}
-        found = settle(evaluator(formula.estimand, sizes), laws, reward, rows, self.looks, joint)
+        found = settle(engine, laws, reward, rows, self.looks, joint)
         return found, (reward.given, Radix.of(reward.given, self.sizes).codes(found.weakest))
 
     def component(self, targets: Targets) -> tuple[str, ...]:
@@ -271,12 +271,12 @@ class Looking:
         own = strata.codes(stratum) if codes is None else codes[stratum]
         return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
 
-    def rows(self, reward: Conditional, targets: list[int]) -> Shrunk:
-        """The reward's own conditional; ``targets`` are the axes that are set."""
+    def rows(self, reward: Conditional, targets: list[int], inside: tuple[str, ...]) -> Shrunk:
+        """The reward's own conditional; ``targets`` are the axes that are set, ``inside`` as of `law`."""
         if self.rule.reading is Reading.PAPER:
             columns = (*reward.given, self.problem.reward)
             counts = self.table(columns).marginal(columns).dense().count.astype(np.float64)
-            return add_one_reward(counts, self.worth, self.rule.threshold)
+            return add_one_reward(counts, self.worth, self.threshold(reward, inside))
         return shrink_reward(self.rows_given(reward.given), targets, self.rule.shrinkage)
 
     def law(self, each: Conditional, inside: tuple[str, ...]) -> Law:
@@ -284,10 +284,13 @@ class Looking:
         whole = self.table(each.columns).marginal(each.columns).dense().statistics
         own = tuple(range(len(each.given), len(each.columns)))
         if self.rule.reading is Reading.PAPER:
-            within = set(each.nodes).issubset(inside)
-            return add_one_law(whole["count"].astype(np.float64), len(own), 0.0 if within else self.rule.threshold)
+            return add_one_law(whole["count"].astype(np.float64), len(own), self.threshold(each, inside))
         _, sizes = mass_and_sizes({name: part.sum(axis=own) for name, part in whole.items()})
         return shrink_law(mass_and_sizes(whole)[0], len(own), self.rule.shrinkage, sizes)
+
+    def threshold(self, each: Conditional, inside: tuple[str, ...]) -> float:
+        """The paper's t for a conditional; inside the component of the target every row counts."""
+        return 0.0 if set(each.nodes).issubset(inside) else self.rule.threshold
 
     def law_of_reward(self, formula: Formula) -> FloatArray:
         """The shares of the reward's levels by the paper's formula, a row for each setting."""

@@ -10,6 +10,7 @@ The functions run uncompiled too, and give the same to the last bit.
 
 from __future__ import annotations
 
+from math import exp, log, log1p
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -136,7 +137,7 @@ def _shrink_law(
 
 @compiled
 def _logit(share: float) -> float:
-    return float(np.log(share) - np.log1p(-share))
+    return float(log(share) - log1p(-share))
 
 
 @compiled
@@ -181,7 +182,7 @@ def _expect(
         x = setting[cell]
         if strata > 1:
             odds = _logit(by_stratum[own, stratum[cell]]) + by_setting[without, x]
-            prior[cell] = 1.0 / (1.0 + np.exp(-odds))
+            prior[cell] = 1.0 / (1.0 + exp(-odds))
         else:  # nothing but the setting itself to lean on
             prior[cell] = by_setting[own, x]
 

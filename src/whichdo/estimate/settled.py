@@ -326,6 +326,7 @@ def settle(
     shares = rows.mass.ravel() / whole if whole > 0 else np.zeros(rows.mass.size)
     base = float(shares @ rows.raw.ravel())
     parts = _LawParts(means.size)
+    absent = totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything
     for each, slope in by_conditional.items():
         parts.add(laws[each], slope, independent=scope is None)
     if scope is None:
@@ -333,6 +334,9 @@ def settle(
         effect_law = law + float(shares @ (rows.means.ravel() - base) ** 2) / max(looks, 1.0)
     else:
         law, effect_law = _influence(means.size, scope, laws, by_conditional, reward, rows, base, looks)
+    means = np.where(absent, base, means)
+    parts.below += np.where(absent, base, 0.0)
+    parts.above += np.where(absent, 1 - base, 0.0)
     differences = weights - shares
     moved = differences @ rows.moved.ravel() + parts.shifts
     guessed = np.where(rows.seen, 0.0, rows.variances).ravel()
@@ -342,7 +346,7 @@ def settle(
         looks=looks,
         base=base,
         means=means,
-        spreads=np.maximum(weights @ rows.squares.ravel() - means**2, 0.0),
+        spreads=np.maximum(weights @ rows.squares.ravel() - means**2, 0.0),  # 0 where nothing was seen: worth no pull
         own=WeightedSum.of(weights, rows),
         law=np.diagonal(law).copy(),
         law_shifts=parts.shifts,
