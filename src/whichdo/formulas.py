@@ -68,7 +68,7 @@ def checked_reading(given: str, *, paper: bool = False) -> Reading:
     """
     allowed = [each for each in Reading if paper or each is not Reading.PAPER]
     if given not in allowed:
-        raise UsageError(f"The reading is {quoted(given)}; it must be {' or '.join(allowed)}.")
+        raise UsageError(f"The reading is {quoted(given)}; it must be {', '.join(allowed[:-1])} or {allowed[-1]}.")
     return Reading(given)
 
 

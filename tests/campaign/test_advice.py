@@ -30,7 +30,7 @@ def test_one_known_arm_is_not_called_the_best(tmp_path: Path) -> None:
     assert advice.runner_up is None
     assert math.isnan(advice.margin)
     assert math.isnan(advice.probability)
-    assert advice.sentences[0].startswith("So far only do(), mean Y 1.000 (95% interval 0.158 to 1.000;")
+    assert advice.sentences[0].startswith("So far only do(), mean Y 1.00 (95% interval 0.16 to 1.00;")
     assert "too little was seen to compare them with it" in advice.sentences[0]
     page = campaign_page(campaign.events())
     assert "Too early to say" in page

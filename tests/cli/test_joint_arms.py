@@ -72,11 +72,11 @@ def test_inspect_reports_on_target_sets(call: Call, tmp_path: Path) -> None:
     verdicts = {tuple(each.get("targets") or [each["node"]]): each for each in found["verdicts"]}
     assert list(verdicts) == [("X", "Z"), ("X",), ("W", "X")]
     assert verdicts["X", "Z"]["arms"] == [JOINT, "do(X=0, Z=1)"]
-    assert (verdicts["X", "Z"]["route"], verdicts["X", "Z"]["path"]) == ("try", None)
+    assert (verdicts["X", "Z"]["route"], verdicts["X", "Z"]["path"]) == ("adjustment", None)
     assert verdicts["X",]["route"] == verdicts["W", "X"]["route"] == "adjustment"
     table = " ".join(call("inspect", "problem.toml").out.split())
-    assert "Arms: 5, on 3 nodes in 3 sets: 2 by adjustment, 1 must be tried" in table
-    assert "X, Z X=1, Z=0; X=0, Z=1 must be tried" in table
+    assert "Arms: 5, on 3 nodes in 3 sets: 3 by adjustment" in table
+    assert "X, Z X=1, Z=0; X=0, Z=1 by adjustment" in table
     chosen = answer(call("inspect", "problem.toml", "--node", "W", "--node", "Y", "-f", "json"))
     assert [each.get("targets") or each["node"] for each in chosen["verdicts"]] == [["W", "X"], "Y"]
     assert call("inspect", "problem.toml", "--svg", str(tmp_path / "graph.svg")).code == 0

@@ -12,7 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whichdo.counting.values import BAD, MISSING, ArmBook, Codebook, DomainBook, WeightBook, decode, text_at
+from whichdo.counting.values import (
+    BAD,
+    MISSING,
+    ArmBook,
+    Codebook,
+    CountBook,
+    DomainBook,
+    RangeBook,
+    WeightBook,
+    decode,
+    text_at,
+)
+from whichdo.domains import NumberRange
 from whichdo.problem import Problem
 
 BINARY = DomainBook((0, 1))
@@ -79,8 +91,29 @@ def test_booleans_are_declared_texts_too() -> None:
         *((-1, BAD), (0.5, BAD), ("-1", BAD), ("x", BAD), (float("inf"), BAD), (2**63, BAD), (True, BAD), ("", BAD)),
     ],
 )
-def test_weights(value: object, code: int) -> None:
-    assert WeightBook().code(value) == code
+def test_counts_of_rows(value: object, code: int) -> None:
+    assert CountBook().code(value) == code
+
+
+@pytest.mark.parametrize("value", [0, 0.0, -0.0, 0.25, "0.25", 3, 1e300, "1e-3", 2**63])
+def test_a_weight_is_kept_as_its_bits(value: object) -> None:
+    found = np.array([WeightBook().code(value)]).view(np.float64)
+    assert found.tolist() == [abs(float(value))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [-1, "x", "", float("inf"), True, "1_0"])
+def test_what_is_no_weight_is_refused(value: object) -> None:
+    assert WeightBook().code(value) == BAD
+
+
+@pytest.mark.parametrize(("value", "level"), [(10, 0), (20, 255), ("15", 128), (10.01, 0), (9.99, BAD), ("z", BAD)])
+def test_a_number_of_a_range_has_the_nearest_of_256_levels_or_its_bits(value: object, level: int) -> None:
+    assert RangeBook(NumberRange(10, 20), exact=False).code(value) == level
+    exact = RangeBook(NumberRange(10, 20), exact=True).code(value)
+    if level == BAD:
+        assert exact == BAD
+    else:
+        assert np.array([exact]).view(np.float64)[0] == pytest.approx((float(value) - 10) / 10)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ class _Race:
 
     def __init__(self, problem: Problem, counts: FloatArray, miss: float, margin: float) -> None:
         self.worth = np.array(list(problem.utility.values()))
-        self.counts, self.miss, self.margin = counts, miss, margin
+        self.counts, self.miss, self.margin, self.unit = counts, miss, margin, problem.unit
         self.pulls = counts.sum(axis=1)
         tried = self.pulls > 0
         self.means = np.divide(counts @ self.worth, self.pulls, out=np.full(len(counts), np.nan), where=tried)
@@ -193,7 +193,7 @@ class _Race:
             return None, f"{listed([str(arms[self.leader]), *alike])} have one and the same mean so far"
         needed = self._needed(np.array([self.leader, *rivals]), np.array([gaps.min(), *gaps]) / 2)
         if np.isinf(needed).any():
-            return None, "a gap so small cannot be told"
+            return None, f"a gap of {gaps.min() * self.unit:.2g} is too small to tell"
         missing = needed - self.pulls[[self.leader, *rivals]]
         return max(1, int(np.ceil(np.maximum(missing, 0.0).sum()))), ""
 

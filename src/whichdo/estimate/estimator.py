@@ -128,7 +128,7 @@ class Looking:
     """One estimation of all arms."""
 
     def __init__(self, problem: Problem, seen: Tally, worth: FloatArray, rule: Rule) -> None:
-        self.problem, self.worth, self.rule = problem, worth, rule
+        self.problem, self.worth, self.rule, self.sizes = problem, worth, rule, problem.sizes
         self.levels = seen.counts[0].astype(np.float64)
         self.number = int(seen.counts[0].sum())
         found: Mapping[Scope, Table] = seen.tables.get(LOOK, {})
@@ -137,7 +137,6 @@ class Looking:
         """Where rows have weights, or a reward that is any number, the tables that add these up."""
         own = self.table((problem.reward,))
         self.looks = float(mass_and_sizes({name: part.sum() for name, part in own.statistics.items()})[1])
-        self.sizes = problem.sizes
 
     def all(self) -> Looked:
         """Every arm."""
