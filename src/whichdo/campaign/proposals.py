@@ -371,8 +371,11 @@ def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:
 
 
 def due_audit(state: State) -> list[Draft]:
-    """Once the policy is done: pulls of the arms that lead by looking, as far as what was kept pays for them."""
-    if not state.audit_due:
+    """Once the policy is done: pulls of the arms that lead by looking, as far as what was kept pays for them.
+
+    Not before anything was seen: a policy that needs no pulls is done before its logs are observed.
+    """
+    if not state.audit_due or not (state.logs or state.tickets):
         return []
     problem = state.allowed
     found = ranking(state.evidence())
