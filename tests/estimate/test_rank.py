@@ -189,7 +189,7 @@ def test_a_value_never_seen_may_be_anything_through_a_component_too(reading: str
     """Front door, X always 0.  Nothing is known of do(X=1) but by a formula that borrows P(M | X=1) from X=0."""
     m = np.arange(400) % 2
     found = rank(canonical("frontdoor").problem, {"X": [0] * 400, "M": m, "Y": m}, reading=reading)[do(X=1)]
-    assert found.unseen == pytest.approx(1.0, abs=1e-3)  # the graph's reading shrinks: two rows of 400 know a little
+    assert found.unseen == pytest.approx(1.0, abs=1e-3)
     assert (found.low, found.high) == pytest.approx((0.0, 1.0), abs=1e-3)
     assert found.must_try
     assert found.effective_n < 1.5
@@ -301,9 +301,9 @@ def test_thirty_rows_without_a_success_are_not_the_best() -> None:
 
 
 def test_low_rates_with_four_confounders_name_the_better_arm() -> None:
-    """2% against 1%, X=1 in 15% of the rows of most strata: the better arm in 17 of 20 data sets or more.
+    """2% against 1%, X=1 in a quarter of the rows: the better arm in 17 of 20 data sets or more.
 
-    Add-one named the worse one in all of them.
+    The seeds are fixed; the share over many data sets is another test's matter.
     """
     names = "ABCD"
     problem = Problem(" ; ".join(f"{name} -> {head}" for name in names for head in "XY") + "; X -> Y", "Y", ["X"])
