@@ -1,13 +1,18 @@
 """Which arm is best, how likely that is, and what its interval is now that it was chosen for being best.
 
-Both questions are answered by draws: what the effects of all arms that could be best may be, given
-their estimates.  Errors of arms on one target set go together as their covariance says; errors of
-different target sets are taken as independent.  An error above the estimate is drawn on the scale
-of the upper limit, one below on that of the lower, since errors at low rates are lopsided.
+How likely is found by draws of what the effects of all arms may be.  Before any data, effects are
+normal around doing nothing with one scatter for all arms of a problem, which is one of a few values, in
+log odds, all as likely at first; the smallest is 0, where no arm does anything and all are the
+best.  The estimates say which scatter is likely, and how far each effect is pulled towards nothing.
+Errors of arms on one target set go together as their covariance says; errors of different
+target sets are taken as independent.  An error above the estimate is drawn on the scale of the
+upper limit, one below on that of the lower, since errors at low rates are lopsided.
 
-The largest of many estimates is too large (the winner's curse).  How much is found by playing the
-choice again: effects are shrunk towards each other as far as their scatter is noise, new estimates
-are drawn around them, the best is chosen, and its error is noted.
+The best of many estimates looks too good (the winner's curse), so that the limit on the bad side of
+the chosen mean must be further away.  How far is found by playing the choice again: effects are shrunk
+towards each other as far as their scatter is noise, new estimates are drawn around them, the best
+is chosen, and its error is noted.  The limit on the good side stays (Fuentes, Casella and Wells 2018): where one arm is
+clearly best nothing was chosen by luck.
 """
 
 from __future__ import annotations
@@ -19,19 +24,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.estimate.limits import normal_quantile
-from whichdo.estimate.shrinkage import STRENGTH
+from whichdo.estimate.shrinkage import EDGE
 
 if TYPE_CHECKING:
     from whichdo.arrays import BoolArray, FloatArray, IntArray
     from whichdo.estimate.pooling import Pooled
+    from whichdo.problem import Problem
 
-__all__ = ["DRAWS", "DRAW_SEED", "Contest"]
+__all__ = ["DRAWS", "DRAW_SEED", "Contest", "target_sets"]
 
 DRAWS = 10_000
 DRAW_SEED = 20_220_611
 MOST = 256
 """The most arms that are drawn: those whose upper limits are highest."""
 Z = normal_quantile(0.975)
+SCATTERS = np.array([0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
+"""How far the effects of arms may scatter around nothing, in log odds."""
+IDLE, AT_LEAST = 1 / 4, 0.2
+"""The chance that a target set of which nothing is known does nothing, and the least scatter if it does something."""
+FURTHEST = 8.0
+"""The most standard errors that a limit is moved away."""
+TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -40,8 +53,10 @@ class Contest:
 
     pooled: Pooled
     ranked: BoolArray
-    """Which arms have an interval of use.  The others may be anything, as if two rows of each had been seen."""
+    """Which arms have an interval of use.  The others do nothing, or scatter as these do, or a little more."""
     sign: float
+    target_sets: IntArray
+    """A number for each arm, the same for all arms on the same targets."""
 
     @cached_property
     def keys(self) -> IntArray:
@@ -64,25 +79,27 @@ class Contest:
             return float("nan")
         arms = self._rivals
         rng = np.random.default_rng(DRAW_SEED)
-        drawn = self._effects[arms] + self._errors(rng, arms)
-        if self._anchored:
-            drawn[:, 0] = 0.0
+        scatter = rng.choice(SCATTERS, DRAWS, p=self._chances_of_scatter(arms))[:, None]
+        drawn = self._plausible(rng, arms, scatter)
         unknown = np.flatnonzero(~self.ranked[arms])
         if len(unknown):
-            drawn[:, unknown] = self._anything(rng, len(unknown))
-        winners = self.keys[arms[np.argmax(self.sign * drawn, axis=1)]]
-        return float(np.mean(winners == self.keys[self.best]))
+            drawn[:, unknown] = self._anything(rng, arms[unknown], scatter)
+        drawn *= self.sign
+        mine = self.keys[arms] == self.keys[self.best]
+        return float(np.mean(drawn[:, mine].max(axis=1) >= drawn.max(axis=1) - TIE))
 
     def limits_of_best(self, confidence: float) -> tuple[float, float]:
         """The limits of the best arm's mean, corrected for its having been chosen."""
         if self.best is None:
             return float("nan"), float("nan")
         arms = self._rivals[self.ranked[self._rivals]]
-        z = self._chosen_errors(arms)
         tail = (1 - confidence) / 2
-        low = self.pooled.limits(max(float(np.quantile(z, 1 - tail)), 0.0))[0][self.best]
-        high = self.pooled.limits(max(-float(np.quantile(z, tail)), 0.0))[1][self.best]
-        return float(low), float(high)
+        plain = normal_quantile(1 - tail)
+        flattered = float(np.quantile(self.sign * self._chosen_errors(arms), 1 - tail))
+        further = min(max(flattered, plain), FURTHEST)
+        bad, good = self.pooled.limits(further), self.pooled.limits(plain)
+        low, high = (bad[0], good[1]) if self.sign > 0 else (good[0], bad[1])
+        return float(low[self.best]), float(high[self.best])
 
     # ------------------------------------------------------------------------------------------------------ drawing
 
@@ -127,22 +144,59 @@ class Contest:
             own = covariance[np.ix_(entries, entries)]
             scale = np.sqrt(np.maximum(np.diagonal(own), 1e-300))
             part = self.pooled.part[arms[here]]
-            together = own / np.outer(scale, scale) * np.outer(part, part)
+            together = np.clip(own / np.outer(scale, scale), -1.0, 1.0) * np.outer(part, part)
             np.fill_diagonal(together, 1.0)
             values, vectors = np.linalg.eigh(together)
             drawn[:, here] = drawn[:, here] @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
         return drawn
 
-    def _errors(self, rng: np.random.Generator, arms: IntArray) -> FloatArray:
-        z = self._standard(rng, arms)
-        below, above = self._scales
-        return np.where(z > 0, above[arms], below[arms]) * z
+    @cached_property
+    def _middle(self) -> float:
+        """The mean around which effects scatter: that of do(), or of all arms where it is not known."""
+        means = self.pooled.means
+        return float(np.clip(means[0] if self._anchored else np.mean(means[self.ranked]), EDGE, 1 - EDGE))
 
-    def _anything(self, rng: np.random.Generator, number: int) -> FloatArray:
-        """Effects of arms of which too little is known: as if two rows of an average arm had been seen of each."""
-        mean = float(np.clip(np.mean(self.pooled.means[self.ranked]), 0.01, 0.99))
-        drawn = rng.beta(STRENGTH * mean, STRENGTH * (1 - mean), (DRAWS, number))
-        found: FloatArray = drawn - (self.pooled.means[0] if self._anchored else 0.0)
+    def _apart(self, arms: IntArray) -> FloatArray:
+        """Effects of some arms against what they scatter around."""
+        found: FloatArray = self._effects[arms] - (0.0 if self._anchored else self._middle)
+        return found
+
+    def _chances_of_scatter(self, arms: IntArray) -> FloatArray:
+        """How likely each scatter is, given the estimates."""
+        used = arms[self.ranked[arms] & ~(self._anchored & (arms == 0))]
+        below, above = self._scales
+        noise = np.maximum((below[used] + above[used]) / 2, EDGE**2) ** 2
+        # The effects of k settings of one target set, against an average of them, have k - 1 numbers in them.
+        sources = np.where(self.pooled.pulls[used] > 0, -1, self.pooled.looked.sources[used])
+        weights = np.ones(len(used))
+        for start, covariance in self.pooled.looked.blocks:
+            here = (sources >= start) & (sources < start + len(covariance))
+            weights[here] = max(here.sum() - 1, 1) / max(here.sum(), 1)
+        total = (SCATTERS[:, None] * self._middle * (1 - self._middle)) ** 2 + noise
+        fit = -0.5 * ((np.log(total) + self._apart(used) ** 2 / total) * weights).sum(axis=1)
+        found: FloatArray = np.exp(fit - fit.max())
+        found /= found.sum()
+        return found
+
+    def _plausible(self, rng: np.random.Generator, arms: IntArray, scatter: FloatArray) -> FloatArray:
+        """Effects of some arms, a row for each draw of their scatter."""
+        below, above = (each[arms] for each in self._scales)
+        prior = (scatter * self._middle * (1 - self._middle)) ** 2
+        total = prior + ((below + above) / 2) ** 2
+        part = np.divide(prior, total, out=np.zeros(total.shape), where=total > 0)
+        z = self._standard(rng, arms)
+        found: FloatArray = part * self._apart(arms) + np.sqrt(part) * np.where(z > 0, above, below) * z
+        if self._anchored:
+            found[:, 0] = 0.0
+        return found
+
+    def _anything(self, rng: np.random.Generator, arms: IntArray, scatter: FloatArray) -> FloatArray:
+        """Effects of arms of which too little is known: a target set does nothing, or as much as others."""
+        odds = np.log(self._middle / (1 - self._middle))
+        moved = np.maximum(scatter, AT_LEAST) * rng.standard_normal((DRAWS, len(arms)))
+        sets, own = np.unique(self.target_sets[arms], return_inverse=True)
+        idle = (rng.random((DRAWS, len(sets))) < IDLE)[:, own.ravel()]
+        found: FloatArray = np.where(idle, 0.0, 1 / (1 + np.exp(-odds - moved)) - self._middle)
         return found
 
     def _chosen_errors(self, arms: IntArray) -> FloatArray:
@@ -165,6 +219,14 @@ class Contest:
         both = np.sqrt(np.maximum(own, 1e-300)) * np.maximum(scale, 1e-150)
         found: FloatArray = np.clip((own + scale**2 - nothing) / (2 * both), 0.0, 1.0)
         return np.where(scale > 0, found, 0.0)
+
+
+def target_sets(problem: Problem) -> IntArray:
+    """A number for each arm of a problem, the same for all arms on the same targets; that of do() is 0."""
+    found = np.zeros(len(problem.arms), np.int64)
+    for number, places in enumerate(problem.positions.values(), 1):
+        found[list(places)] = number
+    return found
 
 
 def _shrunk(effects: FloatArray, scale: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError, counted, option
-from whichdo.estimate.contest import DRAW_SEED, Contest
+from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
 from whichdo.estimate.disagreement import disagreement_words
 from whichdo.estimate.estimator import Looked, Rule, learned_laws, look
 from whichdo.estimate.limits import normal_quantile
@@ -186,7 +186,7 @@ def ranking(
             )
         )
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    contest = Contest(pooled, pooled.known & ~must_try, sign)
+    contest = Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem))
     return Ranking(
         problem,
         rows,

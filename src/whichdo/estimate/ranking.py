@@ -186,8 +186,8 @@ class Ranking(Mapping[Arm, ArmRank]):
     def probability_best(self) -> float:
         """How likely `best` is the best of all arms; NaN where there is none.
 
-        By 10,000 draws with a fixed seed.  Arms on one target set share their rows, and their draws; an arm of which
-        too little is known may be anything, as if two rows of an average arm had been seen of it.
+        By 10,000 draws with a fixed seed.  Arms that do nothing are as good as do(), and as each other.  An arm of
+        which too little is known does nothing, or about as much as the others do.
         """
         return self._contest.probability
 

@@ -142,9 +142,9 @@ class CausalKLUCB(Sequential):
         """What the tables count."""
         return columns(problem, checked_reading(self.reading))
 
-    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks at hand say."""
-        known, looking = evidence(problem, checked_reading(self.reading), budget, seen)
+        known, looking = evidence(problem, checked_reading(self.reading), seen)
         joined = np.zeros((2, len(problem.arms)))
         for arm in range(len(problem.arms)):
             _join(known, joined, arm)

@@ -165,9 +165,9 @@ class CausalThompson(Sequential):
         """What the tables count."""
         return columns(problem, checked_reading(self.reading))
 
-    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks at hand say."""
-        return _State(*evidence(problem, checked_reading(self.reading), budget, seen), generator(rng))
+        return _State(*evidence(problem, checked_reading(self.reading), seen), generator(rng))
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""

@@ -62,10 +62,12 @@ def columns(problem: Problem, reading: Reading) -> tuple[str, ...]:
     return (*(name for name in counted if name != problem.reward), problem.reward)
 
 
-def evidence(problem: Problem, reading: Reading, budget: float, seen: Tally) -> tuple[Evidence, Looking]:
-    """What is known before the first round: nothing, or what looks and pulls at hand say."""
-    rounds = int(budget / min(problem.costs.values()))
-    model, arms = model_of(problem, reading, int(seen.pulls[0]) + rounds, seen), len(problem.arms)
+def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence, Looking]:
+    """What is known before the first round: nothing, or what looks and pulls at hand say.
+
+    Formulas are chosen by the looks at hand: a policy that looks only where it pays would never fill larger tables.
+    """
+    model, arms = model_of(problem, reading, int(seen.pulls[0]), seen), len(problem.arms)
     layout = Layout(problem.sizes, model.scopes)
     looking = Looking(model.counts(seen), *layout.places(columns(problem, reading)), model.sources, model.plan)
     found = Evidence(
