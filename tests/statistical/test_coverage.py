@@ -21,6 +21,7 @@ from tests.soak import FULL, scaled
 from tests.statistical.cells import CELLS, Cell, number_of
 from tests.statistical.worlds import Z, answer
 from whichdo.estimate.estimator import Rule
+from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.rank import ranking
 from whichdo.formulas import Reading
 
@@ -76,6 +77,14 @@ def wald(found: Answer, cell: Cell, position: int) -> Limits:
     """A planted mistake: the mean and 1.96 standard errors of it."""
     middle, half = found.pooled.means[position], Z * sqrt(found.pooled.variances[position])
     return float(middle - half), float(middle + half)
+
+
+def not_shifted(found: Answer, cell: Cell, position: int) -> Limits:
+    """A planted mistake, with add-one smoothing: an interval that does not know how far smoothing moved the mean."""
+    settled, entry = found.pooled.looked.settled, found.pooled.looked.sources[position]
+    noise = settled.own.noise[entry] + settled.law[entry]
+    low, high = mean_limits(settled.means[entry], noise, settled.own.row_weights[entry], Z)
+    return float(low), float(high)
 
 
 def not_corrected(found: Answer, cell: Cell, position: int) -> Limits:
@@ -142,7 +151,7 @@ def test_the_list_is_no_longer_than_it_may_be() -> None:
     ("cell", "interval", "rule"),
     [
         (Cell(rate=0.01, rows=500), wald, None),
-        (Cell(rate=0.01, strata=(2, 2, 2, 2)), wald, Rule(Reading.PAPER)),
+        (Cell(rate=0.01, strata=(2, 2, 2, 2)), not_shifted, Rule(Reading.PAPER)),
         (Cell("named", rate=0.3, by="pulls", rows=200, share=None, arms=20, apart=0.0), not_corrected, None),
     ],
     ids=["plain Wald", "add-one", "no correction for the choice"],

@@ -122,17 +122,21 @@ def test_many_levels_by_pulls_alone(levels: int) -> None:
 
 @pytest.mark.parametrize("rate", [0.005, 0.007])
 def test_click_logs_never_name_an_item_that_was_not_clicked(rate: float) -> None:
-    """40 items, some shown a handful of times: it named items shown 24, 9 and 4 times without a click."""
+    """40 items, some shown a handful of times: it named items shown 24, 9 and 4 times without a click.
+
+    One that was shown a handful of times and clicked once may have the highest estimate; then it is not likely best.
+    """
     rng = np.random.default_rng([SEED, 5])
     popular = np.append(np.full(30, 1.0), np.full(10, 0.004))
     clicks = logistic(np.log(rate) + main_effects(rng, (40,), 0.3))
     network = CausalNetwork({"item": Mechanism((), popular / popular.sum()), "Y": bernoulli(("item",), clicks)})
     world = World.of(network, network.problem("Y", ["item"]))
     for tally in world.draw(rng, 40, 20_000):
-        best = ranking(tally).best
+        ranked = ranking(tally)
+        best = ranked.best
         table = next(iter(tally.tables[world.problem.arms[0]].values())).count
         assert best is not None
         if not best.arm.is_look:
             item = int(best.arm.settings["item"])
             assert table[item, 1] > 0
-            assert table[item].sum() > 30
+            assert table[item].sum() > 30 or ranked.probability_best < 0.5
