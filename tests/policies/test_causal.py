@@ -50,7 +50,7 @@ def test_looks_told_row_by_row_are_the_evidence_of_rank(name: str, instance: Ins
 def test_logs_at_hand_are_looks_already_made() -> None:
     instance = canonical("frontdoor")
     seen = World(instance.network, instance.problem, 1).pull(observe(5000))
-    known, _ = evidence(instance.problem, Reading.ROBUST, 50, seen)
+    known, _ = evidence(instance.problem, Reading.ROBUST, seen)
     looked = look(instance.problem, seen, np.array([0.0, 1.0]))
     assert known.sizes[1:] == pytest.approx(looked.by_arm(looked.settled.sizes)[1:])
     assert known.means[1:] == pytest.approx(looked.means[1:])
