@@ -89,8 +89,8 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     table.add_column("arm", overflow="fold")
     for title in ("estimate", f"{confidence:.0%} interval", "against do()", "naive", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("how it is known", overflow="fold")
-    for row in found.ordered[:top]:
+    shown = found.ordered[:top]
+    for row in shown:
         cells = [
             str(row.arm),
             row.written(row.estimate),
@@ -98,7 +98,6 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
             "" if row.arm.is_look else row.effect_text,
             "" if row.arm.is_look or math.isnan(row.conditional) else row.written(row.conditional),
             f"{row.effective_n:,.0f}",
-            row.reason,
         ]
         style = "bold" if row is found.best else "yellow" if row.must_try else ""
         table.add_row(*(Text(cell) for cell in cells), style=style)
@@ -107,6 +106,9 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
         out.print(f"... and {len(found) - top:,} more (--top, or -f json).")
     for line in found.summary:
         out.print(line)
+    out.print("\nHow each is known:", style="bold")
+    for row in shown:
+        out.print(f"  {row.arm}: {row.reason}")
     for line in found.warnings:
         out.print(f"! {line}", style="yellow")
     if plot is not None:
