@@ -111,7 +111,7 @@ def mixtures(seed: int, count: int = 40) -> list[Cell]:
     def one(values: Sequence[Kind]) -> Kind:
         return values[int(rng.integers(len(values)))]
 
-    found = []
+    found: list[Cell] = []
     while len(found) < count:
         covers = one(("mean", "effect", "named"))
         arms = one(ARMS) if covers == "named" else 2
