@@ -10,7 +10,11 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
+<<<<<<< HEAD
 .PHONY: demo check quick test style types coverage setup bench families earning confounded reproduction soak clean
+=======
+.PHONY: demo check test types coverage setup bench families earning confounded estimates reproduction soak clean
+>>>>>>> statistics
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
@@ -54,6 +58,10 @@ earning: setup
 # SRM-ALG where rows mislead, beside a policy that conditions; writes docs/confounded.md and its figure.
 confounded: setup
 	$(BIN)/python -m benchmarks.confounded
+
+# Rules that make conditionals of counts, compared; writes docs/estimates.md.
+estimates: setup
+	$(BIN)/python -m benchmarks.estimates
 
 # All eight experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup

@@ -46,12 +46,14 @@ def test_the_best_is_the_best_of_those_it_is_compared_with(tmp_path: Path) -> No
         campaign = create(str(tmp_path / f"{seed}.db"), policy="warm-halving", problem=problem, horizon=60, seed=seed)
         run(campaign, rng, most=int(rng.integers(1, 60)))
         advice = campaign.recommend()
-        if advice.runner_up is None:
+        if advice.arm is None or advice.runner_up is None:
             continue
-        second = advice.ranking[advice.runner_up].estimate
-        assert (advice.estimate <= second) if goal == "minimize" else (advice.estimate >= second)
-        shown = abs(round(advice.estimate, 3) - round(second, 3))
-        assert advice.sentences[1].startswith(f"By {shown:.3f} over {advice.runner_up} ({second:.3f}, ")
+        best, second = advice.ranking[advice.arm], advice.ranking[advice.runner_up]
+        assert (best.estimate <= second.estimate) if goal == "minimize" else (best.estimate >= second.estimate)
+        digits = min(best.decimals, second.decimals)
+        shown = abs(round(best.estimate, digits) - round(second.estimate, digits))
+        words = f"By {shown:.{digits}f} over {second.arm} ({second.estimate:.{second.decimals}f}, "
+        assert advice.sentences[1].startswith(words)
 
 
 def test_the_report_says_whether_one_may_act_on_it(tmp_path: Path) -> None:

@@ -140,9 +140,9 @@ def test_loud_where_a_missing_confounder_biases_an_arm(case: worlds.Case, logs: 
     network, problem = case
     arm, position = do(X=1), problem.index(do(X=1))
     believed = Believed(network, problem, SEED)
-    bias = look(problem, believed.pull(Arm(), 1_000_000), np.array([0.0, 1.0])).means - network.means(
-        believed.world.problem
-    )
+    bias = look(
+        problem, believed.pull(Arm(), 1_000_000), np.array(list(problem.utility.values()))
+    ).means - network.means(believed.world.problem)
     assert bias[position] == pytest.approx(0.3, abs=0.01)
     looked = look(problem, believed.pull(Arm(), logs), np.array([0.0, 1.0]))
     size = looked.by_arm(looked.settled.sizes)[position]

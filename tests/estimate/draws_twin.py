@@ -108,7 +108,7 @@ def tape_draws(problem: Problem, arm: Arm, looks: Sequence[Look]) -> list[Draw]:
     ((node, value),) = arm.settings.items()
     if problem.verdicts[node].route is Route.SAME:
         return [worth[look[problem.reward]] for look in looks]
-    if problem.verdicts[node].route is Route.TRY:
+    if problem.verdicts[node].route in {Route.TRY, Route.GENERAL}:  # the paper tries what Assumption 3 does not settle
         return []
     factors = factors_of(problem, node)
     x = list(problem.domains[node]).index(value)

@@ -244,7 +244,7 @@ def test_the_probability_of_being_best_is_near_one_half_for_a_tie_and_one_for_a_
 
 
 def test_an_arm_of_which_nothing_is_known_may_be_the_best() -> None:
-    """A bow beside an arm of mean .5: the two unknown arms leave little certainty."""
+    """A bow beside an arm of mean .6: either of the two unknown arms may be better."""
     rng = np.random.default_rng(2)
     data = {name: rng.integers(0, 2, 4_000) for name in "XZY"}
     data["Y"] = (rng.random(4_000) < np.where(data["Z"] == 1, 0.6, 0.4)).astype(int)
@@ -254,7 +254,7 @@ def test_an_arm_of_which_nothing_is_known_may_be_the_best() -> None:
     assert both.best is not None
     assert known.best.arm == both.best.arm == do(Z=1)
     assert known.probability_best > 0.999
-    assert 0.1 < both.probability_best < 0.7
+    assert 0.1 < both.probability_best < 0.9
 
 
 def test_one_known_arm_has_nothing_to_be_compared_with() -> None:
