@@ -10,11 +10,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-<<<<<<< HEAD
-.PHONY: demo check quick test style types coverage setup bench families earning confounded reproduction soak clean
-=======
-.PHONY: demo check test types coverage setup bench families earning confounded estimates reproduction soak clean
->>>>>>> statistics
+.PHONY: demo check quick test style types coverage setup bench families earning confounded estimates reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo

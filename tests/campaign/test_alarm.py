@@ -144,7 +144,7 @@ def test_loud_where_a_missing_confounder_biases_an_arm(case: worlds.Case, logs: 
         problem, believed.pull(Arm(), 1_000_000), np.array(list(problem.utility.values()))
     ).means - network.means(believed.world.problem)
     assert bias[position] == pytest.approx(0.3, abs=0.01)
-    looked = look(problem, believed.pull(Arm(), logs), np.array([0.0, 1.0]))
+    looked = look(problem, believed.pull(Arm(), logs), np.array(list(problem.utility.values())))
     size = looked.by_arm(looked.settled.sizes)[position]
     assert size >= 1_000
     campaigns = scaled(PLANTED)
