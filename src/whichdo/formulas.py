@@ -21,17 +21,20 @@ from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from whichdo.errors import UsageError, quoted
 from whichdo.graph.identify import Route, verdicts
 from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand
 from whichdo.identification.forms import adjustment_estimand, paper_estimand, weight_estimand, weighted_components
-from whichdo.tables import MAX_CELLS
+from whichdo.tables import MAX_CELLS, Radix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from whichdo.arrays import IntArray
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Names
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Formula", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope", "formulas",
-    "naive_scope",
+    "naive_scope", "setting_numbers",
 ]  # fmt: skip
 
 
@@ -201,6 +204,17 @@ def doubted_scope(problem: Problem) -> Scope | None:
     scope = tuple(name for name in graph.nodes if name in set(graph.ancestors([problem.reward])))
     missing = len(scope) * (len(scope) - 1) // 2 > sum({*edge} <= set(scope) for edge in graph.directed)
     return scope if missing and problem.cells(scope) <= MOST_DOUBTED else None
+
+
+def setting_numbers(problem: Problem, formula: Formula, places: Sequence[int]) -> IntArray:
+    """The number of each arm's setting among all settings of the formula's targets; arms by position."""
+    if not formula.targets:
+        return np.zeros(len(places), np.int64)
+    codes = [
+        np.array([problem.domains[name].index(problem.arms[place].settings[name]) for place in places])
+        for name in formula.targets
+    ]
+    return Radix.of(formula.targets, problem.sizes).numbers(codes)
 
 
 def naive_scope(problem: Problem, targets: Iterable[str]) -> Scope:

@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whichdo.counting.books import CountBook, RangeBook, WeightBook
 from whichdo.counting.values import (
     BAD,
     MISSING,
     ArmBook,
     Codebook,
-    CountBook,
     DomainBook,
-    RangeBook,
-    WeightBook,
     decode,
     text_at,
 )

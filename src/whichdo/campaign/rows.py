@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from whichdo.counting.books import book_of
 from whichdo.counting.sources import plain_name
 from whichdo.counting.told import TellReader
-from whichdo.counting.values import book_of
 from whichdo.errors import DataError, InputError, UsageError, quoted
 from whichdo.graph.identify import listed
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.counting.books import CountBook, WeightBook, book_of
 from whichdo.counting.counter import Counted, Counter
 from whichdo.counting.moments import MomentAdder
 from whichdo.counting.notes import CountNotes, Faults
 from whichdo.counting.packed import Adder, Plan
 from whichdo.counting.sources import CHUNK, opened, plain_name
-from whichdo.counting.values import ArmBook, CountBook, WeightBook, book_of, decode
+from whichdo.counting.values import ArmBook, decode
 from whichdo.domains import RANGE_LEVELS
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally

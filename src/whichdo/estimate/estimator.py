@@ -26,7 +26,7 @@ from whichdo.estimate.shrinkage import (
     shrink_law,
     shrink_reward,
 )
-from whichdo.formulas import Formula, Reading, choose_formula, formulas
+from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
 from whichdo.graph.identify import Route, listed, verdicts
 from whichdo.problem import LOOK
 from whichdo.tables import MAX_CELLS, Radix, Table, smallest_table
@@ -166,7 +166,7 @@ class Looking:
                 weakest[formula.targets] = cells
             taken[targets] = formula
             start = 0 if formula.route is Route.SAME else first[formula]
-            sources[list(places)] = start + self.settings(formula, places)
+            sources[list(places)] = start + setting_numbers(problem, formula, places)
         blocks = [(start, part.effect_covariance) for start, part in zip(first.values(), parts[1:], strict=True)]
         return Looked(self.looks, _joined(parts), sources, tuple(blocks), taken, why_not, weakest)
 
@@ -186,18 +186,6 @@ class Looking:
             return ""
         lacking = next(scope for scope in candidates[-1].scopes if not self.served(scope))
         return f"the looks were not counted by {listed(lacking)} together; count the log again for this problem"
-
-    def settings(self, formula: Formula, places: tuple[int, ...]) -> IntArray:
-        """The number of each arm's setting among those of the formula."""
-        problem = self.problem
-        if not formula.targets:
-            return np.zeros(len(places), np.int64)
-        radix = Radix.of(formula.targets, self.sizes)
-        codes = [
-            np.array([problem.domains[name].index(problem.arms[place].settings[name]) for place in places])
-            for name in formula.targets
-        ]
-        return radix.numbers(codes)
 
     def found(self, columns: tuple[str, ...]) -> Table | None:
         """The smallest table that has some columns; of a numeric reward any has its sums."""

@@ -16,7 +16,7 @@ import numpy as np
 from whichdo.errors import UsageError
 from whichdo.estimate.kernel import KernelPlan
 from whichdo.estimate.shrinkage import STRENGTH
-from whichdo.formulas import Formula, Reading, choose_formula, formulas
+from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
 from whichdo.graph.identify import Route, listed
 from whichdo.identification.estimand import Conditional, Estimand, Product, Ratio, Sum
 from whichdo.problem import LOOK
@@ -117,7 +117,7 @@ class Model:
                 scopes |= dict.fromkeys(formula.scopes)
                 first[formula] = size
                 size += settings.cells
-            self.sources[places] = first[formula] + _numbers(problem, formula, places)
+            self.sources[places] = first[formula] + setting_numbers(problem, formula, places)
         self.scopes: tuple[Scope, ...] = tuple(scopes)
         self._tasks, self._literal = tasks, literal
 
@@ -147,15 +147,6 @@ class Model:
             f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
             f"detail TABLES."
         )
-
-
-def _numbers(problem: Problem, formula: Formula, places: Sequence[int]) -> IntArray:
-    """The number of each arm's setting among those of the formula."""
-    codes = [
-        np.array([problem.domains[name].index(problem.arms[place].settings[name]) for place in places])
-        for name in formula.targets
-    ]
-    return Radix.of(formula.targets, problem.sizes).numbers(codes)
 
 
 # ---------------------------------------------------------------------------------------------------------- laying out

@@ -63,9 +63,10 @@ def columns(problem: Problem, reading: Reading) -> tuple[str, ...]:
 
 
 def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence, Looking]:
-    """What is known before the first round: nothing, or what looks and pulls at hand say.
+    """What is known before the first round: nothing, or what earlier looks and pulls say.
 
-    Formulas are chosen by the looks at hand: a policy that looks only where it pays would never fill larger tables.
+    Formulas are chosen by the number of these looks: a policy that looks only where it pays would never fill larger
+    tables.
     """
     model, arms = model_of(problem, reading, int(seen.pulls[0]), seen), len(problem.arms)
     layout = Layout(problem.sizes, model.scopes)

@@ -112,7 +112,7 @@ class WarmHalving(Policy):
         model, left, at_hand = self._model(problem, budget, seen), float(budget), seen
         scopes, notes = self._asked(problem, budget, seen)
         detail = TABLES if scopes else REWARDS
-        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logs at hand are looks already made
+        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
         if looks:
             seen = seen + (yield observe(looks, scopes=scopes or model.scopes))
             left -= looks * price[0]
