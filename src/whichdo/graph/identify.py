@@ -7,8 +7,8 @@ from X to that child is the witness that it cannot be.
 
 Nodes that are no ancestors of the reward can be dropped first, exactly.  That rescues some nodes that fail in the whole
 graph, and shows that a node which is not an ancestor itself changes nothing.  Arms on what fails even then the paper
-tries.  Some of them can be computed by longer derivations, the napkin graph's among them, and so can many effects of several
-nodes together: `whichdo.identification` knows all of these.
+tries.  Some of them can be computed by longer derivations, the napkin graph's among them, and so can many effects of
+several nodes together: `whichdo.identification` knows all of these.
 
 Of several nodes that are set together, those that do not act on the reward once the others are set are left out first.
 Where one node is left its verdict holds for all.
