@@ -47,7 +47,7 @@ def wrong(world: World, sets: int, rule: Rule | None = None) -> float:
 def two_against_one(number: int, confounders: int) -> World:
     """2% against 1%; the better arm is the one that more people have, so that empty strata hide it."""
     rng = np.random.default_rng([SEED, number])
-    odds = np.array([np.log(0.02 / 0.98) - np.log(0.01 / 0.99), 0.0]) * np.array([1.0, 0.0])
+    odds = np.array([np.log(0.02 / 0.98) - np.log(0.01 / 0.99), 0.0])
     return by_adjustment(rng, Reward(0.01), (2,) * confounders, odds, share=0.2)
 
 
