@@ -93,13 +93,13 @@ def test_counts_of_rows(value: object, code: int) -> None:
     assert CountBook().code(value) == code
 
 
-@pytest.mark.parametrize("value", [0, 0.0, -0.0, 0.25, "0.25", 3, 1e300, "1e-3", 2**63])
+@pytest.mark.parametrize("value", [0, 0.0, -0.0, 0.25, "0.25", 3, 1e100, "1e-3", 2**63])
 def test_a_weight_is_kept_as_its_bits(value: object) -> None:
     found = np.array([WeightBook().code(value)]).view(np.float64)
     assert found.tolist() == [abs(float(value))]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", [-1, "x", "", float("inf"), True, "1_0"])
+@pytest.mark.parametrize("value", [-1, "x", "", float("inf"), True, "1_0", 1e101, 1e-101])
 def test_what_is_no_weight_is_refused(value: object) -> None:
     assert WeightBook().code(value) == BAD
 

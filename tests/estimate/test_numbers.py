@@ -135,11 +135,12 @@ def test_unequal_weights_widen_intervals_and_are_said() -> None:
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ([1.0, -2.0, 1.0], 'Row 2, column w: "-2.0". Allowed: numbers from 0.'),
-        ([1.0, float("inf"), 1.0], 'Row 2, column w: "inf". Allowed: numbers from 0.'),
+        ([1.0, -2.0, 1.0], 'Row 2, column w: "-2.0". Allowed: 0, and numbers from 1e-100 to 1e+100.'),
+        ([1.0, float("inf"), 1.0], 'Row 2, column w: "inf". Allowed: 0, and numbers from 1e-100 to 1e+100.'),
         ([1.0, float("nan"), 1.0], "1 of 3 rows has missing values: w 1."),
         ([0.0, 0.0, 0.0], 'Every weight in column "w" is 0'),
-        (["1", "heavy", "1"], 'Row 2, column w: "heavy". Allowed: numbers from 0.'),
+        ([1.0, 1e200, 1.0], 'Row 2, column w: "1e+200". Allowed: 0, and numbers from 1e-100 to 1e+100.'),
+        (["1", "heavy", "1"], 'Row 2, column w: "heavy". Allowed: 0, and numbers from 1e-100 to 1e+100.'),
     ],
 )
 def test_bad_weights_are_refused_by_row_and_value(weights: list[Any], said: str) -> None:
@@ -147,6 +148,16 @@ def test_bad_weights_are_refused_by_row_and_value(weights: list[Any], said: str)
     with pytest.raises(DataError) as refused:
         wd.rank(numeric(), data, weights="w")
     assert said in str(refused.value)
+
+
+def test_direct_pulls_that_weigh_nothing_say_nothing() -> None:
+    data = earnings(200)
+    rows = {**data, "w": np.where(data["X"] == 1, 0.0, 1.0), "arm": np.where(data["X"] == 1, "do(X=1)", "do(X=0)")}
+    found = wd.rank(numeric(), rows, weights="w", arm="arm")
+    assert found[do(X=1)].must_try
+    assert not found[do(X=1)].is_known
+    assert found[do(X=1)].method == "none"
+    assert found[do(X=0)].is_known
 
 
 def test_a_reward_outside_its_range_names_row_and_value() -> None:

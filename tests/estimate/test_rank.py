@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_a_bow_is_never_estimated_by_looking_and_nothing_is_called_best() -> Non
     assert math.isnan(found.probability_best)
     assert math.isnan(found.best_low)
     assert math.isnan(found.best_high)
-    assert found.summary[0].startswith("Nothing can be compared: only do() is known, mean Y 0.")
+    assert found.summary[0].startswith("Nothing can be compared: only of do() enough is known, mean Y 0.")
     assert found.warnings == ("Not estimated, to be tried: do(X=0) and do(X=1).",)
     assert repr(found) == "<Ranking of 3 arms from 20,000 looks: nothing to compare>"
 
@@ -462,3 +463,52 @@ def test_rank_is_public_and_says_which_reading_it_took() -> None:
     assert wd.rank is rank
     assert look("backdoor", 100).reading == "robust"
     assert rank(XY, rows_of((0, 1, 2)), reading="graph").reading == "graph"
+
+
+@pytest.mark.parametrize(("name", "value"), [("confidence", "a"), ("shrinkage", None), ("threshold", "x")])
+def test_what_is_not_a_number_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=r"must be a number"):
+        rank(XY, {"X": [0, 1], "Y": [0, 1]}, **{name: value})
+
+
+def test_draws_of_the_learned_network_widen_effects_too() -> None:
+    """One draw of a coin says next to nothing of an effect; do() is no draw."""
+    data = rows_of((0, 0, 400), (0, 1, 100), (1, 0, 100), (1, 1, 400))
+    exact, drawn = (rank(XY, data, reading="paper", sampled=number) for number in (None, 1))
+    assert drawn[do(X=1)].effect_high - drawn[do(X=1)].effect_low > 1
+    assert drawn[do()].effective_n == exact[do()].effective_n
+    assert drawn[do()].low == exact[do()].low
+
+
+def test_what_is_too_large_by_the_graph_is_estimated_robustly() -> None:
+    """Y has 30 causes of its own: 2^31 cells by the graph, two by conditioning."""
+    causes = [f"A{number}" for number in range(30)]
+    rng = np.random.default_rng(3)
+    data = {name: rng.integers(0, 2, 3_000) for name in [*causes, "X", "Y"]}
+    problem = Problem("; ".join(f"{name} -> Y" for name in [*causes, "X"]), "Y", ["X"])
+    by_graph, robust = rank(problem, data, reading="graph"), rank(problem, data)
+    assert by_graph[do(X=1)].estimate == robust[do(X=1)].estimate
+    assert by_graph[do(X=1)].reason.startswith("nothing to adjust for")
+
+
+def test_reasons_by_the_graph_and_by_the_paper_say_what_is_done() -> None:
+    rng = np.random.default_rng(4)
+    data = {name: rng.integers(0, 2, 500) for name in "ZXY"}
+    chain = rank(Problem("Z -> X; Z -> Y; X -> Y", "Y", ["Z"]), data, reading="graph")
+    assert chain[do(Z=0)].reason.startswith("by the laws of X and Y, each given what acts on it")
+    both = rank(Problem("X -> Y; Z -> Y", "Y", arms=[do(X=1, Z=1), do(X=1)]), data, reading="paper")
+    assert both[do(X=1, Z=1)].reason == "the paper's algorithms do not cover it: try it"
+
+
+def test_without_a_look_nothing_is_said_of_looking() -> None:
+    found = rank(XY, {"X": [0] * 5, "Y": [1] * 5, "arm": ["do(X=0)"] * 5}, arm="arm")
+    assert found.best is None
+    assert found.summary[0].startswith("Nothing can be compared: only of do(X=0) enough is known, mean Y 1.00")
+    assert (found[do()].method, found[do()].reason) == ("none", "not looked at")
+    assert (found[do(X=0)].reason, found[do(X=0)].given) == ("not looked at; 5 direct pulls", ())
+
+
+def test_what_can_be_compared_does_not_depend_on_the_confidence_asked_for() -> None:
+    data = rows_of((0, 0, 8), (0, 1, 4), (1, 0, 4), (1, 1, 8))
+    named = {rank(XY, data, confidence=level).best for level in (0.5, 0.95, 0.999999)}
+    assert len({None if row is None else row.arm for row in named}) == 1

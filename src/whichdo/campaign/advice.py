@@ -124,14 +124,15 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
     known = [row for row in found.ordered if row.is_ranked]
     best = known[0] if known else None
     second = known[1] if len(known) > 1 else None
+    limits = _limits(found, best)
     in_logs = sum(log.looks for log in state.logs)
     looks = sum(arm.is_look for arm, _ in rows)
     final = state.recommendation
     return Advice(
         arm=best.arm if best else None,
         estimate=best.estimate if best else math.nan,
-        low=best.low if best else math.nan,
-        high=best.high if best else math.nan,
+        low=limits[0],
+        high=limits[1],
         runner_up=second.arm if second else None,
         margin=abs(best.estimate - second.estimate) if best and second else math.nan,
         probability=found.probability_best if best and second else math.nan,
@@ -158,7 +159,8 @@ def _answer(found: Ranking, known: list[ArmRank], confidence: float) -> tuple[st
         return ("Nothing is known yet: no log has been observed and no pull counts.",)
     problem, best = found.problem, known[0]
     better = "less is better" if problem.goal is Goal.MINIMIZE else "more is better"
-    interval = f"{confidence:.0%} interval {best.interval}"
+    low, high = _limits(found, best)
+    interval = f"{confidence:.0%} interval {best.written(low)} to {best.written(high)}"
     mean = f"{best.arm}, mean {problem.reward} {best.written(best.estimate)} ({interval}; {better})"
     if len(known) == 1:
         return (f"So far only {mean}. Of all other arms too little was seen to compare them with it.",)
@@ -171,6 +173,14 @@ def _answer(found: Ranking, known: list[ArmRank], confidence: float) -> tuple[st
         f"By {as_shown(best, second)} over {second.arm} ({interval}); {overlap}.{_against_nothing(best)}",
         f"It is the best of all arms with probability {found.probability_best:.0%}, approximately.",
     )
+
+
+def _limits(found: Ranking, best: ArmRank | None) -> tuple[float, float]:
+    """The interval of the arm that is named, corrected for its having been chosen where it was."""
+    if best is None:
+        return math.nan, math.nan
+    chosen = found.best is not None and found.best.arm == best.arm
+    return (found.best_low, found.best_high) if chosen else (best.low, best.high)
 
 
 def as_shown(one: ArmRank, other: ArmRank) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CountBook", "RangeBook", "WeightBook", "book_of"]
 
+LIGHTEST, HEAVIEST = 1e-100, 1e100
+
 
 class _NumberBook(Codebook):
     """Numbers as they are: the code of a number from 0 is its bits, which are in the order of the numbers."""
@@ -34,18 +36,18 @@ class _NumberBook(Codebook):
 
 
 class WeightBook(_NumberBook):
-    """How much a row weighs: numbers from 0."""
+    """How much a row weighs: 0, or a number whose square can still be added up."""
 
     def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
         """The bits of each weight."""
         weights = values.astype(np.float64)
-        bad = ~(weights >= 0) | np.isinf(weights)
+        bad = ~((weights == 0) | ((weights >= LIGHTEST) & (weights <= HEAVIEST)))
         bits = (np.where(bad, 0.0, weights) + 0.0).view(np.int64)  # plus 0: there is a -0
         return bits, bad if bad.any() else None
 
     def allowed(self) -> str:
         """In words."""
-        return "numbers from 0"
+        return f"0, and numbers from {LIGHTEST:g} to {HEAVIEST:g}"
 
 
 class RangeBook(_NumberBook):

@@ -38,8 +38,11 @@ LEVEL = 0.01
 """The chance of a warning, with a right graph, over all target sets together."""
 FEW = 2_000
 """Looks below which the normal law of the differences is not trusted."""
-FLAT = 1e-9
-"""Of the largest variance of a difference: directions with less are skipped."""
+FLAT = 1e-3
+"""Directions with less than this share of the largest variance of a difference are skipped: of settings that must add
+up, one says nothing new."""
+NOTHING = 1e-9
+"""A variance below this is none: the two estimates cannot differ."""
 
 
 def disagreement_words(problem: Problem, seen: Tally, worth: FloatArray) -> tuple[str, ...]:
@@ -154,7 +157,7 @@ class _Cells:
         cross = (constant * (chance * self.mean)) @ slope.T
         covariance = (covariance + cross + cross.T) / self.looks
         values, vectors = np.linalg.eigh(covariance)
-        kept = values > max(FLAT, 1e-3 * float(values[-1]))  # of settings that must add up, one says nothing new
+        kept = values > max(NOTHING, FLAT * float(values[-1]))
         if not kept.any():
             return None
         along = vectors[:, kept].T @ apart

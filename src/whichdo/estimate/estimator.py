@@ -32,7 +32,7 @@ from whichdo.problem import LOOK
 from whichdo.tables import MAX_CELLS, Radix, Table, smallest_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.estimate.shrinkage import Law, Shrunk
@@ -150,14 +150,14 @@ class Looking:
         sources[0] = 0
         size = 1
         for targets, places in problem.positions.items():
-            formula = self.formula(targets)
-            if formula is None:
-                why_not[targets] = self.missing(targets)
+            formula = self.formula(targets, first)
+            if isinstance(formula, str):
+                why_not[targets] = formula
                 continue
             if formula.route is not Route.SAME and formula not in first:
                 try:
                     found, cells = self.evaluated(formula)
-                except TooLarge as error:
+                except TooLarge as error:  # only its slopes are
                     why_not[targets] = str(error)
                     continue
                 first[formula] = size
@@ -170,10 +170,23 @@ class Looking:
         blocks = [(start, part.effect_covariance) for start, part in zip(first.values(), parts[1:], strict=True)]
         return Looked(self.looks, _joined(parts), sources, tuple(blocks), taken, why_not, weakest)
 
-    def formula(self, targets: Targets) -> Formula | None:
-        """The formula that a target set is estimated by; None where none is, or its tables are not there."""
-        candidates = formulas(self.problem, targets, self.rule.reading)
-        return choose_formula(candidates, self.number, self.served)
+    def formula(self, targets: Targets, made: Collection[Formula] = ()) -> Formula | str:
+        """The formula that a target set is estimated by, or why it is not; ``made`` are known to be small enough."""
+        candidates = list(formulas(self.problem, targets, self.rule.reading))
+        why = self.missing(targets)
+        while True:
+            chosen = choose_formula(candidates, self.number, self.served)
+            if chosen is None:
+                return why
+            if chosen in made or (chosen.adjusts and self.rule.reading is not Reading.PAPER):
+                return chosen
+            try:
+                evaluator(chosen.estimand, {**self.sizes, self.problem.reward: 1})
+            except TooLarge as error:
+                why = str(error)
+                candidates.remove(chosen)
+            else:
+                return chosen
 
     def served(self, scope: Scope) -> bool:
         """Whether the looks were counted by these columns together; without any look everything is."""
@@ -182,9 +195,9 @@ class Looking:
     def missing(self, targets: Targets) -> str:
         """Why looks that could settle an arm do not; empty where none could."""
         candidates = formulas(self.problem, targets, self.rule.reading)
-        if not candidates:
+        lacking = next((scope for each in candidates[-1:] for scope in each.scopes if not self.served(scope)), None)
+        if lacking is None:
             return ""
-        lacking = next(scope for scope in candidates[-1].scopes if not self.served(scope))
         return f"the looks were not counted by {listed(lacking)} together; count the log again for this problem"
 
     def found(self, columns: tuple[str, ...]) -> Table | None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Pooled", "pool"]
 
+LEAST = 1e-12
+"""A lower limit below this is 0."""
+
 
 @dataclass(frozen=True)
 class Pooled:
@@ -67,6 +70,7 @@ class Pooled:
         at = np.flatnonzero(self.known)
         found = mean_limits(self.means[at], self.variances[at], self.row_weights[at], z)
         low[at] = np.clip(found[0] - self.below[at], 0.0, 1.0)
+        low[low < LEAST] = 0.0
         high[at] = np.clip(found[1] + self.above[at], 0.0, 1.0)
         return low, high
 
@@ -106,9 +110,9 @@ class Pooled:
 
 def pool(looked: Looked, seen: Tally, worth: FloatArray) -> Pooled:
     """Join what looks say with direct pulls; ``worth`` of each level of the reward, from 0 to 1."""
-    pulls = seen.pulls.copy()
-    pulls[0] = 0  # pulls of do() are the looks themselves
     rows = _direct(seen, worth)
+    pulls = np.where(rows.sizes > 0, seen.pulls, 0)  # rows that weigh nothing say nothing
+    pulls[0] = 0  # pulls of do() are the looks themselves
     worth_of_pulls = np.where(pulls > 0, rows.sizes, 0.0)
     plain = np.where(pulls > 0, rows.means, np.nan)
     noise = np.maximum(rows.squares - rows.means**2, 0.0) / np.where(pulls > 0, rows.sizes, 1.0)

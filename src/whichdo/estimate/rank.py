@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError, counted, option
+from whichdo.errors import UsageError, counted, option, quoted
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
 from whichdo.estimate.disagreement import disagreement_words
 from whichdo.estimate.estimator import Looked, Rule, learned_laws, look
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ArmRank", "Ranking", "rank", "ranking"]
 
 OF_USE = 0.5
-"""An interval wider than this share of the reward's range says too little to compare an arm by looking alone."""
+"""A 95% interval wider than this share of the reward's range says too little to compare an arm by looking alone."""
 
 
 def rank(
@@ -139,6 +139,9 @@ def ranking(
     notes: tuple[str, ...] = (),
 ) -> Ranking:
     """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`."""
+    for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise UsageError(f"{option(name)} is {quoted(value)}; it must be a number.")
     if not 0 < confidence < 1:
         raise UsageError(f"The confidence is {confidence:g}; it must lie between 0 and 1.")
     rule = Rule(checked_reading(reading, paper=True), shrinkage, threshold)
@@ -156,7 +159,7 @@ def ranking(
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)
-    must_try = _must_try(pooled, high - low)
+    must_try = _must_try(pooled)
     naive = _conditionals(seen, worth)
     rows = []
     for position, arm in enumerate(problem.arms):
@@ -174,7 +177,7 @@ def ranking(
                 effect_high=reach * float(effect_high[position]),
                 identified=arm.is_look or problem.verdicts[arm.targets].identified,
                 method=_method(looked, arm, position, pulls),
-                given=() if formula is None else formula.given,
+                given=() if formula is None or not looked.looks else formula.given,
                 effective_n=float(pooled.sizes[position]),
                 direct=pulls,
                 unseen=_unseen(pooled, position),
@@ -206,13 +209,19 @@ def _sampled(seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, draws: 
     rng = np.random.default_rng(DRAW_SEED)
     settled, laws = looked.settled, learned_laws(seen.problem, seen, looked, rule)
     means = rng.multinomial(draws, laws / laws.sum(axis=1, keepdims=True)) @ worth / draws
-    means[0] = settled.means[0]
-    return replace(looked, settled=replace(settled, means=means, law=settled.law + settled.spreads / draws))
+    noise = settled.spreads / draws
+    means[0], noise[0] = settled.means[0], 0.0  # do() is the plain mean of the looks
+    drawn = replace(settled, means=means, law=settled.law + noise, effect_law=settled.effect_law + noise)
+    blocks = [
+        (start, covariance + np.diag(noise[start : start + len(covariance)])) for start, covariance in looked.blocks
+    ]
+    return replace(looked, settled=drawn, blocks=tuple(blocks))
 
 
-def _must_try(pooled: Pooled, widths: FloatArray) -> BoolArray:
+def _must_try(pooled: Pooled) -> BoolArray:
     """Arms of which looking says too little to compare, and that were never tried: not settled, or hardly."""
-    found: BoolArray = (pooled.pulls == 0) & (~pooled.known | (widths > OF_USE))
+    low, high = pooled.limits(normal_quantile(0.975))
+    found: BoolArray = (pooled.pulls == 0) & (~pooled.known | (high - low > OF_USE))
     found[0] = False
     return found
 
@@ -224,7 +233,7 @@ def _unseen(pooled: Pooled, position: int) -> float:
 
 def _method(looked: Looked, arm: Arm, position: int, pulls: int) -> str:
     parts = []
-    if arm.is_look:
+    if arm.is_look and looked.looks > 0:
         parts.append("look")
     elif looked.looks > 0 and looked.sources[position] >= 0:
         parts.append(str(looked.taken[arm.targets].route))
@@ -248,7 +257,7 @@ def _weighted(seen: Tally, looked: Looked) -> tuple[str, ...]:
 
 def _uncounted(looked: Looked) -> tuple[str, ...]:
     """Target sets that could be settled if the looks had been counted for them."""
-    return tuple(f"{', '.join(targets)}: {why}." for targets, why in looked.why_not.items() if why)
+    return tuple(f"{', '.join(targets)}: {why.rstrip('.')}." for targets, why in looked.why_not.items() if why)
 
 
 def _conditionals(seen: Tally, worth: FloatArray) -> list[float]:

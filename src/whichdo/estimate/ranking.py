@@ -213,9 +213,12 @@ class Ranking(Mapping[Arm, ArmRank]):
     def _nothing_to_compare(self) -> str:
         nothing = next(iter(self._rows.values()))
         if not nothing.is_known:
+            known = [row for row in self.ordered if row.is_ranked]
+            nothing = known[0] if known else nothing
+        if not nothing.is_known:
             return "Nothing can be compared: no arm is known."
         return (
-            f"Nothing can be compared: only do() is known, mean {self.problem.reward} "
+            f"Nothing can be compared: only of {nothing.arm} enough is known, mean {self.problem.reward} "
             f"{nothing.written(nothing.estimate)} ({nothing.interval})."
         )
 

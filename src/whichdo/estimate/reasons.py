@@ -9,6 +9,7 @@ from whichdo.graph.identify import Route, listed
 if TYPE_CHECKING:
     from whichdo.estimate.estimator import Looked
     from whichdo.formulas import Formula
+    from whichdo.graph.identify import Verdict
     from whichdo.problem import Arm, Problem
 
 __all__ = ["reason", "weakest"]
@@ -39,22 +40,28 @@ def reason(problem: Problem, looked: Looked, position: int, cell: tuple[str, int
 
 
 def _looking(problem: Problem, looked: Looked, arm: Arm, cell: tuple[str, int] | None) -> str:
-    if arm.is_look:
-        return "the mean of all looks"
+    if arm.is_look or not looked.looks:
+        return "the mean of all looks" if looked.looks else "not looked at"
     verdict = problem.verdicts[arm.targets]
     if verdict.route is Route.SAME:
         act = "do" if arm.is_joint else "does"
         return f"{listed(arm.targets)} {act} not act on {problem.reward}: the same as do()"
     formula = looked.taken.get(arm.targets)
-    if formula is None and (why := looked.why_not.get(arm.targets, "")):
-        return why
     if formula is None:
-        return "cannot be learned by looking: " + verdict.reason.split(": ", 1)[-1]
+        return looked.why_not.get(arm.targets) or _never(verdict)
     same = "" if verdict.acting == arm.targets else f"the same as setting {listed(verdict.acting)} alone: "
     return f"{same}{_how(problem, formula)}{_seen(cell)}"
 
 
+def _never(verdict: Verdict) -> str:
+    if verdict.identified:
+        return "the paper's algorithms do not cover it: try it"
+    return "cannot be learned by looking: " + verdict.reason.split(": ", 1)[-1]
+
+
 def _how(problem: Problem, formula: Formula) -> str:
+    if not formula.shared and formula.route is not Route.GENERAL:
+        return f"by the laws of {listed(_spoken_of(formula))}, each given what acts on it"
     if formula.route is Route.ADJUSTMENT:
         return f"adjusting for {listed(formula.given)}" if formula.given else "nothing to adjust for"
     if formula.route is Route.GENERAL:
@@ -66,6 +73,11 @@ def _how(problem: Problem, formula: Formula) -> str:
     if problem.reward in tied:
         return f"{node} <-> {problem.reward} is blocked by {listed(others)}"
     return f"counting {node} together with {listed(formula.given)}, to which hidden causes tie it"
+
+
+def _spoken_of(formula: Formula) -> list[str]:
+    """The nodes whose laws a formula reads."""
+    return list(dict.fromkeys(name for each in formula.estimand.conditionals for name in each.nodes))
 
 
 def _seen(cell: tuple[str, int] | None) -> str:

@@ -210,7 +210,7 @@ def _tiles(found: History) -> str:
         return ""
     problem = found.state.terms.problem
     best, nothing = advice.ranking[advice.arm], advice.ranking[advice.ranking.problem.arms[0]]
-    interval = f"{advice.confidence:.0%} interval {best.interval}"
+    interval = f"{advice.confidence:.0%} interval {best.written(advice.low)} to {best.written(advice.high)}"
     tiles = [(best.written(best.estimate), f"mean {problem.reward}, {interval}")]
     if nothing.is_ranked and nothing.arm not in {advice.arm, advice.runner_up}:
         how = "less" if problem.goal is Goal.MINIMIZE else "more"
