@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow("1 s: three threads for a second and a half; finds a connection used by two")
 def test_threads_may_look_while_others_work(tmp_path: Path) -> None:
-    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=4_000)
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=100_000)
     campaign.ask(2_000, client="holder")
     over, errors = time.monotonic() + 1.5, []
 
