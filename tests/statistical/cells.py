@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from tests.statistical.measured import STEPS, Measured
 from tests.statistical.worlds import Nodes, Reward, World, by_adjustment, by_front_door, by_napkin
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 RATES = (0.005, 0.01, 0.02, 0.05, 0.3, 0.5)
-LEVELS = (2, 5, 11, 21, 101, 256)
-"""Of the reward; 256 stands for a reward that is any number in a range."""
+LEVELS = (2, 5, 11, 21, 101, None)
+"""Of the reward; None: any number in a range."""
 STRATA = ((2,), (2, 2), (2, 2, 2), (2, 2, 2, 2), (2,) * 5, (2,) * 6, (2, 3, 5))
 """The values of each confounder."""
 ROWS = (20, 50, 100, 200, 500, 2_000, 5_000, 20_000)
@@ -39,7 +40,8 @@ class Cell:
     covers: str = "mean"
     """"mean" and "effect" are those of the last arm, "named" is the mean of the arm that is named best."""
     rate: float = 0.05
-    levels: int = 2
+    levels: int | None = 2
+    """Of the reward; None for one that is any number in a range."""
     scatter: float = 4.0
     """A reward of several levels is as wide as a Beta with so many rows behind it."""
     strata: tuple[int, ...] = (2, 2, 2)
@@ -54,19 +56,25 @@ class Cell:
     """How far arms lie apart, in log odds."""
     shape: str = "adjustment"
     """Or "front door", "napkin", or "nodes": binary causes, two arms each, every target set another."""
+    weighted: bool = False
+    """Whether rows were sampled unevenly and weigh accordingly."""
 
     def world(self, seed: int) -> World:
         """The world of this cell; another seed makes another one of the same kind."""
         rng = np.random.default_rng([seed, number_of(self)])
-        reward = Reward(self.rate, self.levels, self.scatter)
+        reward = Reward(self.rate, self.levels or STEPS, self.scatter)
         odds = np.array([-self.apart, self.apart]) / 2 if self.arms == 2 else rng.normal(0, self.apart, self.arms)
         if self.shape == "nodes":
             return Nodes.made(rng, self.rate, self.arms // 2, self.apart)
         if self.shape == "front door":
-            return by_front_door(rng, reward, self.strata, odds)
-        if self.shape == "napkin":
-            return by_napkin(rng, reward, odds)
-        return by_adjustment(rng, reward, self.strata, odds, self.share, hidden=self.by == "pulls")
+            world = by_front_door(rng, reward, self.strata, odds)
+        elif self.shape == "napkin":
+            world = by_napkin(rng, reward, odds)
+        else:
+            world = by_adjustment(rng, reward, self.strata, odds, self.share, hidden=self.by == "pulls")
+        if self.levels is None or self.weighted:
+            return Measured.of_levels(world, numeric=self.levels is None, uneven=3.0 if self.weighted else 1.0)
+        return world
 
     @property
     def pulls(self) -> int:
@@ -95,6 +103,7 @@ def varied() -> list[Cell]:
         found += [replace(base, shape="front door", strata=(2,), rate=rate) for rate in (0.02, 0.3)]
         found += [replace(base, shape="front door", strata=(2,), rows=rows) for rows in (100, 500)]
         found += [replace(base, shape="napkin", rate=0.3)]
+        found += [replace(base, weighted=True, levels=levels) for levels in (2, None)]
     named = Cell("named", rate=0.3, strata=(2,), share=None)
     found += [replace(named, arms=arms, apart=0.1) for arms in ARMS]
     found += [replace(named, arms=arms, apart=0.1, by="pulls", rows=200) for arms in ARMS]

@@ -63,6 +63,7 @@ def test_a_marginal_is_that_of_the_rows_in_any_order(rows: Any, sparse: bool, ra
     scope, sizes, codes = rows
     wanted = tuple(random.sample(scope, random.randint(0, len(scope))))
     found = counted(scope, sizes, codes, sparse=sparse).marginal(wanted)
+    assert found.dense().count.shape == tuple(sizes[scope.index(name)] for name in wanted)
     assert (found.scope, found.sizes) == (wanted, tuple(sizes[scope.index(name)] for name in wanted))
     assert found.dense().count.ravel().tolist() == plain(wanted, scope, sizes, codes)
     assert found.total == codes.shape[1]
