@@ -15,6 +15,7 @@ from whichdo.kernels import compiling
 from whichdo.policies import policies
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PROGRAM = """
@@ -79,3 +80,81 @@ def test_no_kernel_calls_one_that_it_does_not_depend_on() -> None:
                 called = [known[name] for name in kernel.py_func.__code__.co_names if name in known]
                 homes = {each.py_func.__module__ for each in called if isinstance(each, Dispatcher)}
                 assert homes <= compiling._dependencies(module), kernel
+
+
+KERNEL = """
+import sys, warnings
+from pathlib import Path
+warnings.simplefilter("always")
+warnings.showwarning = lambda message, *_, **__: print("warned:", message)
+from whichdo.kernels.compiling import compiled
+
+@compiled
+def squared(x):
+    return x * x
+
+print(squared(7), sum(squared.stats.cache_misses.values()))
+"""
+
+
+def run_kernel(folder: Path, *more: str) -> list[str]:
+    (folder / "program.py").write_text("\n".join([*more, KERNEL]))
+    command = [sys.executable, str(folder / "program.py")]
+    environment = os.environ | {"WHICHDO_CACHE": str(folder / "cache")}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    return ended.stdout.splitlines()
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def change(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) * 2 // 3] ^= 1
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.slow("15 s: a process for each kind of damage; a cut file ended commands, a changed byte ran as code")
+@pytest.mark.parametrize("damage", [cut, empty, change])
+@pytest.mark.parametrize("files", ["*.nbi", "*.nbc"])
+def test_damaged_code_is_compiled_again(tmp_path: Path, damage: Callable[[Path], None], files: str) -> None:
+    assert run_kernel(tmp_path) == ["49 1"]
+    for path in (tmp_path / "cache").rglob(files):
+        damage(path)
+    *said, result = run_kernel(tmp_path)
+    assert result == "49 1"
+    assert all(line.startswith("warned: Compiled code cannot be kept in") for line in said)
+    assert run_kernel(tmp_path) == ["49 0"]
+
+
+FULL_DISK = """
+import os
+from numba.core.caching import IndexDataCacheFile
+def full(*_):
+    raise OSError(28, os.strerror(28))
+IndexDataCacheFile._save_index = full
+"""
+
+
+@pytest.mark.slow("3 s: a process whose disk is full")
+def test_a_full_disk_costs_time_and_nothing_else(tmp_path: Path) -> None:
+    said, result = run_kernel(tmp_path, FULL_DISK)
+    assert result == "49 1"
+    assert "No space left on device" in said
+    assert "WHICHDO_CACHE names another folder" in said
+
+
+@pytest.mark.slow("3 s: a process that finds a folder of somebody else")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_code_of_another_user_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "cache" / "whichdo").mkdir(parents=True)
+    os.chown(tmp_path / "cache" / "whichdo", 12_345, 12_345)
+    said, result = run_kernel(tmp_path)
+    assert "belongs to another user" in said
+    assert result.split()[0] == "49"
+    assert not list((tmp_path / "cache").rglob("*.nb?"))

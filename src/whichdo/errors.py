@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Busy",
+    "CacheWarning",
     "ConflictError",
     "Damaged",
     "DataError",
@@ -92,6 +93,10 @@ class WhichdoError(Exception):
     """The root of the tree; ``exit_code`` is what the command line answers."""
 
     exit_code: ClassVar[int] = 1
+
+
+class CacheWarning(UserWarning):
+    """Compiled code cannot be kept; results are the same, only later."""
 
 
 class UsageError(WhichdoError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def _run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal without the letters of a name gets their codes instead
             stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = _show_warning
     try:
         with speaking_of_commands():
             called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
@@ -61,6 +63,11 @@ def _run() -> None:
         sys.exit(error.exit_code)
     finally:
         sys.stdout.flush()
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning without the line of code it comes from."""
+    print(f"! {message}", file=sys.stderr)
 
 
 def _end_output() -> None:

@@ -3,26 +3,34 @@
 Numba compiles on first use and keeps the result on disk.  An edit to a helper in another file does not invalidate
 numba's own cache, so the kernels of a module are kept in a folder that is named by a hash of all sources they depend
 on.  Processes that start together share the folders; each kernel is compiled by one of them, under a lock.
+
+What is kept is machine code that will run, so every file carries a checksum, and a folder of another user is not used.
+A cache that is damaged, full or forbidden costs time and nothing else: the kernel is compiled in memory, and a warning
+says so once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import re
 import shutil
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
 from numba.core import types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
+
+from whichdo.errors import CacheWarning
 
 try:
     import fcntl
@@ -72,16 +80,27 @@ def _dependencies(module: str) -> set[str]:
     return found
 
 
+def _warn(what: str) -> None:
+    """Warn that the cache is not used, whatever the reason, and say what to do about it."""
+    text = f"{what}; kernels are compiled in memory, which takes some seconds. WHICHDO_CACHE names another folder."
+    warnings.warn(text, CacheWarning, stacklevel=2)
+
+
 def _cache_home() -> Path | None:
     """A writable folder below ``WHICHDO_CACHE`` or the user's cache; None if there is none.
 
-    Nothing is kept in a shared temporary folder: what lies there could be someone else's.
+    Nothing is kept in a shared temporary folder: what lies there could be someone else's.  A folder that belongs to
+    another user is refused for the same reason.
     """
     try:
         home = os.environ.get("WHICHDO_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         base = Path(home) / "whichdo"
-        base.mkdir(parents=True, exist_ok=True)
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = base.stat().st_uid
     except (OSError, RuntimeError):  # no home, or one that cannot be written
+        return None
+    if hasattr(os, "geteuid") and owner != os.geteuid():
+        _warn(f"{base} belongs to another user, so compiled code in it is not used")
         return None
     oldest = time.time() - KEPT_DAYS * 86_400
     for folder in base.glob("numba-*"):
@@ -146,11 +165,17 @@ class _SharedCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _CheckedFile(self.cache_path, self._impl.filename_base, stamp)
         self._lock: int | None = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         taken = self._take_lock()
-        found = super().load_overload(sig, target_context)
+        found = None
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception as error:  # noqa: BLE001 - whatever a damaged file leads to, the kernel can be compiled
+            self._leave_aside(error)
         if taken and found is not None:
             self._release_lock()
         return found
@@ -159,8 +184,19 @@ class _SharedCache(FunctionCache):  # type: ignore[misc]
         self._take_lock()  # again, where a kernel that calls itself has released it
         try:
             super().save_overload(sig, data)
+        except OSError as error:
+            self._leave_aside(error)
         finally:
             self._release_lock()
+
+    def _leave_aside(self, error: Exception) -> None:
+        """Remove what cannot be read, so that it is written anew; where that is not possible either, do without."""
+        try:
+            self._cache_file.remove()
+        except OSError:
+            self.disable()
+        reason = error.strerror if isinstance(error, OSError) else "it is damaged"
+        _warn(f"Compiled code cannot be kept in {self.cache_path} ({reason or error})")
 
     def _take_lock(self) -> bool:
         """Take the lock of this kernel unless it is held; whether it was taken.
@@ -181,6 +217,41 @@ class _SharedCache(FunctionCache):  # type: ignore[misc]
                 fcntl.flock(self._lock, fcntl.LOCK_UN)  # not by closing alone: a child of a fork has a copy
             os.close(self._lock)
             self._lock = None
+
+
+class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Numba's files of one kernel, an index and the code, each with a checksum at its end.
+
+    Without it a file that was cut off raises anything on loading, and one with a changed byte runs.
+    """
+
+    def remove(self) -> None:
+        """Forget the index; the code that it names is written over."""
+        Path(self._index_path).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        with super()._open_for_write(filepath) as file:
+            written = io.BytesIO()
+            yield written
+            data = written.getvalue()
+            file.write(data + hashlib.sha256(data).digest())
+
+    def _load_index(self) -> Any:
+        _check(Path(self._index_path))
+        return super()._load_index()
+
+    def _load_data(self, name: str) -> Any:
+        _check(Path(self._data_path(name)))
+        return super()._load_data(name)  # stops before the checksum
+
+
+def _check(path: Path) -> None:
+    """Refuse a file that is not what was written; one that is not there is numba's to deal with."""
+    with contextlib.suppress(FileNotFoundError):
+        data = path.read_bytes()
+        if hashlib.sha256(data[:-32]).digest() != data[-32:]:
+            raise ValueError(f"the checksum of {path.name} does not hold")
 
 
 def _locked(path: Path) -> int:
