@@ -14,7 +14,7 @@ import pytest
 
 from tests import tasks
 from tests.soak import repeated
-from whichdo.crew import cores, shared
+from whichdo.crew import cores, holding_interrupts, shared
 from whichdo.errors import Unsuitable, WorkerLost
 
 if TYPE_CHECKING:
@@ -81,3 +81,33 @@ def test_a_script_that_does_not_guard_its_work_is_told_so(tmp_path: Path) -> Non
 
 def test_cores_are_those_this_process_may_use() -> None:
     assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+def interrupted(rounds: list[int], *, asked: bool) -> None:
+    with holding_interrupts() as raise_interrupt:
+        signal.raise_signal(signal.SIGINT)
+        rounds.append(1)
+        if asked:
+            raise_interrupt()
+        rounds.append(2)
+
+
+@pytest.mark.parametrize(("asked", "done"), [(True, [1]), (False, [1, 2])])
+def test_an_interrupt_waits_until_it_is_asked_for_or_to_the_end(asked: bool, done: list[int]) -> None:
+    rounds: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(rounds, asked=asked)
+    assert rounds == done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_somebody_else_is_left_alone() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        with holding_interrupts() as raise_interrupt:
+            signal.raise_signal(signal.SIGINT)
+            raise_interrupt()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 from collections import Counter, deque
 from multiprocessing import get_context
 from multiprocessing.connection import wait
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from multiprocessing.connection import Connection
 
-__all__ = ["cores", "shared"]
+__all__ = ["cores", "holding_interrupts", "shared"]
 
 RETRIES = 3
 PATIENCE = 2.0
@@ -185,6 +186,33 @@ def _ending(code: int | None) -> str:
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
     memory = ", as a system does whose memory runs out" if name == "SIGKILL" else ""
     return f"was killed by {name}{memory}"
+
+
+@contextlib.contextmanager
+def holding_interrupts() -> Iterator[Callable[[], None]]:
+    """Hold Ctrl-C back until the function that is given is called, or until the end.
+
+    An interrupt that arrives while arguments are on their way into compiled code has ended processes with a
+    segmentation fault.  So whoever calls compiled code in a loop calls this function between the rounds.  It does
+    nothing outside the main thread, or where somebody else handles the signal.
+    """
+    came: list[int] = []
+
+    def raise_it() -> None:
+        if came:
+            came.clear()
+            raise KeyboardInterrupt
+
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield raise_it
+        return
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield raise_it
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    raise_it()
 
 
 @contextlib.contextmanager

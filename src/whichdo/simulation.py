@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.crew import shared
+from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
 from whichdo.policies.sequential import Sequential
@@ -269,7 +269,11 @@ class _Runs:
         if self._at_hand is None or self._at_hand[0] != task.job:
             self._at_hand = task.job, self._prepared(self.jobs[task.job])
         run = self._at_hand[1]
-        found = [run(number) for number in range(task.start, task.stop)]
+        found = []
+        with holding_interrupts() as raise_interrupt:
+            for number in range(task.start, task.stop):
+                found.append(run(number))
+                raise_interrupt()
         arms, money = np.array([each.arm for each in found], np.int64), np.array([each.spent for each in found])
         return arms, money, np.array([each.curve for each in found]).reshape(len(found), -1)
 

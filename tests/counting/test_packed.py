@@ -80,6 +80,20 @@ def test_all_ways_of_counting_agree_with_counting_rows(data: st.DataObject) -> N
         assert cells(table) == plain(together, scope, weights)
 
 
+@pytest.mark.parametrize("rows", [63, 4097])
+def test_compiled_counting_agrees_with_counting_rows(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed and coded tables, the same rows three times."""
+    monkeypatch.setattr(packed, "SMALL", 0)
+    rng = np.random.default_rng(rows)
+    sizes = {"A": 2, "B": 2, "C": 5}
+    codes = {name: rng.integers(0, size, rows).astype(np.uint8) for name, size in sizes.items()}
+    counter = Adder(Plan(sizes, (("A",), ("B", "A"), ("A", "B", "C"))))
+    for _ in range(3):
+        counter.add(codes, rows)
+    for scope, table in counter.tables().items():
+        assert cells(table) == plain(codes, scope, [3] * rows)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_are_counted_alike_wherever_a_block_ends(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """100 rows in blocks of 6, the last with 4; numpy counts half a million codes at a time."""
