@@ -124,20 +124,19 @@ def covered(
     return Covered(held, said, float((looked + cell.pulls) * rare), unseen / max(said, 1))
 
 
-@pytest.mark.slow("90 s: 100 data sets in each of 150 cells; finds intervals that are too narrow, or too wide")
+@pytest.mark.slow("30 s each: 100 data sets in each of 150 cells; finds intervals that are too narrow, or too wide")
 @pytest.mark.soak
-def test_95_percent_intervals_cover_as_promised(record_property: Callable[[str, object], None]) -> None:
-    found = {cell: covered(cell, scaled(DATA_SETS)) for cell in CELLS}
+@pytest.mark.parametrize("covers", ["mean", "effect", "named"])
+def test_95_percent_intervals_cover_as_promised(covers: str, record_property: Callable[[str, object], None]) -> None:
+    """Each kind of interval keeps the promise by itself, the mean over its ordinary cells too."""
+    found = {cell: covered(cell, scaled(DATA_SETS)) for cell in CELLS if cell.covers == covers}
     low = {cell: each.share for cell, each in found.items() if each.is_too_low}
     ordinary = [each.share for each in found.values() if each.is_ordinary]
     mean = float(np.mean(ordinary))
-    lowest = min(found, key=lambda cell: found[cell].share)
+    shares = [each.share for each in found.values()]
     record_property("data sets a cell", scaled(DATA_SETS))
     record_property("cells", len(found))
-    record_property("lowest", f"{found[lowest].share:.3f}")
-    for covers in ("mean", "effect", "named"):
-        shares = [each.share for cell, each in found.items() if cell.covers == covers]
-        record_property(covers, f"{min(shares):.3f} to {max(shares):.3f}")
+    record_property("coverage", f"{min(shares):.3f} to {max(shares):.3f}")
     record_property("mean of ordinary cells", f"{mean:.4f} ({len(ordinary)})")
     record_property("seed", SEED)
     room = 0.0 if FULL else 5 * sqrt(0.05 * 0.95 / (scaled(DATA_SETS) * len(ordinary)))
