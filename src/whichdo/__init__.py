@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.tickets import Ticket
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
+    from whichdo.domains import Bins, bins
     from whichdo.errors import (
         Busy,
         ConflictError,
@@ -75,6 +76,7 @@ __all__ = [
     "Arm",
     "ArmRank",
     "Batch",
+    "Bins",
     "Busy",
     "Campaign",
     "CausalGraph",
@@ -119,6 +121,7 @@ __all__ = [
     "World",
     "__version__",
     "bernoulli",
+    "bins",
     "compare",
     "confounding_path",
     "count",
@@ -151,6 +154,7 @@ _ROOMS = {
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
+    "whichdo.domains": ("Bins", "bins"),
     "whichdo.errors": (
         "Busy", "ConflictError", "Damaged", "DataError", "GraphError", "GraphSyntaxError", "InputError",
         "NetworkError", "NotIdentifiedError", "NotOurs", "ProblemError", "ReplayDiverged", "StorageError",
