@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
+    from whichdo.proposing.proposal import propose
     from whichdo.report.svg import draw_svg
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
@@ -136,6 +137,7 @@ __all__ = [
     "policy",
     "possibly_optimal",
     "project",
+    "propose",
     "pull",
     "rank",
     "read_graph",
@@ -175,6 +177,7 @@ _ROOMS = {
     "whichdo.policies.base": ("Policy", "Recommendation"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
+    "whichdo.proposing.proposal": ("propose",),
     "whichdo.report.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
