@@ -52,6 +52,7 @@ BINARY: tuple[Value, ...] = (0, 1)
 MAX_VALUES = 256
 MAX_VALUE_NAME = 128
 MAX_LABEL = 200
+MAX_DIGITS = 17
 MISSING_LEVEL = "missing"
 """What a missing value is called where it is a value of its own."""
 
@@ -109,7 +110,7 @@ class Bins:
     @cached_property
     def values(self) -> tuple[Value, ...]:
         """The names of the intervals, in order."""
-        cuts = self.cuts
+        cuts = [_written(cut) for cut in self.cuts]
         between = [f"{low} to under {high}" for low, high in pairwise(cuts)]
         return (f"under {cuts[0]}", *between, f"{cuts[-1]} or more", *([MISSING_LEVEL] if self.missing else []))
 
@@ -117,6 +118,11 @@ class Bins:
     def plain(self) -> list[Value]:
         """The cuts, and the word "missing" at their end where that is a value: as problem files have them."""
         return [*self.cuts, *([MISSING_LEVEL] if self.missing else [])]
+
+
+def _written(cut: int | float) -> str:
+    """A cut as people write it; a number of very many digits by its power of ten."""
+    return str(cut) if len(str(cut)) <= MAX_DIGITS else repr(float(cut))
 
 
 def bins(cuts: Iterable[float | str], *, missing: bool = False) -> Bins:

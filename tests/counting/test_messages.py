@@ -33,7 +33,10 @@ def test_a_value_outside_the_domain_in_memory() -> None:
         pd.DataFrame({"X": x, "Y": [1] * 500}),
         pl.DataFrame({"X": x, "Y": [1] * 500}),
     ):
-        assert message(source) == 'Row 17, column X: "2". Allowed: 0, 1. 431 such values in 1 column.'
+        assert message(source) == (
+            'Row 17, column X: "2". Allowed: 0, 1. 431 such values in 1 column. Declare all its values, or cut numbers '
+            "into bins; whichdo init proposes both."
+        )
 
 
 def test_a_value_outside_the_domain_of_a_file(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_p_values_are_those_of_scipy() -> None:
     assert found["Y"] == pytest.approx(2 * stats.norm.sf(abs(t)), rel=1e-9)
 
 
-@pytest.mark.slow("1 s: the size of the test of missingness, over many logs")
+@pytest.mark.slow("1 s: six hundred logs; would find a test of missingness that cries wolf")
 def test_the_test_keeps_its_size() -> None:
     """Independent gaps: a warning in at most 3% of the logs, where 1% is meant (binomial, 600 logs: chance 1e-5)."""
     many = scaled(2_000, 600)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.values import DomainBook, text_at
+from whichdo.counting.values import DomainBook, parse_number, text_at
 from whichdo.domains import MISSING_LEVEL
 from whichdo.errors import DataError, counted, option, quoted
 from whichdo.graph.identify import listed
@@ -33,6 +33,9 @@ __all__ = ["CountNotes", "Faults"]
 #: Texts by which other programs write a missing value.
 ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "missing", "<na>", "#n/a"})
 
+ODD_NUMBER = re.compile(r"[-+(]?[$€£¥]? ?\d[\d., ']*[%$€£¥)]?")
+MANY_NUMBERS = 20
+"""So many numbers outside a domain are a number in need of bins, not a slip."""
 DATE_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]")
 
 
@@ -171,7 +174,7 @@ class Faults:
         return (
             f"{first.part.where(first.row, first.column, first.text)}, column {first.column}: {quoted(first.text)}."
             f"{allowed} {total:,} such value{'s' if total > 1 else ''} in {len(self.bad):,} "
-            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first)}"
+            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first) or _number_hint(first, total)}"
         )
 
     def _contradiction_message(self, first: First) -> str:
@@ -197,6 +200,16 @@ def _fill_or_drop() -> str:
         f"Fill them in, drop these rows ({drop}), take missing as a value of its own ({level}), or mark a node that is "
         f"often missing as hidden."
     )
+
+
+def _number_hint(first: First, total: int) -> str:
+    """What to do about numbers in an odd spelling, or where a few values were declared."""
+    text = first.text.strip()
+    if first.book is not None and first.book.reads_numbers and ODD_NUMBER.fullmatch(text):
+        return " Write numbers plainly, as in 1234.5: no separators, signs of percent or currency."
+    if isinstance(first.book, DomainBook) and total >= MANY_NUMBERS and parse_number(text) is not None:
+        return " Declare all its values, or cut numbers into bins; whichdo init proposes both."
+    return ""
 
 
 def _hint(first: First) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from math import inf
@@ -48,7 +49,7 @@ ODD = (
     (re.compile(r"[-+]?\d+,\d+"), "a decimal comma", "12.5"),
     (re.compile(r"\([\d.,]+\)"), "brackets for a minus", "-12.5"),
     (re.compile(r"\s+[-+]?[\d.]+\s*|[-+]?[\d.]+\s+"), "blanks around them", "12.5"),
-    (re.compile(r"\+\d+(\.\d+)?|-?\.\d+|-?\d+\.|-?0\d+(\.\d+)?"), "another spelling than 12.5", "12.5"),
+    (re.compile(r"\+\d+(\.\d+)?|-?\.\d+|-?\d+\."), "another spelling than 12.5", "12.5"),
 )
 """Numbers as people and programs spell them, what is odd about each, and how to write it."""
 
@@ -83,6 +84,7 @@ class Column:
         """How often each number occurs; None where there are very many."""
         self._kept: list[FloatArray] = []
         self._stride = 1
+        self._waiting: Counter[float] = Counter()
 
     # -------------------------------------------------------------------------------------------------------- reading
 
@@ -91,17 +93,20 @@ class Column:
         import pyarrow as pa
 
         self.rows += len(values)
-        if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-            values = pa.array(values, from_pandas=True)
-        elif isinstance(values, np.ndarray):
-            values = values.tolist()
         if isinstance(values, pa.ChunkedArray):
             values = values.combine_chunks()
-        if isinstance(values, pa.Array):
-            self._add_arrow(values)
-        else:
-            for value in values:
-                self._add_value(value, 1)
+        elif not isinstance(values, pa.Array):
+            plain = isinstance(values, np.ndarray) and values.dtype.kind in "biufmM"
+            listing = values.tolist() if isinstance(values, np.ndarray) and not plain else values
+            try:
+                values = pa.array(listing, from_pandas=True)
+            except (pa.ArrowException, TypeError, OverflowError):  # values of different kinds
+                for value in listing:
+                    self._add_value(value, 1)
+                self._flush()
+                return
+        self._add_arrow(values)
+        self._flush()
 
     def _add_arrow(self, values: Any) -> None:
         import pyarrow as pa
@@ -155,8 +160,8 @@ class Column:
             self.truth[bool(value)] += count
         elif isinstance(value, str):
             self._add_text(value, count)
-        elif isinstance(value, (int, float, np.number)):
-            self._add_numbers(np.full(count, float(value)))
+        elif isinstance(value, (int, float, np.number, Decimal)):
+            self._waiting[float(value)] += count
         elif type(value).__name__ == "Interval":
             self._add_text(str(value), count)
         elif hasattr(value, "isoformat"):
@@ -167,13 +172,19 @@ class Column:
     def _add_text(self, value: str, count: int) -> None:
         number = parse_number(value)
         if number is not None:
-            self._add_numbers(np.full(count, float(number)))
+            self._waiting[float(number)] += count
         elif value in ABSENT_TEXTS or not value.strip():
             self.missing += count
         elif value in self.texts or len(self.texts) < MOST_TEXTS:
             self.texts[value] += count
         else:
             self.too_many_texts = True
+
+    def _flush(self) -> None:
+        """Take in the numbers that came one by one."""
+        if self._waiting:
+            self._add_numbers(np.repeat(list(self._waiting), list(self._waiting.values())))
+            self._waiting = Counter()
 
     def _add_numbers(self, values: FloatArray) -> None:
         values = values.astype(np.float64)
@@ -200,6 +211,13 @@ class Column:
         if sum(map(len, self._kept)) > MOST_NUMBERS:
             self._kept = [np.concatenate(self._kept)[::2]]
             self._stride *= 2
+
+    def finish(self) -> None:
+        """Numbers among more words are words: a shop may be called 360."""
+        if self.texts and self.levels is not None and 0 < self.count <= self.texts.total():
+            for value, count in self.levels.items():
+                self.texts[str(int(value) if value.is_integer() else value)] += count
+            self.count, self.levels, self._kept = 0, Counter(), []
 
     # ------------------------------------------------------------------------------------------------------- judging
 
@@ -280,4 +298,6 @@ def read_columns(parts: Sequence[Part], names: Iterable[str]) -> dict[str, Colum
         for chunk in part.chunks(place, CHUNK):
             for name, values in zip(there, chunk, strict=True):
                 found[name].add(values)
+    for column in found.values():
+        column.finish()
     return found

@@ -19,7 +19,7 @@ __all__ = ["nice_cuts", "nice_range", "roundest"]
 
 STEPS = (1.0, 0.5, 0.2)
 """Steps between round numbers, as shares of a power of ten, roundest first."""
-SLACK = 1 / 12
+SLACK = 1 / 16
 """The share of the rows by which a cut may move to become round, either way."""
 THIN = 0.4
 """An interval with less than this part of an equal share is joined to its neighbour."""

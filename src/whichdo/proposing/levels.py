@@ -18,14 +18,14 @@ from whichdo.proposing.cuts import nice_cuts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FEW_NUMBERS", "Values", "plain_number", "truth_of", "values_of"]
+__all__ = ["FEW_NUMBERS", "Values", "is_scattered", "plain_number", "truth_of", "values_of"]
 
 FEW_NUMBERS = 8
 """So many different numbers are values as they are; more are cut into bins."""
 MOST_WORDS = 12
 """So many different texts are values; of more the rarest are put together."""
-RARE = 0.01
-"""A text in fewer rows than this share, or than 5, is rare."""
+RARE, FEWEST_ROWS = 0.01, 5
+"""A text in a smaller share of the rows, or in fewer rows, is rare."""
 OTHER = ("other", "all other", "other values")
 TRUTHS = (("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("off", "on"))
 """Pairs of words of which the second is the good one."""
@@ -95,20 +95,16 @@ def _shares(column: Column) -> str:
 def _of_texts(column: Column) -> Values:
     words: list[str] = []
     spellings = _spellings(column)
-    counts: Counter[str] = Counter(
-        {kept: sum(column.texts[each] for each in alike) for kept, alike in spellings.items()}
-    )
+    counts = _counts(column, spellings)
     groups: dict[Value, tuple[Value, ...]] = {
-        kept: tuple(each for each in alike if each != kept) for kept, alike in spellings.items() if len(alike) > 1
+        kept: tuple(each for each in alike if each != kept) for kept, alike in spellings.items() if alike != [kept]
     }
     if groups:
         words.append(f"spellings put together: {listed(map(quoted, groups))}")
     total = counts.total()
     ordered = [text for text, _ in counts.most_common()]
-    rare = [
-        text for number, text in enumerate(ordered) if counts[text] < max(5, RARE * total) or number >= MOST_WORDS - 1
-    ]
-    if len(ordered) > 2 and len(rare) > 1:
+    rare = _rare(counts)
+    if rare:
         name = next(each for each in OTHER if each not in counts or each in rare)
         members = [member for text in rare for member in spellings[text] if member != name]
         kept = [text for text in ordered if text not in rare]
@@ -122,14 +118,40 @@ def _of_texts(column: Column) -> Values:
     return Values(tuple(domain), groups, (*words, f"always {domain[0]}" if len(domain) == 1 else shares))
 
 
+def _rare(counts: Counter[str]) -> list[str]:
+    """The texts to put together: in too few rows, or with too many others before them."""
+    ordered = [text for text, _ in counts.most_common()]
+    few = max(FEWEST_ROWS, RARE * counts.total())
+    rare = [text for number, text in enumerate(ordered) if counts[text] < few or number >= MOST_WORDS - 1]
+    return rare if len(ordered) > 2 and len(rare) > 1 else []
+
+
+def is_scattered(column: Column) -> bool:
+    """Whether more than half of the rows of a column of words would have to be put together."""
+    if column.kind is not Kind.TEXTS:
+        return False
+    counts = _counts(column, _spellings(column))
+    return len(counts) > MOST_WORDS and sum(counts[text] for text in _rare(counts)) > 0.5 * counts.total()
+
+
+def _counts(column: Column, spellings: dict[str, list[str]]) -> Counter[str]:
+    return Counter({kept: sum(column.texts[each] for each in alike) for kept, alike in spellings.items()})
+
+
 def _spellings(column: Column) -> dict[str, list[str]]:
-    """Texts that differ in capitals or blanks around them only, by the one that occurs most often."""
+    """Texts that differ in capitals or blanks only, by the spelling that occurs most often, blanks around it aside."""
+    if column.order is not None:
+        return {text: [text] for text in column.texts}
     alike: dict[str, list[str]] = {}
     for text in column.texts:
         alike.setdefault(" ".join(text.split()).casefold(), []).append(text)
-    if column.order is not None:
-        return {text: [text] for text in column.texts}
-    return {max(each, key=lambda text: (column.texts[text], text)): sorted(each) for each in alike.values()}
+    found = {}
+    for each in alike.values():
+        often: Counter[str] = Counter()
+        for text in each:
+            often[text.strip()] += column.texts[text]
+        found[max(often, key=lambda text: (often[text], text))] = sorted(each)
+    return found
 
 
 def _in_order(column: Column, texts: Sequence[str]) -> list[str]:

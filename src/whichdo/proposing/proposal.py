@@ -29,7 +29,7 @@ from whichdo.graph.projection import project
 from whichdo.problem import Problem
 from whichdo.proposing.columns import Column, Kind, read_columns
 from whichdo.proposing.cuts import nice_range
-from whichdo.proposing.levels import FEW_NUMBERS, Values, plain_number, truth_of, values_of
+from whichdo.proposing.levels import FEW_NUMBERS, Values, is_scattered, plain_number, truth_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -150,12 +150,13 @@ def proposal(
         chosen = _reward(named, reward, renamed, names)
         columns = read_columns(source.parts, [name for name in names if name in named])
     rows = max((column.rows for column in columns.values()), default=0)
-    if not rows:
+    if columns and not rows:
         raise DataError("The data have columns but no rows. Expected at least one row of values.")
+    _refuse_odd([columns[name] for name in named.nodes if name in columns])
     hidden = _unusable(named, columns, names)
     if chosen in hidden:
-        raise DataError(f"The reward {quoted(chosen)} cannot be used: {hidden[chosen]}.")
-    _refuse_odd([columns[name] for name in named.nodes if name in columns and name not in hidden])
+        those = f" The columns are {listed(map(quoted, names), most=12)}." if chosen not in columns else ""
+        raise DataError(f"The reward {quoted(chosen)} cannot be used: {hidden[chosen]}.{those}")
     kept = [name for name in named.nodes if name not in hidden]
     if len(kept) < 2:
         why = listed(f"{name} ({reason})" for name, reason in hidden.items())
@@ -206,7 +207,7 @@ def _simple(name: str) -> str:
 def _matched(graph: CausalGraph, names: Sequence[str]) -> tuple[CausalGraph, dict[str, str]]:
     """The graph with its nodes named as the columns are, where these are spelt almost alike."""
     there = set(names)
-    free = [name for name in names if name not in graph]
+    free = [name for name in names if name not in graph and name == name.strip()]
     simple: dict[str, list[str]] = {}
     for name in free:
         simple.setdefault(_simple(name), []).append(name)
@@ -255,7 +256,7 @@ def _unusable(graph: CausalGraph, columns: Mapping[str, Column], names: Sequence
     for name in graph.nodes:
         column = columns.get(name)
         if column is None:
-            found[name] = f"it has no column.{nearest(name, free)}".rstrip(".")
+            found[name] = _no_column(name, free)
         elif column.kind is Kind.EMPTY:
             found[name] = "its column has no values"
         elif column.kind is Kind.DATES:
@@ -263,9 +264,25 @@ def _unusable(graph: CausalGraph, columns: Mapping[str, Column], names: Sequence
         elif column.kind is Kind.OTHER:
             found[name] = "its column holds lists, bytes or infinite numbers"
         elif column.is_identifier:
-            different = "nearly every row has its own value"
-            found[name] = f"its column tells rows apart ({different})"
+            found[name] = "its column tells rows apart (nearly every row has its own value)"
+        elif is_scattered(column):
+            found[name] = (
+                f"its column has {counted(len(column.texts), 'different word')}, most of them rare; put them together "
+                f"in the data"
+            )
     return found
+
+
+def _no_column(name: str, free: Sequence[str]) -> str:
+    blanks = [other for other in free if other.strip() == name]
+    if blanks:
+        return f"its column is called {quoted(blanks[0])}, with blanks around the name; remove them"
+    meant = nearest(name, free)
+    return (
+        f"it has no column; did you mean{meant.removeprefix(' Did you mean').rstrip('?')}"
+        if meant
+        else "it has no column"
+    )
 
 
 def _refuse_odd(columns: Sequence[Column]) -> None:
@@ -274,6 +291,8 @@ def _refuse_odd(columns: Sequence[Column]) -> None:
     for column in columns:
         odd = column.odd
         few = column.distinct is not None and column.distinct <= FEW_NUMBERS
+        if column.kind in {Kind.EMPTY, Kind.DATES, Kind.OTHER}:
+            continue
         if odd is not None and not few and (column.count or odd[1] > 0.5 * column.present):
             text, count, what, instead = odd
             said.append(

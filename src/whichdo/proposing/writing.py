@@ -85,7 +85,7 @@ def proposal_to_toml(
     lines.append(f"intervene = {toml_list(tuple(problem.intervene))}")
     lines += _tables(found)
     lines += ["", *_comment("What nodes are called in tables, plots and reports, with their units.")]
-    lines += ["[labels]", f'# {_key(problem.reward)} = "earnings 1978 ($)"', ""]
+    lines += ["[labels]", f'# {_key(problem.reward)} = "a name for readers (unit)"', ""]
     return "\n".join(lines)
 
 
