@@ -33,6 +33,7 @@ LAYERS = {
     "problem": 1,
     "problem_file": 1,
     "estimate": 2,
+    "proposing": 2,
     "policies": 3,
     "session": 4,
     "world": 4,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.tickets import Ticket
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
+    from whichdo.domains import Bins, bins
     from whichdo.errors import (
         Busy,
         ConflictError,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
+    from whichdo.proposing.proposal import propose
     from whichdo.report.svg import draw_svg
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
@@ -75,6 +77,7 @@ __all__ = [
     "Arm",
     "ArmRank",
     "Batch",
+    "Bins",
     "Busy",
     "Campaign",
     "CausalGraph",
@@ -119,6 +122,7 @@ __all__ = [
     "World",
     "__version__",
     "bernoulli",
+    "bins",
     "compare",
     "confounding_path",
     "count",
@@ -133,6 +137,7 @@ __all__ = [
     "policy",
     "possibly_optimal",
     "project",
+    "propose",
     "pull",
     "rank",
     "read_graph",
@@ -151,6 +156,7 @@ _ROOMS = {
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
+    "whichdo.domains": ("Bins", "bins"),
     "whichdo.errors": (
         "Busy", "ConflictError", "Damaged", "DataError", "GraphError", "GraphSyntaxError", "InputError",
         "NetworkError", "NotIdentifiedError", "NotOurs", "ProblemError", "ReplayDiverged", "StorageError",
@@ -171,6 +177,7 @@ _ROOMS = {
     "whichdo.policies.base": ("Policy", "Recommendation"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
+    "whichdo.proposing.proposal": ("propose",),
     "whichdo.report.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import ProblemError, TooLarge, nearest, quoted
@@ -23,10 +24,16 @@ if TYPE_CHECKING:
 __all__ = [
     "BINARY",
     "MAX_VALUES",
+    "MISSING_LEVEL",
     "RANGE_LEVELS",
+    "Bins",
     "NumberRange",
     "Value",
+    "all_bins",
     "all_domains",
+    "all_groups",
+    "all_labels",
+    "bins",
     "check_domain",
     "finite_number",
     "given_list",
@@ -44,6 +51,10 @@ Value = int | float | str
 BINARY: tuple[Value, ...] = (0, 1)
 MAX_VALUES = 256
 MAX_VALUE_NAME = 128
+MAX_LABEL = 200
+MAX_DIGITS = 17
+MISSING_LEVEL = "missing"
+"""What a missing value is called where it is a value of its own."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +96,85 @@ class NumberRange:
         return f"numbers from {self.low:g} to {self.high:g}"
 
 
+@dataclass(frozen=True)
+class Bins:
+    """Numbers cut into intervals, whose names are the values of a node.
+
+    A cut belongs to the interval above it: with the cuts 35 and 45 the values are "under 35", "35 to under 45" and "45
+    or more", and 35 itself is in the second.  With ``missing`` a missing number is a value of its own, "missing".
+    """
+
+    cuts: tuple[int | float, ...]
+    missing: bool = False
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """The names of the intervals, in order."""
+        cuts = [_written(cut) for cut in self.cuts]
+        between = [f"{low} to under {high}" for low, high in pairwise(cuts)]
+        return (f"under {cuts[0]}", *between, f"{cuts[-1]} or more", *([MISSING_LEVEL] if self.missing else []))
+
+    @property
+    def plain(self) -> list[Value]:
+        """The cuts, and the word "missing" at their end where that is a value: as problem files have them."""
+        return [*self.cuts, *([MISSING_LEVEL] if self.missing else [])]
+
+
+def _written(cut: int | float) -> str:
+    """A cut as people write it; a number of very many digits by its power of ten."""
+    return str(cut) if len(str(cut)) <= MAX_DIGITS else repr(float(cut))
+
+
+def bins(cuts: Iterable[float | str], *, missing: bool = False) -> Bins:
+    """Cut the numbers of a node into intervals, which are its values.
+
+    Given as a domain: ``Problem(graph, "Y", domains={"age": bins([35, 45])})``.
+
+    Parameters
+    ----------
+    cuts
+        Where the intervals meet, in rising order.  A cut belongs to the interval above it.
+    missing
+        Whether a missing number is a value of its own, called "missing"; the word at the end of ``cuts`` says the same.
+
+    Raises
+    ------
+    ProblemError
+        If the cuts are not finite numbers in rising order.
+
+    Examples
+    --------
+    >>> bins([35, 45]).values
+    ('under 35', '35 to under 45', '45 or more')
+    """
+    if isinstance(cuts, (str, int, float)):
+        raise ProblemError(f"The cuts are {quoted(cuts)}; give a list of numbers, such as [35, 45].")
+    found = given_list(cuts, "The cuts", "numbers")
+    if found and isinstance(found[-1], str) and found[-1] == MISSING_LEVEL:
+        found, missing = found[:-1], True
+    numbers: list[int | float] = []
+    for cut in found:
+        value = plain_value(cut, "a cut") if not isinstance(cut, str) else cut
+        if isinstance(value, str):
+            raise ProblemError(f"The cuts hold {quoted(cut)}; they must be numbers.")
+        finite_number(value, "A cut")
+        numbers.append(value)
+    if not numbers:
+        raise ProblemError("There is no cut; give at least one number at which two intervals meet.")
+    for low, high in pairwise(numbers):
+        if not low < high:
+            raise ProblemError(f"The cuts must rise; {high} comes after {low}.")
+    return Bins(tuple(numbers), bool(missing))
+
+
 def plain_value(value: object, where: str) -> Value:
     """A node's value as a plain int, float or str: True is 1, 1.0 is 1, numpy scalars and enums are unwrapped.
 
-    Numbers that are equal become the same, so that equal arms are written alike.
+    Numbers that are equal become the same, so that equal arms are written alike.  An interval of pandas is the text
+    that it is written as.
     """
+    if type(value).__name__ == "Interval":
+        return str(value)
     item = getattr(value, "item", None)
     if callable(item) and not isinstance(value, (int, float, str)):
         value = item()
@@ -130,11 +215,15 @@ def given_list(given: Iterable[Any], what: str, of: str) -> list[Any]:
         raise ProblemError(f"{what} is {quoted(given)}; give a list of {of}.") from None
 
 
-def all_domains(graph: CausalGraph, given: Mapping[str, Iterable[Value]]) -> dict[str, tuple[Value, ...]]:
+def all_domains(graph: CausalGraph, given: Mapping[str, Iterable[Value] | Bins]) -> dict[str, tuple[Value, ...]]:
     """The values of every node, in the graph's order: 0 and 1 for those that are not given."""
     domains = dict.fromkeys(graph.nodes, BINARY)
     for name, values in given.items():
         name = known_node(graph, name, "`domains` names a node that cannot have one:")
+        if isinstance(values, Bins):
+            check_domain(name, values.values)
+            domains[name] = values.values
+            continue
         if isinstance(values, str):
             raise ProblemError(f"The domain of {quoted(name)} is one text, {quoted(values)}; give a list of values.")
         if isinstance(values, (set, frozenset)):
@@ -144,6 +233,60 @@ def all_domains(graph: CausalGraph, given: Mapping[str, Iterable[Value]]) -> dic
         check_domain(name, domain)
         domains[name] = domain
     return domains
+
+
+def all_bins(graph: CausalGraph, given: Mapping[str, Iterable[Value] | Bins]) -> dict[str, Bins]:
+    """The nodes among ``given`` whose numbers are cut into intervals, in the graph's order."""
+    found = {known_node(graph, name, "The node"): each for name, each in given.items() if isinstance(each, Bins)}
+    return {name: found[name] for name in graph.nodes if name in found}
+
+
+Groups = dict[str, dict[Value, tuple[Value, ...]]]
+
+
+def all_groups(
+    graph: CausalGraph, given: Mapping[str, Mapping[Value, Iterable[Value]]], domains: Mapping[str, tuple[Value, ...]]
+) -> Groups:
+    """Which values of the data count as one declared value, checked, in the graph's order."""
+    found: Groups = {}
+    for name, groups in given.items():
+        name = known_node(graph, name, "`groups` names a node that cannot have any:")
+        domain = domains[name]
+        taken: dict[str, object] = {str(value): value for value in domain}
+        chosen: dict[Value, tuple[Value, ...]] = {}
+        for value, members in given_mapping(groups, f"groups of {name}", '{"other": ["x", "y"]}').items():
+            into = next((each for each in domain if str(each) == str(value)), None)
+            if into is None:
+                raise ProblemError(
+                    f"`groups` puts values of {quoted(name)} into {quoted(value)}, which is not one of its values: "
+                    f"{listed(map(str, domain))}. List it in the domain."
+                )
+            listing = [members] if isinstance(members, (str, int, float)) else members
+            each = [plain_value(member, name) for member in given_list(listing, f"The group {quoted(value)}", "values")]
+            for member in each:
+                if str(member) in taken:
+                    raise ProblemError(
+                        f"`groups` puts {quoted(member)} of {quoted(name)} into {quoted(value)}, but it is a value or "
+                        f"in a group already. Name it once."
+                    )
+                taken[str(member)] = member
+            chosen[into] = tuple(each)
+        found[name] = chosen
+    return {name: found[name] for name in graph.nodes if name in found}
+
+
+def all_labels(graph: CausalGraph, given: Mapping[str, object]) -> dict[str, str]:
+    """What nodes are called in tables, plots and reports, checked, in the graph's order."""
+    found = {}
+    for name, label in given.items():
+        name = known_node(graph, name, "`labels` names a node that cannot have one:")
+        if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > MAX_LABEL:
+            raise ProblemError(
+                f"The label of {quoted(name)} is {quoted(label)}; it must be a line of text, at most {MAX_LABEL} "
+                f"characters."
+            )
+        found[name] = label.strip()
+    return {name: found[name] for name in graph.nodes if name in found}
 
 
 def check_domain(name: str, domain: Sequence[Value]) -> None:

@@ -20,9 +20,14 @@ from whichdo.domains import (
     BINARY,
     MAX_VALUES,
     RANGE_LEVELS,
+    Bins,
+    Groups,
     NumberRange,
     Value,
+    all_bins,
     all_domains,
+    all_groups,
+    all_labels,
     check_domain,
     finite_number,
     given_list,
@@ -57,6 +62,8 @@ __all__ = [
 ]
 
 MAX_WARNINGS = 20
+GROUPS = '{"region": {"other": ["Alaska", "Hawaii"]}}'
+LABELS = '{"re78": "earnings 1978 ($)"}'
 
 
 class Goal(StrEnum):
@@ -76,10 +83,13 @@ class Problem:
     ``arms``: instead of ``intervene``, the arms themselves, which may set several nodes at once:
     ``[do(X=1), do(X=1, Z=0)]``.  ``do()`` is always there.
     ``goal``: "maximize", or "minimize" when the reward is a harm.
-    ``domains``: the values of each node that is not binary 0/1, in order.
+    ``domains``: the values of each node that is not binary 0/1, in order; or `bins`, which cut its numbers.
     ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
     ``reward_range``: the least and the greatest value of a reward that may be any number, such as ``(0, 60_000)``.
     ``costs``: what a pull of an arm (or of the arm a text names) costs, 1 unless given.
+    ``groups``: values of the data that count as one declared value: ``{"region": {"other": ["Alaska", "Hawaii"]}}``.
+    ``labels``: what nodes are called in tables, plots and reports, with their units: ``{"re78": "earnings 1978 ($)"}``.
+    Problems that differ in nothing but labels are equal.
 
     >>> problem = Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
     >>> [str(arm) for arm in problem.arms]
@@ -99,6 +109,12 @@ class Problem:
     """What each value of the reward is worth, on its own scale (before ``goal``)."""
     reward_range: NumberRange | None
     """The range of a reward that may be any number; None for one with declared values."""
+    bins: Mapping[str, Bins]
+    """How the numbers of some nodes are cut into the values in ``domains``."""
+    groups: Mapping[str, Mapping[Value, tuple[Value, ...]]]
+    """Which values of the data count as one declared value."""
+    labels: Mapping[str, str]
+    """What some nodes are called in tables, plots and reports."""
     arms: tuple[Arm, ...]
     """``do()`` first, then the arms of each intervenable node in order, or the arms as they were listed."""
     costs: Mapping[Arm, float]
@@ -113,10 +129,12 @@ class Problem:
         *,
         arms: Iterable[Arm] | Iterable[Mapping[str, Value]] | None = None,
         goal: str = "maximize",
-        domains: Mapping[str, Iterable[Value]] | None = None,
+        domains: Mapping[str, Iterable[Value] | Bins] | None = None,
         rewards: Mapping[Value, float] | None = None,
         reward_range: tuple[float, float] | None = None,
         costs: Mapping[Arm, float] | Mapping[str, float] | None = None,
+        groups: Mapping[str, Mapping[Value, Iterable[Value]]] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         graph = _graph(graph)
         self.__dict__["graph"] = graph
@@ -128,6 +146,9 @@ class Problem:
             given = {**given, self.reward: self.reward_range.levels}
             rewards = {level: number / (RANGE_LEVELS - 1) for number, level in enumerate(self.reward_range.levels)}
         self.__dict__["domains"] = MappingProxyType(all_domains(graph, given))
+        self.__dict__["bins"] = MappingProxyType(all_bins(graph, given))
+        self.__dict__["groups"] = MappingProxyType(self._groups(given_mapping(groups, "groups", GROUPS)))
+        self.__dict__["labels"] = MappingProxyType(all_labels(graph, given_mapping(labels, "labels", LABELS)))
         if arms is None:
             self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
             self.__dict__["arms"] = _single_arms(self.intervene)
@@ -177,6 +198,10 @@ class Problem:
         if found is None:
             raise ProblemError(f"{quoted(text)} is no arm of this problem.{self._nearest(text)}")
         return found
+
+    def label(self, name: str) -> str:
+        """What a node is called where people read: its label, or else its name."""
+        return self.labels.get(name, name)
 
     def find_arm(self, text: str) -> Arm | None:
         """As `arm`, with None for what names no arm of this problem."""
@@ -309,27 +334,39 @@ class Problem:
     @cached_property
     def _values(self) -> dict[str, object]:
         """The constructor's arguments on the values of nodes and what they are worth."""
+        declared = {name: self.bins.get(name, values) for name, values in self.domains.items()}
+        rest = {"groups": dict(self.groups), "labels": dict(self.labels)}
         if self.reward_range is None:
-            return {"domains": dict(self.domains), "rewards": dict(self.rewards)}
-        others = {name: values for name, values in self.domains.items() if name != self.reward}
-        return {"domains": others, "reward_range": (self.reward_range.low, self.reward_range.high)}
+            return {"domains": declared, "rewards": dict(self.rewards), **rest}
+        del declared[self.reward]
+        return {"domains": declared, "reward_range": (self.reward_range.low, self.reward_range.high), **rest}
 
-    def but(self, *, graph: CausalGraph | None = None, arms: Iterable[Arm] | None = None) -> Problem:
-        """The same problem with another graph on the same nodes, or with some of its arms only."""
+    def but(
+        self,
+        *,
+        graph: CausalGraph | None = None,
+        arms: Iterable[Arm] | None = None,
+        domains: Mapping[str, Iterable[Value] | Bins] | None = None,
+    ) -> Problem:
+        """The same problem with another graph on the same nodes, with some of its arms, or other values of nodes."""
         kept = self.arms if arms is None else tuple(arms)
+        values = dict(self._values)
+        if domains is not None:
+            values["domains"] = {**values["domains"], **domains}  # type: ignore[dict-item]
         return Problem(
             self.graph if graph is None else graph,
             self.reward,
             arms=kept,
             goal=str(self.goal),
             costs={arm: self.costs[arm] for arm in kept},
-            **self._values,  # type: ignore[arg-type]
+            **values,  # type: ignore[arg-type]
         )
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
         named = (self.domains, self.rewards, self.costs)  # the costs name all arms, in order
-        return (self.graph, self.reward, self.goal, self.reward_range, *(tuple(part.items()) for part in named))
+        read = (tuple(self.bins.items()), tuple((name, tuple(each.items())) for name, each in self.groups.items()))
+        return (self.graph, self.reward, self.goal, self.reward_range, *(tuple(part.items()) for part in named), read)
 
     @cached_property
     def _hash(self) -> int:
@@ -357,11 +394,22 @@ class Problem:
                     f"remove it from `intervene`."
                 )
             domain = self.domains[name]
-            found[name] = settings_of(name, settings[name], domain) if settings is not None else domain
+            if settings is not None:
+                found[name] = settings_of(name, settings[name], domain)
+            else:  # nobody sets a number to missing
+                found[name] = tuple(domain[: len(self.bins[name].cuts) + 1] if name in self.bins else domain)
         if not found:
             raise ProblemError(
                 f"There is nothing to intervene on: {quoted(self.reward)} is the reward and `intervene` is empty."
             )
+        return found
+
+    def _groups(self, given: Mapping[str, Mapping[Value, Iterable[Value]]]) -> Groups:
+        """The groups, which only values that are declared one by one can have."""
+        found = all_groups(self.graph, given, self.domains)
+        for name in found:
+            if name in self.bins or (name == self.reward and self.reward_range is not None):
+                raise ProblemError(f"`groups` names {quoted(name)}, whose values are numbers of a range, not a list.")
         return found
 
     def _occurring(self) -> dict[str, tuple[Value, ...]]:

@@ -9,8 +9,17 @@
     goal = "maximize"
     # for a reward that may be any number: reward_range = [0, 60000]
 
-    [domains]                             # only for nodes that are not 0/1
+    [domains]                             # only for nodes that are not 0/1, nor have values in the graph's file
     M = ["low", "mid", "high"]
+
+    [bins]                                # numbers, cut into under 35, 35 to under 45, 45 or more
+    age = [35, 45]                        # with "missing" at the end, a missing number is a value of its own
+
+    [groups.region]                       # values in the data that count as one declared value
+    other = ["Alaska", "Hawaii"]
+
+    [labels]                              # what nodes are called in tables, plots and reports
+    Y = "earnings 1978 ($)"
 
     [rewards]                             # only for a reward whose values are not numbers in [0, 1]
     [costs]
@@ -25,6 +34,7 @@ import tomllib
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
+from whichdo.domains import Bins, bins
 from whichdo.errors import InputError, ProblemError, TooLarge, nearest, quoted, visible
 from whichdo.graph.formats import parse_graph, read_graph
 from whichdo.graph.formats.files import read_file, write_file
@@ -34,13 +44,20 @@ from whichdo.problem import BINARY, Problem, Value, plain_value
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.problem import Arm
 
-__all__ = ["problem_from_json", "problem_to_json", "read_problem", "write_problem"]
+__all__ = [
+    "problem_from_json", "problem_to_json", "problem_to_toml", "read_problem", "toml_list", "toml_text",
+    "write_problem",
+]  # fmt: skip
 
-KEYS = ("graph", "graph_file", "reward", "reward_range", "intervene", "arms", "goal", "domains", "rewards", "costs")
+KEYS = (
+    "graph", "graph_file", "reward", "reward_range", "intervene", "arms", "goal", "domains", "bins", "groups",
+    "rewards", "costs", "labels",
+)  # fmt: skip
 #: Keys of very many parts, a.b.c.d..., for which Python's TOML reader takes quadratic time; a problem's have two.
 DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 
@@ -67,33 +84,48 @@ def write_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
 
 def problem_to_toml(problem: Problem) -> str:
     """The text of a problem file."""
-    lines = [f"graph = {_toml_text(write_text(problem.graph))}"]
-    lines.append(f"reward = {_toml_text(problem.reward)}")
-    lines.append(f"goal = {_toml_text(problem.goal)}")
+    lines = [f"graph = {toml_text(write_text(problem.graph))}"]
+    lines.append(f"reward = {toml_text(problem.reward)}")
+    lines.append(f"goal = {toml_text(problem.goal)}")
     if problem.reward_range is not None:
         lines.append(f"reward_range = [{problem.reward_range.low!r}, {problem.reward_range.high!r}]")
     whole = all(values == problem.domains[name] for name, values in problem.intervene.items())
     if problem.has_listed_arms:
         lines += ["arms = [", *(f"  {_toml_settings(arm)}," for arm in problem.arms[1:]), "]"]
     elif whole:
-        lines.append(f"intervene = [{', '.join(map(_toml_text, problem.intervene))}]")
+        lines.append(f"intervene = [{', '.join(map(toml_text, problem.intervene))}]")
     else:
-        lines += ["", "[intervene]", *(f"{_toml_text(n)} = {_toml_list(v)}" for n, v in problem.intervene.items())]
+        lines += ["", "[intervene]", *(f"{toml_text(n)} = {toml_list(v)}" for n, v in problem.intervene.items())]
     domains = _declared(problem)
     if domains:
-        lines += ["", "[domains]", *(f"{_toml_text(name)} = {_toml_list(values)}" for name, values in domains.items())]
+        lines += ["", "[domains]", *(f"{toml_text(name)} = {toml_list(values)}" for name, values in domains.items())]
+    if problem.bins:
+        lines += [
+            "",
+            "[bins]",
+            *(f"{toml_text(name)} = {toml_list(each.plain)}" for name, each in problem.bins.items()),
+        ]
+    for name, groups in problem.groups.items():
+        lines += ["", f"[groups.{toml_text(name)}]"]
+        lines += [f"{toml_text(str(value))} = {toml_list(members)}" for value, members in groups.items()]
     odd = any(isinstance(level, str) or level != worth for level, worth in problem.rewards.items())
     if odd and problem.reward_range is None:
-        lines += ["", "[rewards]", *(f"{_toml_text(str(k))} = {v!r}" for k, v in problem.rewards.items())]
+        lines += ["", "[rewards]", *(f"{toml_text(str(k))} = {v!r}" for k, v in problem.rewards.items())]
     costs = {arm: cost for arm, cost in problem.costs.items() if cost != 1}
     if costs:
-        lines += ["", "[costs]", *(f"{_toml_text(str(arm))} = {cost!r}" for arm, cost in costs.items())]
+        lines += ["", "[costs]", *(f"{toml_text(str(arm))} = {cost!r}" for arm, cost in costs.items())]
+    if problem.labels:
+        lines += [
+            "",
+            "[labels]",
+            *(f"{toml_text(name)} = {toml_text(label)}" for name, label in problem.labels.items()),
+        ]
     return "\n".join(lines) + "\n"
 
 
 def problem_to_json(problem: Problem) -> str:
     """The problem as canonical JSON: the same problem gives the same bytes."""
-    content = {
+    content: dict[str, Any] = {
         "graph": json.loads(write_json(problem.graph)),
         "reward": problem.reward,
         "goal": str(problem.goal),
@@ -108,6 +140,15 @@ def problem_to_json(problem: Problem) -> str:
         content["arms"] = [dict(arm.settings) for arm in problem.arms[1:]]
     else:
         content["intervene"] = [[name, list(values)] for name, values in problem.intervene.items()]
+    if problem.bins:
+        content["bins"] = {name: each.plain for name, each in problem.bins.items()}
+    if problem.groups:
+        content["groups"] = {
+            name: [[value, list(members)] for value, members in groups.items()]
+            for name, groups in problem.groups.items()
+        }
+    if problem.labels:
+        content["labels"] = dict(problem.labels)
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -122,19 +163,21 @@ def problem_from_json(text: str) -> Problem:
             None if "arms" in content else dict(content["intervene"]),
             arms=content.get("arms"),
             goal=content["goal"],
-            domains=content["domains"],
+            domains={**content["domains"], **_all_bins(content.get("bins", {}))},
             rewards=dict(map(tuple, content["rewards"])) if "rewards" in content else None,
             reward_range=content.get("reward_range"),
             costs=content["costs"],
+            groups={name: dict(each) for name, each in content.get("groups", {}).items()},
+            labels=content.get("labels"),
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ProblemError(f"This JSON is no problem of whichdo: {type(error).__name__} {error}.") from None
 
 
 def _declared(problem: Problem) -> dict[str, tuple[Value, ...]]:
-    """The values of nodes that a file must say: those that are not 0 and 1, nor numbers of a range."""
-    numeric = problem.reward if problem.reward_range is not None else None
-    return {name: values for name, values in problem.domains.items() if values != BINARY and name != numeric}
+    """The values of nodes that a file must say: those that are not 0 and 1, nor numbers of a range or in bins."""
+    numbers = {*problem.bins, *([problem.reward] if problem.reward_range is not None else [])}
+    return {name: values for name, values in problem.domains.items() if values != BINARY and name not in numbers}
 
 
 def _problem(content: dict[str, Any], path: Path) -> Problem:
@@ -156,6 +199,9 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         ("reward_range", list, "two numbers, such as [0, 60000]"),
         ("goal", str, "maximize or minimize"),
         ("domains", dict, "a table of lists"),
+        ("bins", dict, "a table of lists of numbers, such as age = [35, 45]"),
+        ("groups", dict, 'tables of lists, such as region = {other = ["Alaska", "Hawaii"]}'),
+        ("labels", dict, "a table of texts"),
         ("rewards", dict, "a table of numbers"),
         ("costs", dict, "a table of numbers"),
         ("intervene", (list, dict), "a list of nodes or a table of lists"),
@@ -173,17 +219,48 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
     for arm in arms or ():
         if not isinstance(arm, dict):
             raise ProblemError(f"`arms` lists {_shown(arm)}; an arm is a table such as {{X = 1, Z = 0}}.")
+    domains = _domains(content, graph)
     return Problem(
         graph,
         content.get("reward"),
         intervene,
         arms=arms,
         goal=content.get("goal", "maximize"),
-        domains=_lists(content.get("domains", {}), "domains"),
-        rewards=_levels(content, graph),
+        domains=domains,
+        rewards=_levels(content, graph, domains),
         reward_range=content.get("reward_range"),
         costs=content.get("costs"),
+        groups=content.get("groups"),
+        labels=content.get("labels"),
     )
+
+
+def _domains(content: dict[str, Any], graph: CausalGraph) -> dict[str, Any]:
+    """The values that the file declares, the cuts of its bins, and for other nodes what the graph's own file says."""
+    declared = _lists(content.get("domains", {}), "domains")
+    cut = _all_bins(_lists(content.get("bins", {}), "bins"))
+    both = [name for name in cut if name in declared]
+    if both:
+        raise ProblemError(f"{quoted(both[0])} stands under [domains] and under [bins]. Keep one of the two.")
+    numeric = {content.get("reward") or next(iter(graph.outcomes), "")} if "reward_range" in content else set()
+    own = {name: _numbered(values) for name, values in graph.values.items() if name not in numeric}
+    return {**own, **declared, **cut}
+
+
+def _numbered(values: tuple[str, ...]) -> tuple[Value, ...]:
+    """Values that are 0, 1, 2, ... in order as numbers, as a network's file is read; others as they are."""
+    numbers = tuple(range(len(values)))
+    return numbers if values == tuple(map(str, numbers)) else values
+
+
+def _all_bins(table: dict[str, Any]) -> dict[str, Bins]:
+    found = {}
+    for name, cuts in table.items():
+        try:
+            found[name] = bins(cuts)
+        except ProblemError as error:
+            raise error.within(f"bins of {name}") from None
+    return found
 
 
 def _graph(content: dict[str, Any], path: Path) -> CausalGraph:
@@ -218,13 +295,14 @@ def _lists(table: dict[str, Any], key: str) -> dict[str, list[Value]]:
     return table
 
 
-def _levels(content: dict[str, Any], graph: CausalGraph) -> dict[Value, float] | None:
+def _levels(content: dict[str, Any], graph: CausalGraph, domains: dict[str, Any]) -> dict[Value, float] | None:
     """The table ``[rewards]``, whose keys TOML makes texts, with the values the reward's domain declares."""
     table = content.get("rewards")
     if table is None:
         return None
     reward = content.get("reward") or next(iter(graph.outcomes), "")
-    domain = content.get("domains", {}).get(reward, BINARY)
+    domain = domains.get(reward, BINARY)
+    domain = domain.values if isinstance(domain, Bins) else domain
     named = {str(value): value for value in (plain_value(value, reward) for value in domain)}
     return {named.get(text, text): worth for text, worth in table.items()}
 
@@ -234,18 +312,20 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _toml_text(text: str) -> str:
+def toml_text(text: str) -> str:
+    """A text or a key as TOML writes it."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _toml_settings(arm: Arm) -> str:
-    pairs = (f"{_toml_text(name)} = {_toml_value(value)}" for name, value in arm.settings.items())
+    pairs = (f"{toml_text(name)} = {_toml_value(value)}" for name, value in arm.settings.items())
     return f"{{{', '.join(pairs)}}}"
 
 
 def _toml_value(value: Value) -> str:
-    return _toml_text(value) if isinstance(value, str) else repr(value)
+    return toml_text(value) if isinstance(value, str) else repr(value)
 
 
-def _toml_list(values: tuple[Value, ...]) -> str:
+def toml_list(values: Sequence[Value]) -> str:
+    """A list of values as TOML writes it."""
     return f"[{', '.join(map(_toml_value, values))}]"

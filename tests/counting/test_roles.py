@@ -157,7 +157,7 @@ def test_counts_whose_sum_no_table_holds() -> None:
         ({"counts": "X"}, '`counts` names "X", which is a node of the graph.'),
         ({"arm": "Y"}, '`arm` names "Y", which is a node of the graph.'),
         ({"counts": "n", "arm": "n"}, '`counts` and `arm` name the same column, "n".'),
-        ({"missing": "fill"}, '`missing` is "fill"; it must be "error" or "drop".'),
+        ({"missing": "fill"}, '`missing` is "fill"; it must be "error", "drop" or "level".'),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], words: str) -> None:
@@ -190,7 +190,8 @@ def test_rows_that_lack_a_value(kind: str, tmp_path: Path) -> None:
         count(XY, source)
     assert str(caught.value) == (
         f"3 of 4 rows have missing values: X 2 and Y 2. First: {where}, column X. Fill them in, drop these rows "
-        f'(missing="drop"), or mark a node that is often missing as hidden.'
+        f'(missing="drop"), take missing as a value of its own (missing="level"), or mark a node that is often '
+        f"missing as hidden."
     )
     tally, notes = count_with_notes(XY, source, missing="drop", chunk=3)
     assert tally.counts[0].tolist() == [0, 1]

@@ -38,7 +38,16 @@ WORDS = DomainBook(("1", "two", "0.5", "caf\u00e9", "01"))
         *((np.int64(1), 1), (np.bool_(True), 1), (np.float32(0), 0), (None, MISSING), (float("nan"), MISSING)),
         *((2, BAD), (-1, BAD), (0.5, BAD), (float("inf"), BAD), (b"1", BAD), ([1], BAD), (1j, BAD), ("", BAD)),
         *(("01", BAD), (" 1", BAD), ("1 ", BAD), ("+1", BAD), ("1_0", BAD), ("\uff11", BAD), ("1.", BAD), (".0", BAD)),
-        *(("NA", BAD), ("nan", BAD), ("yes", BAD), ("t", BAD), ("1e400", BAD), ("-0", 0), ("1" * 5000, BAD)),
+        *(
+            ("NA", MISSING),
+            ("nan", MISSING),
+            ("na", BAD),
+            ("yes", BAD),
+            ("t", BAD),
+            ("1e400", BAD),
+            ("-0", 0),
+            ("1" * 5000, BAD),
+        ),
         (date(2024, 1, 1), BAD),
     ],
 )

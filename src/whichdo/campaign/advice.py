@@ -161,7 +161,7 @@ def _answer(found: Ranking, known: list[ArmRank], confidence: float) -> tuple[st
     better = "less is better" if problem.goal is Goal.MINIMIZE else "more is better"
     low, high = _limits(found, best)
     interval = f"{confidence:.0%} interval {best.written(low)} to {best.written(high)}"
-    mean = f"{best.arm}, mean {problem.reward} {best.written(best.estimate)} ({interval}; {better})"
+    mean = f"{best.arm}, mean {problem.label(problem.reward)} {best.written(best.estimate)} ({interval}; {better})"
     if len(known) == 1:
         return (f"So far only {mean}. Of all other arms too little was seen to compare them with it.",)
     second = known[1]

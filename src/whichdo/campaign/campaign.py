@@ -91,6 +91,7 @@ class Campaign:
         budget: float | None = None,
         seed: int = 0,
         logs: object = None,
+        missing: str = "error",
         lease: timedelta | float | None = None,
         grace: timedelta | float | None = None,
         window: timedelta | float | None = None,
@@ -104,7 +105,7 @@ class Campaign:
 
         ``database``: ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
         ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.
-        ``logs``: looks at hand, as for `observe`.
+        ``logs``: looks at hand, and what becomes of their ``missing`` values, as for `observe`.
         ``lease``: how long a ticket may stay open before its pull is owed again (seconds or a timedelta; for ever, if
         not given); ``grace``: how long after that a tell still counts, by default as long again.
         ``window``: how long an outcome may still turn after the ask; a pull counts from the end of it on.
@@ -125,7 +126,8 @@ class Campaign:
             margin=margin,
             audit=audit,
         )
-        at_hand = [] if logs is None else logs_for(terms, terms.problem, logs)  # refused before anything is begun
+        # Logs are refused before anything is begun.
+        at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)
         store = Store(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock)
         campaign._ledger.create(terms.as_body())

@@ -31,7 +31,8 @@ FORMAT = 2
 """The latest form of events, counted up when an older program could not read them.
 
 A campaign is written in the earliest form that can hold its terms, so that older programs go on with it where they can:
-2 if the arms of its problem are listed (joint arms among them) or its reward is any number of a range, else 1.
+2 if the arms of its problem are listed (joint arms among them), its reward is any number of a range, or it has bins,
+groups or labels, else 1.
 """
 
 
@@ -67,7 +68,7 @@ class Terms:
         """What event 0 holds."""
         named = {name: value for name, value in parameters(self.policy).items() if name not in self.lacks}
         return {
-            "format": 2 if self.problem.has_listed_arms or self.problem.reward_range is not None else 1,
+            "format": 2 if _needs_second_form(self.problem) else 1,
             "made_by": made_by() | {"whichdo": self.made_by},
             "name": self.name,
             "problem": json.loads(problem_to_json(self.problem)),
@@ -119,6 +120,11 @@ class Terms:
             raise Damaged(
                 f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
             ) from None
+
+
+def _needs_second_form(problem: Problem) -> bool:
+    named = problem.bins or problem.groups or problem.labels
+    return problem.has_listed_arms or problem.reward_range is not None or bool(named)
 
 
 def made_by() -> dict[str, str]:

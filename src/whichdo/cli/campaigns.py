@@ -44,6 +44,9 @@ __all__ = [
     "verify",
 ]
 
+MissingOption = Annotated[
+    str, typer.Option(help="Missing values in logs: error, drop (their rows) or level (as a value).")
+]
 FileArgument = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 ArmsArgument = Annotated[
     list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False, autocompletion=completion.arms)
@@ -55,6 +58,7 @@ def start(
     problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],
     logs: Annotated[list[str] | None, typer.Argument(help="Logs of looks, as for observe.", show_default=False)] = None,
     *,
+    missing: MissingOption = "error",
     policy: Annotated[
         str,
         typer.Option(help='Such as causal-ts or "srm(second_phase=rejects)".', autocompletion=completion.policies),
@@ -103,6 +107,7 @@ def start(
         margin=margin,
         audit=audit,
         logs=list(logs) if logs else None,
+        missing=missing,
     )
     found, notes = campaign.status(), (*campaign.notes, *asked.warnings)
     if format is Format.JSON:
@@ -116,7 +121,7 @@ def observe(
     logs: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or a glob in quotes.", show_default=False)],
     *,
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
-    missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
+    missing: MissingOption = "error",
     restart: Annotated[bool, typer.Option("--restart", help="Let the policy begin anew with them.")] = False,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format

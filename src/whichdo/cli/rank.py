@@ -33,7 +33,9 @@ def rank(
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     weights: Annotated[str | None, typer.Option(help="A column that says how much each row weighs.")] = None,
     arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
-    missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
+    missing: Annotated[
+        str, typer.Option(help="Missing values: error, drop (their rows) or level (as a value).")
+    ] = "error",
     reading: Annotated[str, typer.Option(help="What estimates lean on: robust, graph or paper.")] = "robust",
     shrinkage: Annotated[float, typer.Option(min=0, help="How many rows the data's own margins count for.")] = 2.0,
     threshold: Annotated[float, typer.Option(min=0, help="The paper's t: rows seen less often are uniform.")] = 0,
@@ -84,7 +86,7 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
 
     out = console()
     size = f"{counted(len(found), 'arm')}, {counted(found.looks, 'look')}"
-    out.print(f"{size}; {found.problem.goal} {found.problem.reward}", style="bold")
+    out.print(f"{size}; {found.problem.goal} {found.problem.label(found.problem.reward)}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
     for title in ("estimate", f"{confidence:.0%} interval", "against do()", "naive", "worth pulls"):

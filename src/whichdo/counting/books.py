@@ -1,28 +1,36 @@
-"""The codes of columns of numbers: how often a row counts, how much it weighs, a reward that is any number."""
+"""The codes of columns of numbers: how often a row counts, how much it weighs, a reward that is any number, and
+numbers that are cut into intervals.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.counting.values import BAD, MOST, Codebook, DomainBook, parse_number
 from whichdo.domains import RANGE_LEVELS
+from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from whichdo.arrays import Array, BoolArray
-    from whichdo.domains import NumberRange
+    from whichdo.domains import Bins, NumberRange
     from whichdo.problem import Problem
 
-__all__ = ["CountBook", "RangeBook", "WeightBook", "book_of"]
+__all__ = ["BinBook", "CountBook", "RangeBook", "WeightBook", "book_of"]
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100
+NUMBER = r"(-?(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?))"
+INTERVAL = re.compile(rf"[\[(]{NUMBER}, {NUMBER}([\])])", re.ASCII)
 
 
 class _NumberBook(Codebook):
     """Numbers as they are: the code of a number from 0 is its bits, which are in the order of the numbers."""
+
+    reads_numbers = True
 
     def text(self, value: str) -> int:
         """A number as text."""
@@ -75,11 +83,60 @@ class RangeBook(_NumberBook):
         return str(self._range)
 
 
+class BinBook(_NumberBook):
+    """Numbers by the interval that they lie in; the name of an interval stands for itself.
+
+    An interval of pandas counts where all of it lies in one of ours.
+    """
+
+    dtype = np.uint8
+
+    def __init__(self, cut: Bins) -> None:
+        self._bins = cut
+        self._cuts = np.array(cut.cuts, np.float64)
+        self._names = {name: code for code, name in enumerate(cut.values)}
+
+    def text(self, value: str) -> int:
+        """The name of an interval, a number as text, or an interval as pandas writes it."""
+        named = self._names.get(value)
+        if named is not None:
+            return named
+        found = super().text(value)
+        return self._within(value) if found == BAD else found
+
+    def boolean(self, value: bool) -> int:  # noqa: FBT001
+        """True and false as 1 and 0."""
+        return self.number(float(value))
+
+    def _within(self, text: str) -> int:
+        """The interval that holds all of another, such as ``(35, 40]``."""
+        written = INTERVAL.fullmatch(text)
+        if written is None:
+            return BAD
+        low, high = float(written[1]), float(written[2])
+        last = int(np.searchsorted(self._cuts, high, "right" if written[3] == "]" else "left"))
+        first = int(np.searchsorted(self._cuts, low, "right"))
+        return first if first == last and low <= high else BAD
+
+    def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
+        """How many cuts each number has reached."""
+        if values.dtype.kind == "f":
+            bad = ~np.isfinite(values)
+            return np.searchsorted(self._cuts, values, "right").astype(np.uint8), bad if bad.any() else None
+        return np.searchsorted(self._cuts, values, "right").astype(np.uint8), None
+
+    def allowed(self) -> str:
+        """In words."""
+        return f"numbers, or {listed(map(str, self._bins.values), most=12)}"
+
+
 def book_of(problem: Problem, name: str, *, exact: bool = False) -> Codebook:
     """The codes of a node's values; ``exact``: of a numeric reward the number itself instead of the nearest level."""
     if name == problem.reward and problem.reward_range is not None:
         return RangeBook(problem.reward_range, exact=exact)
-    return DomainBook(problem.domains[name])
+    if name in problem.bins:
+        return BinBook(problem.bins[name])
+    return DomainBook(problem.domains[name], problem.groups.get(name))
 
 
 class CountBook(Codebook):

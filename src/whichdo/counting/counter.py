@@ -30,8 +30,10 @@ class Counted:
 class Counter(Protocol):
     """Counts the rows of a source for one problem."""
 
-    def count(self, source: Source, scopes: Sequence[Scope]) -> Counted:
+    def count(self, source: Source, scopes: Sequence[Scope], spare: Sequence[Scope] = ()) -> Counted:
         """Count the columns of each scope together, the reward's own scope among them.
+
+        ``spare`` scopes are counted too, unless a column that they alone have lacks values.
 
         Every value is checked against the problem's domains, and what does not fit is a `DataError` that says where.
         Counts are whole numbers, so any two counters agree to the last digit.

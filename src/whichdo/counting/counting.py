@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from whichdo.counting.books import CountBook, WeightBook, book_of
 from whichdo.counting.counter import Counted, Counter
+from whichdo.counting.gaps import Gaps
 from whichdo.counting.moments import MomentAdder
 from whichdo.counting.notes import CountNotes, Faults
 from whichdo.counting.packed import Adder, Plan
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int | None], None]
 
-__all__ = ["CountNotes", "absent_columns", "count", "count_with_notes"]
+__all__ = ["CountNotes", "absent_columns", "check_missing", "count", "count_with_notes"]
 
 MOST = 2**63 - 1
 
@@ -54,7 +56,8 @@ def count(
     is named; or a `Tally`, which is returned as it is.
     ``counts``: a column that says how often each row counts.
     ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
-    ``missing``: "error", or "drop" to leave out the rows that lack a value that is needed.
+    ``missing``: "error"; "drop" to leave out the rows that lack a value that is needed; or "level" to count a missing
+    value as the value "missing", where a node declares it (rows that lack the reward are left out).
     ``scopes``: the columns to count together, by default what `whichdo.formulas` names and the reward alone.
     ``progress``: called after each chunk with the rows read so far and their total, if that is known.
 
@@ -89,8 +92,7 @@ def count_with_notes(
     """
     if counts is not None and weights is not None:
         raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
-    if missing not in {"error", "drop"}:
-        raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error" or "drop".')
+    check_missing(missing)
     if isinstance(data, Tally):
         if data.problem != problem:
             raise UsageError("This tally was counted for another problem. Count the log again for this one.")
@@ -102,27 +104,36 @@ def count_with_notes(
             problem,
             counts=counts,
             arm=arm,
-            drop=missing == "drop",
+            missing=missing,
             chunk=chunk,
             progress=progress,
             weights=weights,
             levels=reading is None,
         )
+        spare: tuple[Scope, ...] = ()
         if asked is None:
-            rows = None if reading is None or counts or arm or missing == "drop" else source.rows
-            asked = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
+            rows = None if reading is None or counts or arm or missing != "error" else source.rows
+            asked, spare = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
             doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
             if doubted is not None and there.issuperset(doubted):
-                asked = (*asked, doubted)
-        counted = counter.count(source, _checked(problem, asked))
+                spare = (*spare, doubted)
+        counted = counter.count(source, _checked(problem, asked), spare)
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():
         levels[problem.index(one)] = tables[problem.reward,].dense().count
     return Tally(problem, levels, counted.tables), counted.notes
 
 
-def _default_scopes(problem: Problem, there: frozenset[str], reading: Reading, rows: int | None) -> tuple[Scope, ...]:
-    """What estimates need, and for each target set the naive comparison.
+def check_missing(missing: str) -> None:
+    """Refuse what is not a way to treat missing values."""
+    if missing not in {"error", "drop", "level"}:
+        raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error", "drop" or "level".')
+
+
+def _default_scopes(
+    problem: Problem, there: frozenset[str], reading: Reading, rows: int | None
+) -> tuple[tuple[Scope, ...], tuple[Scope, ...]]:
+    """What estimates need; and what can be spared, for each target set the naive comparison.
 
     A target set that no scope holds beside the reward is counted with it, if its columns are there and the table can be
     laid out.
@@ -134,7 +145,7 @@ def _default_scopes(problem: Problem, there: frozenset[str], reading: Reading, r
         for targets in problem.target_sets
         if there.issuperset(targets) and not any(scope.issuperset(targets) for scope in with_reward)
     ]
-    return (*needed, *(scope for scope in alone if problem.cells(scope) <= MAX_CELLS))
+    return needed, tuple(scope for scope in alone if problem.cells(scope) <= MAX_CELLS)
 
 
 def _checked(problem: Problem, given: Iterable[Scope]) -> tuple[Scope, ...]:
@@ -176,13 +187,14 @@ class RowCounter:
         *,
         counts: str | None = None,
         arm: str | None = None,
-        drop: bool = False,
+        missing: str = "error",
         chunk: int = CHUNK,
         progress: Progress | None = None,
         weights: str | None = None,
         levels: bool = True,
     ) -> None:
-        self.problem, self.drop, self.chunk, self.progress = problem, drop, chunk, progress
+        self.problem, self.missing, self.chunk, self.progress = problem, missing, chunk, progress
+        self.gaps = Gaps(problem, missing)
         self.levels = levels
         self.weight_name = None if counts is None else plain_name(counts)
         self.share_name = None if weights is None else plain_name(weights)
@@ -195,11 +207,12 @@ class RowCounter:
         self.total: int | None = None
         self.extra: dict[str, None] = {}
 
-    def count(self, source: Source, scopes: Sequence[Scope]) -> Counted:
+    def count(self, source: Source, scopes: Sequence[Scope], spare: Sequence[Scope] = ()) -> Counted:
         """Count all rows of a source, or raise what is wrong with them."""
         parts = source.parts
         self.total = source.rows
-        self.scopes = tuple(scopes)
+        self.scopes = tuple(dict.fromkeys((*scopes, *spare)))
+        self.gaps.needed = {*chain(*scopes), *(name for name, _ in self._roles())}
         self.sums = self.numeric or self.share_name is not None
         self.plan = Plan(
             self.problem.sizes,
@@ -217,7 +230,7 @@ class RowCounter:
         tables: dict[Arm, Mapping[Scope, Table]] = {}
         for position, adder in sorted(self.adders.items()):
             more = self.moments[position].tables if position in self.moments else {}
-            tables[self.problem.arms[position]] = {**adder.tables(), **more}
+            tables[self.problem.arms[position]] = self.gaps.served({**adder.tables(), **more}, scopes)
         return Counted(tables, self._notes(source))
 
     def _check_roles(self) -> None:
@@ -271,7 +284,8 @@ class RowCounter:
             one = source.parts[0].name if len(source.parts) == 1 else None
             header = f"{one} has columns but no rows." if one is not None else "There are no rows to count."
             raise DataError(f"{header} Expected at least one row of values.")
-        self.faults.check(self.rows, drop=self.drop)
+        self.gaps.check(self.faults.missing, {self.problem.reward, *(name for name, _ in self._roles())})
+        self.faults.check(self.rows, drop=self.missing != "error")
         if self.dropped == self.rows:
             rows = "The only row" if self.rows == 1 else f"Every one of the {self.rows:,} rows"
             raise DataError(
@@ -298,6 +312,9 @@ class RowCounter:
             weight_dropped=self.weight_dropped,
             repeated=source.repeated,
             unverified=source.unverified,
+            spared=MappingProxyType(dict(self.gaps.spared)),
+            levelled=MappingProxyType(dict(self.gaps.levelled)),
+            compared=None if self.arm_name is not None else self.gaps.compared,
         )
 
     def _check_weight(self, column: str) -> None:
@@ -318,12 +335,13 @@ class RowCounter:
         """Decode one chunk, which begins at row ``first``, note its faults, and count it."""
         codes: dict[str, Any] = {}
         missing: dict[str, BoolArray] = {}
+        unsaid: dict[str, BoolArray] = {}
         for name, column in columns.items():
             book = self._book(name)
             found = decode(book, column)
             codes[name] = found.codes
             if found.missing is not None:
-                missing[name] = found.missing
+                self.gaps.sort(name, found, codes, missing, unsaid)
             if found.bad is not None:
                 self.faults.add_bad(part, first, name, column, book, found.bad)
         keep = None
@@ -342,10 +360,12 @@ class RowCounter:
             self._weigh(weights, missing.get(self.weight_name), keep)
         arms = codes.pop(self.arm_name) if self.arm_name is not None else None
         values = _Values(weights, shares, rewards)
+        if self.missing != "error":
+            self.gaps.compare(codes, missing, keep, size, weights, rewards)
         if arms is None:
             self._count(0, codes, keep, size, values)
         else:
-            self._count_arms(part, first, arms, codes, keep, values)
+            self._count_arms(part, first, arms, codes, keep, values, unsaid)
 
     def _count_arms(
         self,
@@ -355,15 +375,16 @@ class RowCounter:
         codes: Mapping[str, CodeArray],
         keep: IntArray | None,
         values: _Values,
+        unsaid: Mapping[str, BoolArray],
     ) -> None:
-        """Count the rows of each arm by themselves."""
+        """Count the rows of each arm by themselves; ``unsaid`` are values that may be missing."""
         rows = np.arange(len(arms)) if keep is None else keep
         order = rows[np.argsort(arms[rows], kind="stable")]
         present, begins = np.unique(arms[order], return_index=True)
         ends = [*begins[1:].tolist(), len(order)]
         for position, begin, end in zip(present.tolist(), begins.tolist(), ends, strict=True):
             mine = order[begin:end]
-            self._check_applied(part, first, self.problem.arms[position], mine, codes)
+            self._check_applied(part, first, self.problem.arms[position], mine, codes, unsaid)
             if position not in self.adders:
                 self.adders[position] = Adder(self.plan)
             self._count(position, codes, mine, len(arms), values)
@@ -386,13 +407,24 @@ class RowCounter:
                 self.moments[position] = MomentAdder(self.problem, self.scopes)
             self.moments[position].add(codes, size, values.counts, values.weights, values.rewards)
 
-    def _check_applied(self, part: Part, first: int, arm: Arm, rows: IntArray, codes: Mapping[str, CodeArray]) -> None:
-        """A row of do(X=1) has X = 1."""
+    def _check_applied(
+        self,
+        part: Part,
+        first: int,
+        arm: Arm,
+        rows: IntArray,
+        codes: Mapping[str, CodeArray],
+        unsaid: Mapping[str, BoolArray],
+    ) -> None:
+        """A row of do(X=1) has X = 1, or does not say."""
         domains = self.problem.domains
         there = [name for name in arm.targets if name in codes]
         if not there:
             return
         differ = [codes[name][rows] != domains[name].index(arm.settings[name]) for name in there]
+        differ = [
+            wrong & ~unsaid[name][rows] if name in unsaid else wrong for name, wrong in zip(there, differ, strict=True)
+        ]
         wrong = rows[np.logical_or.reduce(differ)]
         if len(wrong):
             values = {name: domains[name][codes[name][wrong[0]]] for name in there}

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.values import DomainBook, text_at
+from whichdo.counting.values import DomainBook, parse_number, text_at
+from whichdo.domains import MISSING_LEVEL
 from whichdo.errors import DataError, counted, option, quoted
 from whichdo.graph.identify import listed
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whichdo.arrays import BoolArray
+    from whichdo.counting.gaps import Compared
     from whichdo.counting.sources import Part
     from whichdo.counting.values import Codebook
     from whichdo.problem import Arm
@@ -31,6 +33,9 @@ __all__ = ["CountNotes", "Faults"]
 #: Texts by which other programs write a missing value.
 ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "missing", "<na>", "#n/a"})
 
+ODD_NUMBER = re.compile(r"[-+(]?[$€£¥]? ?\d[\d., ']*[%$€£¥)]?")
+MANY_NUMBERS = 20
+"""So many numbers outside a domain are a number in need of bins, not a slip."""
 DATE_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]")
 
 
@@ -57,6 +62,12 @@ class CountNotes:
     """Files that were named more than once, and counted once."""
     unverified: tuple[str, ...] = ()
     """Parquet files whose pages have no checksums."""
+    spared: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How many values lack in columns that no estimate needs."""
+    levelled: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How many missing values were counted as a value of their own."""
+    compared: Compared | None = None
+    """Dropped rows beside the others, where rows may be dropped."""
 
     @property
     def share_dropped(self) -> float:
@@ -84,6 +95,12 @@ class CountNotes:
             if self.weight is not None:
                 of += f", {self.weight_dropped:,} of {self.weight:,} by their counts"
             said.append(f"Dropped {of} ({self.share_dropped:.1%}) with missing values: {counts}.")
+        if self.levelled:
+            counts = listed((f"{name} {count:,}" for name, count in self.levelled.items()), most=12)
+            said.append(f'Missing values count as the value "{MISSING_LEVEL}": {counts}.')
+        if self.spared:
+            counts = listed((f"{name} {count:,}" for name, count in self.spared.items()), most=12)
+            said.append(f"Missing, but not needed by any estimate: {counts}.")
         return tuple(said)
 
 
@@ -157,7 +174,7 @@ class Faults:
         return (
             f"{first.part.where(first.row, first.column, first.text)}, column {first.column}: {quoted(first.text)}."
             f"{allowed} {total:,} such value{'s' if total > 1 else ''} in {len(self.bad):,} "
-            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first)}"
+            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first) or _number_hint(first, total)}"
         )
 
     def _contradiction_message(self, first: First) -> str:
@@ -170,7 +187,7 @@ class Faults:
     def _missing_message(self, first: First, rows: int) -> str:
         counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
         have = "has" if self.missing_rows == 1 else "have"
-        where = first.part.where(first.row, first.column, "")
+        where = first.part.where(first.row, first.column)
         return (
             f"{self.missing_rows:,} of {counted(rows, 'row')} {have} missing values: {counts}. First: {where}, column "
             f"{first.column}. {self._way_out or _fill_or_drop()}"
@@ -178,8 +195,21 @@ class Faults:
 
 
 def _fill_or_drop() -> str:
-    drop = option("missing", "drop")
-    return f"Fill them in, drop these rows ({drop}), or mark a node that is often missing as hidden."
+    drop, level = option("missing", "drop"), option("missing", "level")
+    return (
+        f"Fill them in, drop these rows ({drop}), take missing as a value of its own ({level}), or mark a node that is "
+        f"often missing as hidden."
+    )
+
+
+def _number_hint(first: First, total: int) -> str:
+    """What to do about numbers in an odd spelling, or where a few values were declared."""
+    text = first.text.strip()
+    if first.book is not None and first.book.reads_numbers and ODD_NUMBER.fullmatch(text):
+        return " Write numbers plainly, as in 1234.5: no separators, signs of percent or currency."
+    if isinstance(first.book, DomainBook) and total >= MANY_NUMBERS and parse_number(text) is not None:
+        return " Declare all its values, or cut numbers into bins; whichdo init proposes both."
+    return ""
 
 
 def _hint(first: First) -> str:

@@ -228,10 +228,22 @@ def _arrow(series: Any) -> Any:
     """A series as an Arrow array, or as a list where it holds what Arrow has no type for."""
     import pyarrow as pa
 
+    native = series.to_native()
+    kind = getattr(native, "dtype", None)
+    if str(getattr(getattr(kind, "categories", None), "dtype", kind)).startswith("interval"):
+        return _interval_texts(native)
     try:
         return series.to_arrow()
     except (pa.ArrowException, TypeError, OverflowError):
         return series.to_list()
+
+
+def _interval_texts(series: Any) -> Any:
+    """Intervals of pandas, such as `pandas.cut` makes, as the texts that they are written as."""
+    import pyarrow as pa
+
+    series = series if hasattr(series, "cat") else series.astype("category")
+    return pa.array(series.cat.rename_categories(series.cat.categories.astype(str)))
 
 
 def _column(value: Any, name: str) -> Any:

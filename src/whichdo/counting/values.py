@@ -3,7 +3,9 @@
 A raw value stands for a declared one if it is that value; if it is a text that is the declared number in JSON's grammar
 ("2" and "2.0" for 2, but not "02", " 2" or "2_0"); if it is a number whose text is declared; and for a node of values 0
 and 1 also true and false, as booleans or as texts in any case.  A moment is the text that it is written as; at midnight
-it is also its date, for a node all of whose values are dates.  Everything else is a fault: nothing is guessed.
+it is also its date, for a node all of whose values are dates.  An interval of pandas is the text that it is written as.
+The texts by which R, pandas and databases write a missing value ("NA", "NaN", "NULL", ...) are missing, unless they are
+declared.  Everything else is a fault: nothing is guessed.
 
 `Codebook` judges one value, `decode` whole columns: numpy arrays, Arrow arrays and lists.
 """
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whichdo.arrays import Array, BoolArray, IntArray
     from whichdo.problem import Problem, Value
@@ -31,8 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["BAD", "MISSING", "ArmBook", "Codebook", "Decoded", "DomainBook", "decode", "parse_number", "text_at"]
 
 MISSING, BAD = -1, -2
+ABSENT_TEXTS = frozenset({"NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
+"""Texts that stand for a missing value, where they are not declared values."""
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 LONGEST_NUMBER = 40
+WHOLE_NUMBER = rf"^(?:{NUMBER.pattern})$"
+MANY = 1 << 12  # texts of a column that are worth another pass
 MOST = 2**63 - 1
 
 
@@ -40,6 +46,8 @@ class Codebook(ABC):
     """The codes of one column."""
 
     dtype: type[np.generic] = np.int64
+    reads_numbers = False
+    """Whether any number has a code, by its size."""
 
     def code(self, value: object) -> int:
         """The code of one raw value, or `MISSING`, or `BAD`."""
@@ -52,10 +60,20 @@ class Codebook(ABC):
         if isinstance(value, bool):
             return self.boolean(value)
         if isinstance(value, str):
-            return self.text(value)
+            return self._any_text(value)
         if isinstance(value, (int, float, Decimal)):
             return self._any_number(value)
-        return self.moment(value) if isinstance(value, (date, time)) else BAD
+        return self._other(value)
+
+    def _other(self, value: object) -> int:
+        """The code of a date, a time or an interval of pandas, which is that of the text it is written as."""
+        if isinstance(value, (date, time)):
+            return self.moment(value)
+        return self.text(str(value)) if type(value).__name__ == "Interval" else BAD
+
+    def _any_text(self, value: str) -> int:
+        found = self.text(value)
+        return MISSING if found == BAD and value in ABSENT_TEXTS else found
 
     def _any_number(self, value: float | Decimal) -> int:
         if isinstance(value, Decimal):
@@ -94,10 +112,13 @@ class Codebook(ABC):
 class DomainBook(Codebook):
     """The codes of a node: the positions of its declared values."""
 
-    def __init__(self, domain: Sequence[Value]) -> None:
+    def __init__(self, domain: Sequence[Value], groups: Mapping[Value, Sequence[Value]] | None = None) -> None:
+        """Learn the ``domain``, and which other values count as one of it (``groups``)."""
         self._domain = tuple(domain)
-        self._texts = {unicodedata.normalize("NFC", v): j for j, v in enumerate(domain) if isinstance(v, str)}
-        self._declared = {v: j for j, v in enumerate(domain) if not isinstance(v, str)}
+        code = {v: j for j, v in enumerate(domain)}
+        code |= {member: code[value] for value, members in (groups or {}).items() for member in members}
+        self._texts = {unicodedata.normalize("NFC", v): j for v, j in code.items() if isinstance(v, str)}
+        self._declared = {v: j for v, j in code.items() if not isinstance(v, str)}
         # A number is also the declared text that it is written as.
         spelled = {n: j for text, j in self._texts.items() if (n := parse_number(text)) is not None and str(n) == text}
         self._numbers: dict[Any, int] = {**spelled, **self._declared}
@@ -110,7 +131,7 @@ class DomainBook(Codebook):
         number = parse_number(value)
         if number is not None:
             return self._declared.get(number, BAD)
-        if set(self._declared) == {0, 1} and value.lower() in {"true", "false"}:
+        if self._declared.keys() == {0, 1} and value.lower() in {"true", "false"}:
             return self._declared[int(value.lower() == "true")]
         return self._texts.get(unicodedata.normalize("NFC", value), BAD) if not value.isascii() else BAD
 
@@ -318,8 +339,8 @@ def _decode_arrow(book: Codebook, column: Any) -> Decoded:
         return (
             found if missing is None else _nothing_said(book, found.codes, _either(missing, found.missing), found.bad)
         )
-    if pa.types.is_string(kind) and not column.null_count:
-        quick = _single_characters(book, column)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        quick = _number_texts(book, column) if book.reads_numbers else _single_characters(book, column)
         if quick is not None:
             return quick
     try:
@@ -341,6 +362,10 @@ def _decode_dictionary(book: Codebook, column: Any) -> Decoded:
 
 def _single_characters(book: Codebook, column: Any) -> Decoded | None:
     """A column of texts of one byte, such as 0 and 1 from a CSV file; None if it is no such column."""
+    import pyarrow as pa
+
+    if column.null_count or not pa.types.is_string(column.type):
+        return None
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     if data is None or not len(column) or ends[-1] - ends[0] != len(column) or not np.all(np.diff(ends) == 1):
@@ -349,6 +374,19 @@ def _single_characters(book: Codebook, column: Any) -> Decoded | None:
     if int(octets.max()) > 127:
         return None
     return _looked_up(book, [chr(octet) for octet in range(128)], octets)
+
+
+def _number_texts(book: Codebook, column: Any) -> Decoded | None:
+    """A column of numbers as texts, most of them different, without a Python step for each; None if it is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(column) < MANY or pc.count_distinct(column.slice(0, MANY)).as_py() < MANY // 8:
+        return None  # a dictionary of few texts is quicker
+    strict = pc.and_(pc.match_substring_regex(column, WHOLE_NUMBER), pc.less_equal(pc.binary_length(column), 40))
+    if not pc.all(strict).as_py():  # nulls aside
+        return None
+    return _decode_arrow(book, column.cast(pa.float64()))
 
 
 def _looked_up(book: Codebook, values: Iterable[object], places: Array) -> Decoded:

@@ -82,9 +82,10 @@ def _title(ranking: Ranking) -> str:
     best = ranking.best
     more = f", the best {MOST} of {len(ranking):,} arms" if len(ranking) > MOST else ""
     looks = f"({counted(ranking.looks, 'look')}{more})"
+    reward = visible(ranking.problem.label(ranking.problem.reward))
     if best is None:
-        return f"No arm's effect on {ranking.problem.reward} is known {looks}"
-    return f"Best for {ranking.problem.reward}: {_label(best)} {looks}"
+        return f"No arm's effect on {reward} is known {looks}"
+    return f"Best for {reward}: {_label(best)} {looks}"
 
 
 def _draw(axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
@@ -158,7 +159,7 @@ def _legend(figure: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking)
 
 def _axis(ranking: Ranking) -> str:
     better = "lower" if ranking.problem.goal == "minimize" else "higher"
-    return f"mean {ranking.problem.reward} ({better} is better)"
+    return f"mean {visible(ranking.problem.label(ranking.problem.reward))} ({better} is better)"
 
 
 def _label(row: ArmRank) -> str:

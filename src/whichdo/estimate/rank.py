@@ -73,7 +73,9 @@ def rank(
         A column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.  Without it
         every row is a look.
     missing
-        "error" to refuse rows that lack a value, or "drop" to leave them out, which the notes then say.
+        "error" to refuse rows that lack a value that an estimate needs; "drop" to leave them out, which the notes then
+        say, with a test whether they differ from the others; "level" to take missing as a value of its own, called
+        "missing" (rows that lack the reward are left out).
     shrinkage
         How many rows the data's own margins count for in each row of a table; 0 leaves the plain shares.
     threshold
@@ -104,9 +106,15 @@ def rank(
     (do(X=1), 0.5)
     """
     from whichdo.counting import count_with_notes
+    from whichdo.counting.counting import check_missing
+    from whichdo.counting.gaps import with_missing_levels
+    from whichdo.estimate.missingness import missingness_words
 
     if not isinstance(problem, Problem):
         raise UsageError(f"rank takes a Problem first, then the data; found a {type(problem).__name__}.")
+    check_missing(missing)
+    if missing == "level":
+        problem = with_missing_levels(problem, data, checked_reading(reading, paper=True))
     tally, told = count_with_notes(
         problem,
         data,
@@ -124,7 +132,7 @@ def rank(
         shrinkage=shrinkage,
         threshold=threshold,
         sampled=sampled,
-        notes=told.sentences,
+        notes=(*told.sentences, *missingness_words(problem, told)),
     )
 
 

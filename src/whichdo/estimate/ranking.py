@@ -194,7 +194,7 @@ class Ranking(Mapping[Arm, ArmRank]):
     @cached_property
     def summary(self) -> tuple[str, ...]:
         """The answer in a few sentences."""
-        best, reward = self.best, self.problem.reward
+        best, reward = self.best, self.problem.label(self.problem.reward)
         if best is None:
             return (self._nothing_to_compare(),)
         interval = f"{best.written(self.best_low)} to {best.written(self.best_high)}"
@@ -218,7 +218,8 @@ class Ranking(Mapping[Arm, ArmRank]):
         if not nothing.is_known:
             return "Nothing can be compared: no arm is known."
         return (
-            f"Nothing can be compared: only of {nothing.arm} enough is known, mean {self.problem.reward} "
+            f"Nothing can be compared: only of {nothing.arm} enough is known, mean "
+            f"{self.problem.label(self.problem.reward)} "
             f"{nothing.written(nothing.estimate)} ({nothing.interval})."
         )
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from whichdo.errors import GraphError, UsageError, nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["MAX_EDGES", "CausalGraph"]
 
@@ -34,7 +35,8 @@ class CausalGraph:
 
     ``nodes`` are in topological order, ties by first mention.  ``hidden`` are the names of variables that were
     projected out, ``exposures`` and ``outcomes`` the roles a file gave to nodes; `whichdo.Problem` reads them.
-    ``notes`` say in words what reading the graph changed; they do not count for equality.
+    ``notes`` say in words what reading the graph changed, and ``values`` are those that its file lists for nodes, which
+    a problem file takes as domains; neither counts for equality.
 
     >>> graph = CausalGraph(directed=[("X", "M"), ("M", "Y")], bidirected=[("X", "Y")])
     >>> graph == CausalGraph.parse("X -> M; M -> Y; X <-> Y")
@@ -48,6 +50,7 @@ class CausalGraph:
     exposures: frozenset[str]
     outcomes: frozenset[str]
     notes: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]]
 
     #: The edges by position in ``nodes``, each row ascending: what the algorithms work on.
     parent_ids: Adjacency
@@ -91,6 +94,7 @@ class CausalGraph:
         exposures: Iterable[str] = (),
         outcomes: Iterable[str] = (),
         notes: Iterable[str] = (),
+        values: Mapping[str, tuple[str, ...]] | None = None,
     ) -> CausalGraph:
         """A graph from parts known to be right: nodes in topological order, rows of positions ascending.
 
@@ -105,7 +109,15 @@ class CausalGraph:
         fill["exposures"] = frozenset(exposures)
         fill["outcomes"] = frozenset(outcomes)
         fill["notes"] = tuple(notes)
+        fill["values"] = MappingProxyType(dict(values or {}))
         return graph
+
+    def with_values(self, values: Mapping[str, tuple[str, ...]]) -> CausalGraph:
+        """The same graph with the values that a file lists for its nodes."""
+        known = {name: tuple(each) for name, each in values.items() if name in self}
+        return CausalGraph.assemble(
+            self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes, self.notes, known
+        )
 
     @classmethod
     def parse(cls, text: str) -> CausalGraph:
@@ -248,8 +260,11 @@ class CausalGraph:
     def __reduce__(self) -> tuple[object, ...]:
         return (
             CausalGraph.assemble,
-            (self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes, self.notes),
-        )
+            (
+                self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes, self.notes,
+                dict(self.values),
+            ),
+        )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------ private
 

@@ -47,6 +47,7 @@ class Draft:
         self._arrows: dict[Edge, Place | None] = {}
         self._confounded: dict[Edge, Place | None] = {}
         self._statements = 0
+        self._values: dict[str, tuple[str, ...]] = {}
 
     def node(
         self,
@@ -71,6 +72,10 @@ class Draft:
             self._outcomes.add(position)
         if selected:
             self._selected.add(position)
+
+    def values(self, name: str, values: Sequence[str]) -> None:
+        """Note the values that a file lists for a node."""
+        self._values[checked_name(name)] = tuple(values)
 
     def known(self, name: str, place: Place | None = None) -> None:
         """Refuse a name that has not been declared, offering the nearest that have."""
@@ -112,7 +117,8 @@ class Draft:
             outcomes=self._observed_role(self._outcomes, "outcome", names),
             notes=shortened([SELECTION.format(names[position]) for position in sorted(self._selected)]),
         )
-        return project(everything, observed) if self._hidden else everything
+        graph = project(everything, observed) if self._hidden else everything
+        return graph.with_values(self._values) if self._values else graph
 
     def __bool__(self) -> bool:
         """Whether anything was declared at all."""

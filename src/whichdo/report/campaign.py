@@ -151,7 +151,7 @@ def _head(found: History) -> str:
     problem = found.state.terms.problem
     wish = "least" if problem.goal is Goal.MINIMIZE else "most"
     return (
-        f"<h1>{safe(status.name)}<small>What to do for the {wish} {safe(problem.reward)}?</small></h1>\n"
+        f"<h1>{safe(status.name)}<small>What to do for the {wish} {safe(problem.label(problem.reward))}?</small></h1>\n"
         f'<p><span class="chip">{safe(WORDS.get(status.phase, status.phase))}</span> '
         f'<span class="faint">{counted(status.events, "event")} from {safe(short_time(status.began))} to '
         f"{safe(short_time(status.last))} UTC</span></p>\n"
@@ -211,7 +211,7 @@ def _tiles(found: History) -> str:
     problem = found.state.terms.problem
     best, nothing = advice.ranking[advice.arm], advice.ranking[advice.ranking.problem.arms[0]]
     interval = f"{advice.confidence:.0%} interval {best.written(advice.low)} to {best.written(advice.high)}"
-    tiles = [(best.written(best.estimate), f"mean {problem.reward}, {interval}")]
+    tiles = [(best.written(best.estimate), f"mean {problem.label(problem.reward)}, {interval}")]
     if nothing.is_ranked and nothing.arm not in {advice.arm, advice.runner_up}:
         how = "less" if problem.goal is Goal.MINIMIZE else "more"
         base = nothing.written(nothing.estimate)

@@ -70,7 +70,7 @@ def _explained(found: History) -> str:
 
 def _axis_words(found: History) -> str:
     problem = found.state.terms.problem
-    return f"mean {problem.reward} ({'less' if problem.goal is Goal.MINIMIZE else 'more'} is better)"
+    return f"mean {problem.label(problem.reward)} ({'less' if problem.goal is Goal.MINIMIZE else 'more'} is better)"
 
 
 def _intervals(row: ArmRank, looked: ArmRank, own: ArmCertainty) -> list[tuple[Kind, Interval]]:

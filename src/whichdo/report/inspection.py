@@ -102,11 +102,12 @@ class Inspection:
         else:
             count = Counter(verdict.route for verdict in self.problem.verdicts.values())
             shares = ", ".join(f"{count[route]:,} {WORDS[route]}" for route in Route if count[route])
-            lines.append(f"Reward: {self.problem.reward} ({self.problem.goal})")
+            lines.append(f"Reward: {self.problem.label(self.problem.reward)} ({self.problem.goal})")
             where = f"{len(self.problem.intervene):,} nodes"
             if self.problem.first_joint is not None:
                 where += f" in {len(self.problem.target_sets):,} sets"
             lines.append(f"Arms: {len(self.problem.arms):,}, on {where}: {shares}")
+            lines += _values_in_words(self.problem)
         marked = [
             f"{word}{'s' if len(names) > 1 else ''} {listed(sorted(names))}"
             for word, names in (("exposure", self.graph.exposures), ("outcome", self.graph.outcomes))
@@ -251,3 +252,21 @@ class Inspection:
         if len(targets) == 1:
             return tuple(str(arm.settings[targets[0]]) for arm in arms)
         return tuple(str(arm).removeprefix("do(").removesuffix(")") for arm in arms)
+
+
+def _values_in_words(problem: Problem) -> list[str]:
+    """How numbers are cut and values put together, and what nodes are called."""
+    lines = []
+    if problem.bins:
+        cuts = "; ".join(f"{name} at {', '.join(map(str, each.cuts))}" for name, each in problem.bins.items())
+        lines.append(f"Cut into bins: {cuts}")
+    if problem.groups:
+        parts = (
+            f"{name}: {value} for {listed(map(str, members))}"
+            for name, groups in problem.groups.items()
+            for value, members in groups.items()
+        )
+        lines.append(f"Put together: {'; '.join(parts)}")
+    if problem.labels:
+        lines.append(f"Labels: {'; '.join(f'{name} is {label}' for name, label in problem.labels.items())}")
+    return lines

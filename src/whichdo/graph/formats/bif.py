@@ -117,6 +117,7 @@ def read_bif_graph(text: str) -> CausalGraph:
             exposure="exposure" in variable.roles,
             outcome="outcome" in variable.roles,
         )
+        draft.values(variable.name, variable.values)
     for child, block in network.blocks.items():
         for parent, place in zip(block.parents, block.places, strict=True):
             if parent in ends:

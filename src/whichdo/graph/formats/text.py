@@ -9,6 +9,7 @@ Short form: statements end at a semicolon or at the end of the line::
 
 dagitty: ``dag name { ... }`` around the same statements, where line ends mean nothing and statements may follow each
 other without a semicolon.  Positions and other attributes for drawing are passed over; ``adjusted`` has no effect.
+``M [values="low, mid, high"]`` lists the values of a node, which a problem file takes as its domain.
 What changes the meaning (undirected and circle edges, other kinds of graphs) is refused.
 
 A hyphen inside a plain name, as in ``face-mask -> Y``, could be an arrow that lost its head.  It is taken as part of
@@ -264,7 +265,10 @@ class _Parser:
 
     def _attribute(self, group: _Group, key: str, value: str | None, start: int) -> None:
         scanner = self.scanner
-        if not group.chain:
+        if not group.chain and key.lower() == "values" and value is not None:
+            for name in group.left:
+                self.draft.values(name, self._listed(value, start))
+        elif not group.chain:
             found = role(scanner, key, value, start, short=True)
             if found is not None and found[1]:
                 for name in group.left:
@@ -275,6 +279,16 @@ class _Parser:
                 f'"U [latent]"; write a hidden common cause as "A <-> B".',
                 start,
             )
+
+    def _listed(self, value: str, start: int) -> list[str]:
+        """The values in ``values="low, mid, high"``, each of them once."""
+        found = [each.strip() for each in value.split(",")]
+        if not all(found) or len(set(found)) < len(found):
+            raise self.scanner.error(
+                f'values is {show(value)}: expected values with commas between, each once: values="low, mid, high".',
+                start,
+            )
+        return found
 
     def _word(self) -> str:
         """The present name or quoted text; goes on to the next token."""
