@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.proposals import Receipt
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
+    from whichdo.checking.check import check
+    from whichdo.checking.result import Check
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.errors import (
@@ -79,6 +81,7 @@ __all__ = [
     "Campaign",
     "CausalGraph",
     "CausalNetwork",
+    "Check",
     "Comparison",
     "ConflictError",
     "Damaged",
@@ -119,6 +122,7 @@ __all__ = [
     "World",
     "__version__",
     "bernoulli",
+    "check",
     "compare",
     "confounding_path",
     "count",
@@ -149,6 +153,8 @@ _ROOMS = {
     "whichdo.campaign.proposals": ("Receipt",),
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
+    "whichdo.checking.check": ("check",),
+    "whichdo.checking.result": ("Check",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.errors": (
