@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.proposals import Receipt
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
+    from whichdo.checking.check import check
+    from whichdo.checking.result import Check
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.domains import Bins, bins
@@ -82,6 +84,7 @@ __all__ = [
     "Campaign",
     "CausalGraph",
     "CausalNetwork",
+    "Check",
     "Comparison",
     "ConflictError",
     "Damaged",
@@ -123,6 +126,7 @@ __all__ = [
     "__version__",
     "bernoulli",
     "bins",
+    "check",
     "compare",
     "confounding_path",
     "count",
@@ -154,6 +158,8 @@ _ROOMS = {
     "whichdo.campaign.proposals": ("Receipt",),
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
+    "whichdo.checking.check": ("check",),
+    "whichdo.checking.result": ("Check",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.domains": ("Bins", "bins"),

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import whichdo as wd
 from tests.soak import scaled
-from whichdo.estimate.disagreement import chi_square_tail, disagreements
+from whichdo.estimate.disagreement import disagreements
 from whichdo.evidence import observe
 from whichdo.formulas import counted_scopes, doubted_scope
 from whichdo.problem import Problem, do
 from whichdo.world.network import CausalNetwork, bernoulli
 from whichdo.world.sampler import World
-
-
-@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 12])
-def test_the_tail_of_a_chi_square_is_scipys(freedom: int) -> None:
-    for value in (0.0, 0.3, 2.0, 9.0, 40.0, 300.0):
-        assert chi_square_tail(value, freedom) == pytest.approx(float(stats.chi2.sf(value, freedom)), rel=1e-10)
 
 
 def alike(rows: int, share: float, seed: int = 1) -> dict[str, object]:
@@ -79,6 +72,6 @@ def test_a_right_graph_is_accused_no_more_often_than_stated() -> None:
         if scope is not None:
             world = World(network, problem, int(rng.integers(1 << 40)))
             seen = world.pull(observe(2_000, scopes=(*counted_scopes(problem), scope)))
-            found += disagreements(problem, seen, np.array([0.0, 1.0])).values()
+            found += [each.p for each in disagreements(problem, seen, np.array([0.0, 1.0])).values()]
     assert len(found) > 100
     assert np.mean(np.array(found) < 0.05) < 0.12

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from whichdo.tables import Scope, Table
 
     Progress = Callable[[int, int | None], None]
+    ChooseScopes = Callable[[frozenset[str], int | None], Iterable[Scope]]
 
-__all__ = ["CountNotes", "absent_columns", "check_missing", "count", "count_with_notes"]
+__all__ = ["CountNotes", "absent_columns", "check_missing", "count", "count_with_notes", "ranking_scopes"]
 
 MOST = 2**63 - 1
 
@@ -78,17 +79,20 @@ def count_with_notes(
     counts: str | None = None,
     arm: str | None = None,
     missing: str = "error",
-    scopes: Iterable[Scope] | None = None,
+    scopes: Iterable[Scope] | ChooseScopes | None = None,
     progress: Progress | None = None,
     chunk: int = CHUNK,
     reading: Reading | None = None,
     weights: str | None = None,
+    moments: bool = True,
 ) -> tuple[Tally, CountNotes]:
     """As `count`, and what a reader should be told: columns ignored, rows dropped.
 
-    ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many rows is counted; by
-    default what the robust reading may need however many rows are added.  ``weights`` is a column that says how much
-    each row weighs; its tables then hold sums of weights too.
+    ``scopes`` may be a function of the columns that there are and the number of rows, None where that is not known
+    before all are read.  ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many
+    rows is counted; by default what the robust reading may need however many rows are added.  ``weights`` is a column
+    that says how much each row weighs; its tables then hold sums of weights too.  Without ``moments`` a reward on a
+    range is counted by levels alone.
     """
     if counts is not None and weights is not None:
         raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
@@ -97,7 +101,6 @@ def count_with_notes(
         if data.problem != problem:
             raise UsageError("This tally was counted for another problem. Count the log again for this one.")
         return data, CountNotes(int(data.pulls.sum()))
-    asked = None if scopes is None else tuple(scopes)
     with opened(data, frozenset(problem.domains)) as source:
         there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
         counter: Counter = RowCounter(
@@ -109,14 +112,18 @@ def count_with_notes(
             progress=progress,
             weights=weights,
             levels=reading is None,
+            moments=moments,
         )
+        rows = None if counts or arm or missing != "error" else source.rows
         spare: tuple[Scope, ...] = ()
-        if asked is None:
-            rows = None if reading is None or counts or arm or missing != "error" else source.rows
-            asked, spare = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
-            doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
-            if doubted is not None and there.issuperset(doubted):
-                spare = (*spare, doubted)
+        if callable(scopes):
+            asked = tuple(scopes(there, rows))
+        elif scopes is not None:
+            asked = tuple(scopes)
+        elif reading is None:
+            asked, spare = _default_scopes(problem, there, Reading.ROBUST, None)
+        else:
+            asked, spare = _scopes_of_reading(problem, there, reading, rows)
         counted = counter.count(source, _checked(problem, asked), spare)
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():
@@ -128,6 +135,24 @@ def check_missing(missing: str) -> None:
     """Refuse what is not a way to treat missing values."""
     if missing not in {"error", "drop", "level"}:
         raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error", "drop" or "level".')
+
+
+def ranking_scopes(problem: Problem, there: frozenset[str], reading: Reading, rows: int | None) -> tuple[Scope, ...]:
+    """What `whichdo.rank` counts of the columns that there are: what estimates need, and what may contradict the graph.
+
+    ``rows``, where known: only what so many rows need.
+    """
+    asked, spare = _scopes_of_reading(problem, there, reading, rows)
+    return (*asked, *spare)
+
+
+def _scopes_of_reading(
+    problem: Problem, there: frozenset[str], reading: Reading, rows: int | None
+) -> tuple[tuple[Scope, ...], tuple[Scope, ...]]:
+    """What estimates need, and what can be spared: naive comparisons, and what may contradict the graph."""
+    asked, spare = _default_scopes(problem, there, reading, rows)
+    doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
+    return asked, spare if doubted is None or not there.issuperset(doubted) else (*spare, doubted)
 
 
 def _default_scopes(
@@ -192,6 +217,7 @@ class RowCounter:
         progress: Progress | None = None,
         weights: str | None = None,
         levels: bool = True,
+        moments: bool = True,
     ) -> None:
         self.problem, self.missing, self.chunk, self.progress = problem, missing, chunk, progress
         self.gaps = Gaps(problem, missing)
@@ -199,6 +225,7 @@ class RowCounter:
         self.weight_name = None if counts is None else plain_name(counts)
         self.share_name = None if weights is None else plain_name(weights)
         self.numeric = problem.reward_range is not None
+        self.sums = (moments and self.numeric) or weights is not None
         self.arm_name = None if arm is None else plain_name(arm)
         self._check_roles()
         self.books: dict[str, Codebook] = {}
@@ -213,7 +240,6 @@ class RowCounter:
         self.total = source.rows
         self.scopes = tuple(dict.fromkeys((*scopes, *spare)))
         self.gaps.needed = {*chain(*scopes), *(name for name, _ in self._roles())}
-        self.sums = self.numeric or self.share_name is not None
         self.plan = Plan(
             self.problem.sizes,
             self.scopes if self.levels or not self.sums else ((self.problem.reward,),),
