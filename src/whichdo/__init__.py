@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.proposals import Receipt
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
+    from whichdo.checking.outcomes import EditOutcome, WhatIf
+    from whichdo.checking.what_if import what_if
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.errors import (
@@ -84,6 +86,7 @@ __all__ = [
     "Damaged",
     "DataError",
     "Detail",
+    "EditOutcome",
     "Estimand",
     "Goal",
     "GraphError",
@@ -114,6 +117,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "Wait",
+    "WhatIf",
     "WhichdoError",
     "WorkerLost",
     "World",
@@ -139,6 +143,7 @@ __all__ = [
     "read_problem",
     "simulate",
     "spread",
+    "what_if",
     "write_graph",
     "write_problem",
 ]
@@ -149,6 +154,8 @@ _ROOMS = {
     "whichdo.campaign.proposals": ("Receipt",),
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
+    "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
+    "whichdo.checking.what_if": ("what_if",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.errors": (

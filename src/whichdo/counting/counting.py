@@ -75,7 +75,7 @@ def count_with_notes(
     counts: str | None = None,
     arm: str | None = None,
     missing: str = "error",
-    scopes: Iterable[Scope] | None = None,
+    scopes: Iterable[Scope] | Callable[[frozenset[str], int | None], Iterable[Scope]] | None = None,
     progress: Progress | None = None,
     chunk: int = CHUNK,
     reading: Reading | None = None,
@@ -85,7 +85,8 @@ def count_with_notes(
 
     ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many rows is counted; by
     default what the robust reading may need however many rows are added.  ``weights`` is a column that says how much
-    each row weighs; its tables then hold sums of weights too.
+    each row weighs; its tables then hold sums of weights too.  ``scopes`` may be a function of the columns that there
+    are and of the number of rows, None where that is not known before they are counted.
     """
     if counts is not None and weights is not None:
         raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
@@ -95,7 +96,6 @@ def count_with_notes(
         if data.problem != problem:
             raise UsageError("This tally was counted for another problem. Count the log again for this one.")
         return data, CountNotes(int(data.pulls.sum()))
-    asked = None if scopes is None else tuple(scopes)
     with opened(data, frozenset(problem.domains)) as source:
         there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
         counter: Counter = RowCounter(
@@ -108,8 +108,13 @@ def count_with_notes(
             weights=weights,
             levels=reading is None,
         )
-        if asked is None:
-            rows = None if reading is None or counts or arm or missing == "drop" else source.rows
+        rows = None if reading is None or counts or arm or missing == "drop" else source.rows
+        asked: tuple[Scope, ...]
+        if callable(scopes):
+            asked = tuple(scopes(there, rows))
+        elif scopes is not None:
+            asked = tuple(scopes)
+        else:
             asked = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
             doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
             if doubted is not None and there.issuperset(doubted):
