@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from whichdo.campaign.proposals import Receipt
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
+    from whichdo.checking.check import check
     from whichdo.checking.outcomes import EditOutcome, WhatIf
+    from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
@@ -81,6 +83,7 @@ __all__ = [
     "Campaign",
     "CausalGraph",
     "CausalNetwork",
+    "Check",
     "Comparison",
     "ConflictError",
     "Damaged",
@@ -123,6 +126,7 @@ __all__ = [
     "World",
     "__version__",
     "bernoulli",
+    "check",
     "compare",
     "confounding_path",
     "count",
@@ -154,7 +158,9 @@ _ROOMS = {
     "whichdo.campaign.proposals": ("Receipt",),
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
+    "whichdo.checking.check": ("check",),
     "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
+    "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),

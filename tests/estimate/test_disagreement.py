@@ -72,6 +72,6 @@ def test_a_right_graph_is_accused_no_more_often_than_stated() -> None:
         if scope is not None:
             world = World(network, problem, int(rng.integers(1 << 40)))
             seen = world.pull(observe(2_000, scopes=(*counted_scopes(problem), scope)))
-            found += disagreements(problem, seen, np.array([0.0, 1.0])).values()
+            found += [each.p for each in disagreements(problem, seen, np.array([0.0, 1.0])).values()]
     assert len(found) > 100
     assert np.mean(np.array(found) < 0.05) < 0.12

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.checking.many_graphs import ManyGraphs, groups
+from whichdo.checking.many_graphs import groups
 from whichdo.formulas import FEW_CELLS, Formula, FormulaMaker, Reading
 from whichdo.identification.reasons import complete_verdicts
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.checking.edits import Edit
-    from whichdo.checking.many_graphs import ByNode, Graphs
+    from whichdo.checking.many_graphs import ByNode, Graphs, ManyGraphs
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
@@ -35,7 +35,7 @@ Candidates = tuple[Formula, ...]
 
 
 def candidates_under(
-    problem: Problem, edits: Sequence[Edit], reading: Reading, *, few: float | None = FEW_CELLS
+    problem: Problem, many: ManyGraphs, edits: Sequence[Edit], reading: Reading, *, few: float | None = FEW_CELLS
 ) -> list[dict[Targets, Candidates]]:
     """For each edit, and last for the graph as it is, the formulas of each target set.
 
@@ -43,7 +43,7 @@ def candidates_under(
     whatever follows.  None: all of them.
     """
     if reading is Reading.ROBUST:
-        return _Robust(problem, edits, few).all()
+        return _Robust(problem, many, edits, few).all()
     found = []
     for graph in (*(edit.apply(problem.graph) for edit in edits), problem.graph):
         verdicts = complete_verdicts(graph, problem.reward, problem.target_sets)
@@ -55,12 +55,10 @@ def candidates_under(
 class _Robust:
     """The formulas of the robust reading."""
 
-    def __init__(self, problem: Problem, edits: Sequence[Edit], few: float | None) -> None:
-        self.problem, self.edits, self.few = problem, edits, few
+    def __init__(self, problem: Problem, many: ManyGraphs, edits: Sequence[Edit], few: float | None) -> None:
+        self.problem, self.many, self.edits, self.few = problem, many, edits, few
         self.graph = problem.graph
-        self.many = ManyGraphs(self.graph, edits, problem.reward)
         self.today = FormulaMaker(self.graph, problem.reward, problem.sizes, problem.verdicts)
-        self._known: dict[Targets, list[Candidates]] = {}
 
     def all(self) -> list[dict[Targets, Candidates]]:
         """Every target set in every graph."""

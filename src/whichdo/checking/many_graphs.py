@@ -132,6 +132,8 @@ class ManyGraphs:
                     ways[here].add(there, one)
                 else:
                     ways[here].there[there] ^= one
+        self.names = frozenset(graph.nodes[node] for node in relevant)
+        """The nodes that matter: what acts on the reward or on an end of an edit."""
         self.ancestors = self.reach({self.reward: self.all}, self.parents)
         """Of the reward."""
 
@@ -156,6 +158,11 @@ class ManyGraphs:
         cut = frozenset(targets)
         reached = self.reach({self.reward: self.all}, self.parents, stop=cut)
         return {node: reached.get(node, 0) for node in cut}
+
+    def separated(self, first: int, second: int, given: Iterable[int], asked: Graphs) -> Graphs:
+        """In which of some graphs two nodes are m-separated given others."""
+        edges = (self.parents, self.children, self.siblings)
+        return asked & ~_transmitted([first], second, dict.fromkeys(given, asked), asked, edges)
 
     def tied(self, targets: Iterable[int]) -> ByNode:
         """The c-components of some targets among what acts on the reward."""
@@ -218,25 +225,8 @@ class AdjustmentSearch:
         return Adjustment(valid, self.pruned({v: left for v, has in allowed.items() if (left := has & valid)}, valid))
 
     def holds(self, given: ByNode, asked: Graphs) -> Graphs:
-        """In which graphs the targets and the reward are m-separated (`whichdo.graph.separation.m_separated`).
-
-        Place 2v is the node v entered by a tail, 2v + 1 by an arrowhead.
-        """
-        search = _Search({2 * target: asked for target in self.targets})
-        for place, graphs in search:
-            node, by_head = divmod(place, 2)
-            if node == self.reward:
-                continue
-            known = given.get(node, 0)
-            if passing := graphs & ~known:
-                for child, more in self.children[node].onward(passing):
-                    search.add(2 * child + 1, more)
-            if back := graphs & (known if by_head else ~known):
-                for parent, more in self.parents[node].onward(back):
-                    search.add(2 * parent, more)
-                for sibling, more in self.siblings[node].onward(back):
-                    search.add(2 * sibling + 1, more)
-        met = search.found.get(2 * self.reward, 0) | search.found.get(2 * self.reward + 1, 0)
+        """In which graphs a set separates the targets from the reward."""
+        met = _transmitted(self.targets, self.reward, given, asked, (self.parents, self.children, self.siblings))
         return asked & ~met
 
     def pruned(self, given: ByNode, asked: Graphs) -> ByNode:
@@ -266,6 +256,35 @@ class AdjustmentSearch:
             for sibling, more in self.siblings[node].onward(graphs):
                 search.add(2 * sibling + 1, more & inside.get(sibling, 0))
         return {node: both for node, graphs in wall.items() if (both := graphs & search.found.get(2 * node, 0))}
+
+
+def _transmitted(
+    start: Iterable[int],
+    goal: int,
+    given: Mapping[int, Graphs],
+    asked: Graphs,
+    edges: tuple[Mapping[int, Ways], Mapping[int, Ways], Mapping[int, Ways]],
+) -> Graphs:
+    """In which graphs a path transmits from some nodes to another (`whichdo.graph.separation.m_separated`).
+
+    Place 2v is the node v entered by a tail, 2v + 1 by an arrowhead; ``edges`` are those to parents, children, siblings.
+    """
+    parents, children, siblings = edges
+    search = _Search({2 * node: asked for node in start})
+    for place, graphs in search:
+        node, by_head = divmod(place, 2)
+        if node == goal:
+            continue
+        known = given.get(node, 0)
+        if passing := graphs & ~known:
+            for child, more in children[node].onward(passing):
+                search.add(2 * child + 1, more)
+        if back := graphs & (known if by_head else ~known):
+            for parent, more in parents[node].onward(back):
+                search.add(2 * parent, more)
+            for sibling, more in siblings[node].onward(back):
+                search.add(2 * sibling + 1, more)
+    return search.found.get(2 * goal, 0) | search.found.get(2 * goal + 1, 0)
 
 
 def groups(asked: Graphs, members: ByNode) -> Iterator[tuple[tuple[int, ...], Graphs]]:

@@ -122,12 +122,15 @@ class WhatIf:
         problem: Problem,
         edits: Sequence[Edit],
         predictions: Predictions,
-        refuted: Sequence[bool | None],
+        contradicted: Sequence[bool | None],
         *,
+        refuted: bool | None,
         looks: int,
         notes: tuple[str, ...] = (),
     ) -> None:
         self.problem = problem
+        self.refuted = refuted
+        """Whether the logs contradict the graph as it is; None where that was not tested."""
         self.looks = looks
         self.notes = notes
         self._sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
@@ -138,7 +141,7 @@ class WhatIf:
         """The best arm of the graph as it is; None where nothing can be compared."""
         error = float(np.nanmin(predictions.errors[-1], initial=np.inf))
         self._decimals = decimals(2 * self._reach * error**0.5) if np.isfinite(error) else 3
-        self.edits: tuple[EditOutcome, ...] = self._outcomes(edits, predictions, refuted, best[:-1])
+        self.edits: tuple[EditOutcome, ...] = self._outcomes(edits, predictions, contradicted, best[:-1])
         """In the order of `whichdo.checking.edits.single_edits`."""
 
     def _outcomes(
@@ -223,6 +226,7 @@ class WhatIf:
             "goal": str(self.problem.goal),
             "looks": self.looks,
             "choice": None if self.choice is None else str(self.choice),
+            "refuted": self.refuted,
             "summary": list(self.summary),
             "edits": [
                 {

@@ -27,7 +27,9 @@ import numpy as np
 
 from whichdo.checking.choices import Candidates, candidates_under
 from whichdo.checking.edits import single_edits
+from whichdo.checking.many_graphs import ManyGraphs
 from whichdo.checking.outcomes import Predictions, WhatIf
+from whichdo.checking.refuting import Refuting
 from whichdo.errors import UsageError
 from whichdo.estimate.estimator import Looking, Rule
 from whichdo.estimate.pooling import pool
@@ -99,14 +101,18 @@ def what_if(
         raise UsageError(f"what_if takes a Problem first, then the data; found a {type(problem).__name__}.")
     rule = Rule(checked_reading(reading), shrinkage)
     edits = single_edits(problem.graph, problem.graph.ancestors([problem.reward]) if among is None else among)
+    many = ManyGraphs(problem.graph, edits, problem.reward)
+    refuting = Refuting(problem, edits, many)
     candidates: list[dict[Targets, Candidates]] = []
 
     def scopes(there: frozenset[str], rows: int | None) -> Iterable[Scope]:
-        complete = there.issuperset(problem.graph.nodes)  # else a formula may lack columns, and the next be needed
-        candidates.extend(candidates_under(problem, edits, rule.reading, few=few_cells(rows or 1) if complete else None))
-        return _union(problem, candidates, there, rows)
+        complete = there.issuperset(many.names)  # else a formula may lack columns, and the next be needed
+        few = few_cells(rows or 1) if complete else None
+        candidates.extend(candidates_under(problem, many, edits, rule.reading, few=few))
+        tested = refuting.scopes(there, rows) if weights is None else ()
+        return dict.fromkeys((*_union(problem, candidates, there, rows), *tested))
 
-    tally, told = count_with_notes(
+    seen, told = count_with_notes(
         problem,
         data,
         counts=counts,
@@ -117,10 +123,18 @@ def what_if(
         scopes=scopes,
     )
     if not candidates:  # a tally was given, which holds what it holds
-        candidates = candidates_under(problem, edits, rule.reading, few=None)
-    predicted = _predict(problem, _looks(tally), rule, candidates)
-    refuted = [None] * len(edits)
-    return WhatIf(problem, edits, predicted, refuted, looks=int(tally.pulls[0]), notes=told.sentences)
+        candidates = candidates_under(problem, many, edits, rule.reading, few=None)
+    seen = _looks(seen)
+    refuted, today = refuting.verdicts(seen)
+    return WhatIf(
+        problem,
+        edits,
+        _predict(problem, seen, rule, candidates),
+        refuted or [None] * len(edits),
+        refuted=today,
+        looks=int(seen.pulls[0]),
+        notes=told.sentences,
+    )
 
 
 def _union(

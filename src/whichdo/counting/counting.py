@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from whichdo.tables import Scope, Table
 
     Progress = Callable[[int, int | None], None]
+    ChooseScopes = Callable[[frozenset[str], int | None], Iterable[Scope]]
 
-__all__ = ["CountNotes", "absent_columns", "count", "count_with_notes"]
+__all__ = ["CountNotes", "absent_columns", "count", "count_with_notes", "ranking_scopes"]
 
 MOST = 2**63 - 1
 
@@ -75,18 +76,20 @@ def count_with_notes(
     counts: str | None = None,
     arm: str | None = None,
     missing: str = "error",
-    scopes: Iterable[Scope] | Callable[[frozenset[str], int | None], Iterable[Scope]] | None = None,
+    scopes: Iterable[Scope] | ChooseScopes | None = None,
     progress: Progress | None = None,
     chunk: int = CHUNK,
     reading: Reading | None = None,
     weights: str | None = None,
+    moments: bool = True,
 ) -> tuple[Tally, CountNotes]:
     """As `count`, and what a reader should be told: columns ignored, rows dropped.
 
-    ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many rows is counted; by
-    default what the robust reading may need however many rows are added.  ``weights`` is a column that says how much
-    each row weighs; its tables then hold sums of weights too.  ``scopes`` may be a function of the columns that there
-    are and of the number of rows, None where that is not known before they are counted.
+    ``scopes`` may be a function of the columns that there are and the number of rows, None where that is not known
+    before all are read.  ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many
+    rows is counted; by default what the robust reading may need however many rows are added.  ``weights`` is a column
+    that says how much each row weighs; its tables then hold sums of weights too.  Without ``moments`` a reward on a
+    range is counted by levels alone.
     """
     if counts is not None and weights is not None:
         raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
@@ -107,23 +110,32 @@ def count_with_notes(
             progress=progress,
             weights=weights,
             levels=reading is None,
+            moments=moments,
         )
-        rows = None if reading is None or counts or arm or missing == "drop" else source.rows
-        asked: tuple[Scope, ...]
+        rows = None if counts or arm or missing == "drop" else source.rows
         if callable(scopes):
             asked = tuple(scopes(there, rows))
         elif scopes is not None:
             asked = tuple(scopes)
+        elif reading is None:
+            asked = _default_scopes(problem, there, Reading.ROBUST, None)
         else:
-            asked = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
-            doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
-            if doubted is not None and there.issuperset(doubted):
-                asked = (*asked, doubted)
+            asked = ranking_scopes(problem, there, reading, rows)
         counted = counter.count(source, _checked(problem, asked))
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():
         levels[problem.index(one)] = tables[problem.reward,].dense().count
     return Tally(problem, levels, counted.tables), counted.notes
+
+
+def ranking_scopes(problem: Problem, there: frozenset[str], reading: Reading, rows: int | None) -> tuple[Scope, ...]:
+    """What `whichdo.rank` counts of the columns that there are: what estimates need, and what may contradict the graph.
+
+    ``rows``, where known: only what so many rows need.
+    """
+    asked = _default_scopes(problem, there, reading, rows)
+    doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
+    return asked if doubted is None or not there.issuperset(doubted) else (*asked, doubted)
 
 
 def _default_scopes(problem: Problem, there: frozenset[str], reading: Reading, rows: int | None) -> tuple[Scope, ...]:
@@ -186,12 +198,14 @@ class RowCounter:
         progress: Progress | None = None,
         weights: str | None = None,
         levels: bool = True,
+        moments: bool = True,
     ) -> None:
         self.problem, self.drop, self.chunk, self.progress = problem, drop, chunk, progress
         self.levels = levels
         self.weight_name = None if counts is None else plain_name(counts)
         self.share_name = None if weights is None else plain_name(weights)
         self.numeric = problem.reward_range is not None
+        self.sums = (moments and self.numeric) or weights is not None
         self.arm_name = None if arm is None else plain_name(arm)
         self._check_roles()
         self.books: dict[str, Codebook] = {}
@@ -205,7 +219,6 @@ class RowCounter:
         parts = source.parts
         self.total = source.rows
         self.scopes = tuple(scopes)
-        self.sums = self.numeric or self.share_name is not None
         self.plan = Plan(
             self.problem.sizes,
             self.scopes if self.levels or not self.sums else ((self.problem.reward,),),

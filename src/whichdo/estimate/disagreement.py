@@ -10,6 +10,7 @@ There is one test for each target set: a chi-square on the differences of all it
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Table
 
-__all__ = ["disagreement_words", "disagreements"]
+__all__ = ["Difference", "disagreement_words", "disagreements"]
 
 LEVEL = 0.01
 """The chance of a warning, with a right graph, over all target sets together."""
@@ -41,14 +42,28 @@ FEW = 2_000
 FLAT = 1e-3
 """Directions with less than this share of the largest variance of a difference are skipped: of settings that must add
 up, one says nothing new."""
+WIDE = 1.959963984540054
+"""Standard errors either side of a 95% interval."""
 NOTHING = 1e-9
 """A variance below this is none: the two estimates cannot differ."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two estimates of the arms on one target set."""
+
+    p: float
+    """The chance of such differences if both estimate the same."""
+    size: float
+    """How far the two are apart at least, on a scale from 0 to 1 of the reward: of all settings the surest."""
+    low: float
+    """The lower end of its 95% interval."""
 
 
 def disagreement_words(problem: Problem, seen: Tally, worth: FloatArray) -> tuple[str, ...]:
     """What a reader should be told: target sets whose two estimates cannot both be right."""
     found = disagreements(problem, seen, worth)
-    wrong = {targets: p for targets, p in found.items() if p * max(len(found), 1) < LEVEL}
+    wrong = {targets: each.p for targets, each in found.items() if each.p * max(len(found), 1) < LEVEL}
     if not wrong:
         return ()
     least = min(wrong.values())
@@ -60,8 +75,8 @@ def disagreement_words(problem: Problem, seen: Tally, worth: FloatArray) -> tupl
     return (words,)
 
 
-def disagreements(problem: Problem, seen: Tally, worth: FloatArray) -> dict[Targets, float]:
-    """For each target set that both readings estimate differently the p-value of their difference."""
+def disagreements(problem: Problem, seen: Tally, worth: FloatArray) -> dict[Targets, Difference]:
+    """For each target set that both readings estimate differently how they differ."""
     scope = doubted_scope(problem)
     tables = seen.tables.get(LOOK, {})
     whole = None if scope is None else smallest_table(tables, scope)
@@ -80,9 +95,9 @@ def disagreements(problem: Problem, seen: Tally, worth: FloatArray) -> dict[Targ
             cells.influence(Looking(problem, seen, worth, Rule(reading)), formula)
             for reading, formula in ((Reading.ROBUST, robust), (Reading.GRAPH, graph[0]))
         ]
-        p = cells.compared(*both)
-        if p is not None:
-            found[targets] = p
+        difference = cells.compared(*both)
+        if difference is not None:
+            found[targets] = difference
     return found
 
 
@@ -147,8 +162,8 @@ class _Cells:
         codes = [self.codes[:, self.columns.index(name)] for name in columns]
         return Radix.of(columns, self.sizes).numbers(codes)
 
-    def compared(self, first: tuple[FloatArray, ...], second: tuple[FloatArray, ...]) -> float | None:
-        """The p-value of two estimates of the same means; None where nothing could tell them apart."""
+    def compared(self, first: tuple[FloatArray, ...], second: tuple[FloatArray, ...]) -> Difference | None:
+        """Two estimates of the same means; None where nothing could tell them apart."""
         apart, constant, slope = (one - other for one, other in zip(first, second, strict=True))
         chance = self.count / self.looks
         middle = (chance * (constant + slope * self.mean)).sum(axis=1, keepdims=True)
@@ -161,4 +176,7 @@ class _Cells:
         if not kept.any():
             return None
         along = vectors[:, kept].T @ apart
-        return chi_square_tail(float((along**2 / values[kept]).sum()), int(kept.sum()))
+        p = chi_square_tail(float((along**2 / values[kept]).sum()), int(kept.sum()))
+        least = np.abs(apart) - WIDE * np.sqrt(np.diag(covariance))
+        surest = int(np.argmax(least))
+        return Difference(p, float(abs(apart[surest])), max(float(least[surest]), 0.0))

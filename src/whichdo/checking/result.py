@@ -1,0 +1,330 @@
+"""What a check found: statements, cross_checks, edges that are likely missing, and all of it in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+from whichdo.errors import counted
+from whichdo.frames import frame_of
+from whichdo.graph.identify import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whichdo.checking.suspects import MissingEdge
+    from whichdo.estimate.statements import Tested
+    from whichdo.graph.targets import Targets
+    from whichdo.problem import Problem
+
+__all__ = ["Check", "CrossCheck", "Suspect", "chance_text", "strength_text"]
+
+MOST_SHOWN = 12
+"""Rows of the table that a notebook or a terminal shows."""
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """Something else than an independence that a right graph promises."""
+
+    kind: str
+    """``estimates``: that two ways to estimate the arms on a target set agree.  ``experiments``: that setting the
+    targets leaves a node alone."""
+    targets: Targets
+    node: str | None
+    """The node that is left alone; None for estimates."""
+    p: float
+    """The chance of such a difference if the graph is right."""
+    size: float
+    """How far apart: estimates in the reward's unit, a node's law in nats."""
+    low: float
+    """The lower end of its 95% interval."""
+    strong: bool
+    """Whether it is surely large enough to matter."""
+    adjusted: float = nan
+    """The chance, corrected for all that was tested with it."""
+    fails: bool = False
+
+    def judged(self, adjusted: float, level: float) -> CrossCheck:
+        """With its corrected chance."""
+        return replace(self, adjusted=adjusted, fails=adjusted < level and self.strong)
+
+    def __str__(self) -> str:
+        names = listed(self.targets)
+        if self.kind == "estimates":
+            return f"the effect of {names} estimated with and without leaning on every missing edge"
+        return f"{self.node} under do({names}) and among looks"
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """An edge that is likely missing."""
+
+    edge: MissingEdge
+    ranked: bool
+    """Whether the arms were ranked by the graph with the edge; only the first few are."""
+    best: str | None
+    """The best arm if the edge is there; None where nothing could be compared then."""
+    changes: bool
+    """Whether that is another than by the graph as it is."""
+
+
+class Check:
+    """Whether logs contradict a graph; printing it says what was found.
+
+    Attributes
+    ----------
+    problem
+        The problem whose graph was checked.
+    looks
+        The number of rows that were looks.
+    statements
+        Every independence that was asked about, with ``left``, ``right``, ``given``, ``p``, ``strength`` and ``fails``.
+    cross_checks
+        What else a right graph promises: estimates that agree, nodes that experiments leave alone.
+    suspects
+        Edges that would explain what fails: a group for each missing edge, alternatives within it.
+    best
+        The best arm by the graph as it is, where suspects were asked what they change.
+    unseen
+        Edges that could be missing without any log showing it.
+    too_wide
+        Pairs that only sets of more than four nodes separate, which are not tested.
+    notes
+        Remarks on the rows.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        looks: int,
+        statements: tuple[Tested, ...],
+        cross_checks: tuple[CrossCheck, ...] = (),
+        suspects: tuple[tuple[Suspect, ...], ...] = (),
+        best: str | None = None,
+        unseen: tuple[MissingEdge, ...] = (),
+        too_wide: tuple[tuple[str, str], ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.problem = problem
+        self.looks = looks
+        self.statements = statements
+        self.cross_checks = cross_checks
+        self.suspects = suspects
+        self.best = best
+        self.unseen = unseen
+        self.too_wide = too_wide
+        self.notes = notes
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing fails: the logs do not contradict the graph, which is not to say that it is right."""
+        return not self.failing and not any(each.fails for each in self.cross_checks)
+
+    @cached_property
+    def tested(self) -> tuple[Tested, ...]:
+        """The statements that could be tested."""
+        return tuple(each for each in self.statements if each.tested)
+
+    @cached_property
+    def failing(self) -> tuple[Tested, ...]:
+        """The statements that the logs deny, the strongest dependence first."""
+        return tuple(sorted((each for each in self.statements if each.fails), key=lambda each: -each.strength))
+
+    @cached_property
+    def summary(self) -> tuple[str, ...]:
+        """The answer in a few sentences."""
+        failing = [each for each in self.cross_checks if each.fails]
+        lines = [self._about_statements()]
+        lines += [f"Another test fails: {each} (p = {chance_text(each.p)})." for each in failing]
+        lines += self._about_suspects()
+        lines += self._about_tests()
+        return tuple(lines)
+
+    def _about_statements(self) -> str:
+        if not self.statements:
+            if self.too_wide:
+                return "Only sets of more than four nodes separate nodes of this graph: nothing could be tested."
+            return "The graph implies no independence, so no log can contradict it: only experiments can."
+        if not self.tested:
+            return f"None of the graph's {counted(len(self.statements), 'statement')} could be tested."
+        number = counted(len(self.tested), "statement")
+        rows = counted(self.looks, "row")
+        if not self.failing:
+            return f"{number} tested on {rows}, none fails."
+        fail = "fails" if len(self.failing) == 1 else "fail"
+        shown = "; ".join(
+            f"{each.statement} (p = {chance_text(each.p)}, strength {strength_text(each.strength)})"
+            for each in self.failing[:3]
+        )
+        more = f"; and {len(self.failing) - 3:,} more" if len(self.failing) > 3 else ""
+        return f"{number} tested on {rows}, {len(self.failing):,} {fail}: {shown}{more}."
+
+    def _about_suspects(self) -> list[str]:
+        if not self.suspects:
+            return ["No single missing edge explains it."] if self.failing else []
+        groups = ["; and ".join(_either(str(each.edge) for each in group) for group in self.suspects)]
+        return [f"Likely missing: {groups[0]}.", self._about_decision()]
+
+    def _about_decision(self) -> str:
+        ranked = [each for group in self.suspects for each in group if each.ranked]
+        changing = [each for each in ranked if each.changes]
+        if self.best is None:
+            return "The logs name no best arm, with or without them."
+        if not changing:
+            one = len(ranked) == 1
+            return f"The decision, {self.best}, would not change{'' if one else ' with any of them'}."
+        by_answer: dict[str | None, list[str]] = {}
+        for each in changing:
+            by_answer.setdefault(each.best, []).append(str(each.edge))
+        parts = []
+        for answer, edges in by_answer.items():
+            what = "no arm could be named best" if answer is None else f"{answer} would be best"
+            parts.append(f"with {_either(edges)} {what}")
+        return f"The decision, {self.best}, may change: {'; '.join(parts)}."
+
+    def _about_tests(self) -> list[str]:
+        lines = []
+        skipped = [each for each in self.statements if not each.tested]
+        if skipped and self.tested:
+            lines.append(
+                f"Not tested: {counted(len(skipped), 'statement')}, such as {skipped[0].statement} "
+                f"({skipped[0].method})."
+            )
+        elif skipped:
+            lines.append(f"The first is {skipped[0].statement}: {skipped[0].method}.")
+        if self.too_wide and self.statements:
+            pairs = listed((f"{one} and {other}" for one, other in self.too_wide), most=3)
+            lines.append(f"Not tested, because only more than four nodes separate them: {pairs}.")
+        if self.unseen:
+            some = listed(map(str, self.unseen), most=4)
+            verb = "is" if len(self.unseen) == 1 else "are"
+            lines.append(f"No log can show whether {some} {verb} missing: only experiments can.")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values that JSON can hold."""
+        return {
+            "ok": self.ok,
+            "looks": self.looks,
+            "statements": [_plain(row) for row in self._rows],
+            "cross_checks": [
+                _plain(
+                    {
+                        "kind": each.kind,
+                        "targets": list(each.targets),
+                        "node": each.node,
+                        "p": each.p,
+                        "adjusted": each.adjusted,
+                        "size": each.size,
+                        "low": each.low,
+                        "fails": each.fails,
+                    }
+                )
+                for each in self.cross_checks
+            ],
+            "best": self.best,
+            "likely_missing": [
+                [
+                    {"edge": str(each.edge), "ranked": each.ranked, "best": each.best, "changes": each.changes}
+                    for each in group
+                ]
+                for group in self.suspects
+            ],
+            "unseen": [str(each) for each in self.unseen],
+            "too_wide": [list(pair) for pair in self.too_wide],
+            "summary": list(self.summary),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "left": each.left,
+                "right": each.right,
+                "given": list(each.given),
+                "p": each.p,
+                "adjusted": each.adjusted,
+                "strength": each.strength,
+                "low": each.low,
+                "high": each.high,
+                "rows": each.rows,
+                "method": each.method,
+                "fails": each.fails,
+            }
+            for each in self.statements
+        ]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The statements as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
+        rows = [{**row, "given": ", ".join(row["given"])} for row in self._rows]
+        names = [
+            "left", "right", "given", "p", "adjusted", "strength", "low", "high", "rows", "method", "fails",
+        ]  # fmt: skip
+        return frame_of({name: [row[name] for row in rows] for name in names}, backend)
+
+    @cached_property
+    def shown(self) -> tuple[Tested, ...]:
+        """The statements by how surely they fail, what was not tested last."""
+        return tuple(sorted(self.statements, key=lambda each: (not each.fails, isnan(each.p), each.p)))
+
+    def __str__(self) -> str:
+        return "\n".join(self.summary)
+
+    def __repr__(self) -> str:
+        fails = len(self.failing) + sum(each.fails for each in self.cross_checks)
+        answer = "ok" if self.ok else f"{counted(fails, 'test')} failed"
+        return f"<Check of {counted(len(self.statements), 'statement')} on {counted(self.looks, 'row')}: {answer}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the summary, and the statements that say most."""
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self.summary)
+        if not self.statements:
+            return lines
+        heads = "".join(f"<th>{name}</th>" for name in ("independent", "given", "p", "strength", ""))
+        body = "".join(
+            f"<tr><td>{escape(each.left)}, {escape(each.right)}</td><td>{escape(', '.join(each.given))}</td>"
+            f"<td>{chance_text(each.p)}</td><td>{strength_text(each.strength)}</td>"
+            f"<td>{'fails' if each.fails else '' if each.tested else escape(each.method)}</td></tr>"
+            for each in self.shown[:MOST_SHOWN]
+        )
+        return f"{lines}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def chance_text(p: float) -> str:
+    """A chance in two digits at most: ``0.31``, ``2e-9``, ``?``.
+
+    >>> chance_text(0.3141), chance_text(2.4e-9), chance_text(0.0)
+    ('0.31', '2e-9', 'below 1e-300')
+    """
+    if isnan(p):
+        return "?"
+    if p < 1e-300:
+        return "below 1e-300"
+    if p >= 0.001:
+        return f"{p:.2g}"
+    digits, power = f"{p:.0e}".split("e")
+    return f"{digits}e{int(power)}"
+
+
+def strength_text(strength: float) -> str:
+    """Nats in two significant digits: ``0.031``."""
+    return "?" if isnan(strength) else "0" if strength < 5e-7 else f"{strength:.2g}"
+
+
+def _either(names: Iterable[str]) -> str:
+    """``A``, ``A or B``, ``A, B or C``; a long list is cut."""
+    names = list(names)
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} or one of {len(names) - 3:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """What JSON has no number for is None."""
+    return {name: None if isinstance(value, float) and isnan(value) else value for name, value in row.items()}

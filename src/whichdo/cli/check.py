@@ -1,0 +1,77 @@
+"""``whichdo check``: whether the logs contradict the graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whichdo.cli.output import Format, FormatOption, console, print_json
+from whichdo.progress import progress_bar
+
+if TYPE_CHECKING:
+    from whichdo.checking.result import Check
+
+__all__ = ["check"]
+
+CONTRADICTED = 1
+
+
+def check(
+    problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],
+    logs: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or a glob in quotes.", show_default=False)],
+    *,
+    counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
+    arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
+    missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
+    top: Annotated[int, typer.Option(min=1, help="How many statements the table shows.")] = 12,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Check whether logs contradict the graph, and which edge is likely missing; exit 1 where they do."""
+    from whichdo.checking.check import check as check_graph
+    from whichdo.problem_file import read_problem
+
+    asked = read_problem(problem)
+    source: Any = logs[0] if len(logs) == 1 else list(logs)
+    with progress_bar("counting", "rows") as progress:
+        found = check_graph(asked, source, counts=counts, arm=arm, missing=missing, progress=progress)
+    if format is Format.JSON:
+        print_json(found.to_dict())
+    else:
+        _print(found, top)
+    if not found.ok:
+        raise typer.Exit(CONTRADICTED)
+
+
+def _print(found: Check, top: int) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from whichdo.checking.result import chance_text, strength_text
+
+    out = console()
+    for number, line in enumerate(found.summary):
+        out.print(line, style="bold" if not number else None)
+    if found.statements:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("independent", overflow="fold")
+        table.add_column("given", overflow="fold")
+        for title in ("p", "strength"):
+            table.add_column(title, justify="right", no_wrap=True)
+        table.add_column("", overflow="fold")
+        for each in found.shown[:top]:
+            cells = [
+                f"{each.left}, {each.right}",
+                ", ".join(each.given),
+                chance_text(each.p),
+                strength_text(each.strength),
+                "fails" if each.fails else "" if each.tested else f"not tested: {each.method}",
+            ]
+            table.add_row(*(Text(cell) for cell in cells), style="yellow" if each.fails else "")
+        out.print(table)
+        if len(found.statements) > top:
+            out.print(f"... and {len(found.statements) - top:,} more (--top, or -f json).")
+    for line in found.notes:
+        out.print(f"! {line}", style="yellow")
