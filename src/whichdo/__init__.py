@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from whichdo.checking.what_if import what_if
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
+    from whichdo.drawing.svg import draw_svg
     from whichdo.errors import (
         Busy,
         ConflictError,
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
-    from whichdo.report.svg import draw_svg
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
@@ -184,7 +184,7 @@ _ROOMS = {
     "whichdo.policies.base": ("Policy", "Recommendation"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
-    "whichdo.report.svg": ("draw_svg",),
+    "whichdo.drawing.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),

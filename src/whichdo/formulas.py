@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from whichdo.tables import Scope
 
 __all__ = [
-    "Formula", "FormulaMaker", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope", "few_cells",
-    "formulas", "naive_scope", "needed_scopes", "setting_numbers",
+    "Formula", "FormulaMaker", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope",
+    "few_cells", "formulas", "naive_scope", "needed_scopes", "setting_numbers",
 ]  # fmt: skip
 
 
@@ -264,9 +264,11 @@ class FormulaMaker:
         return (by_graph, *robust) if by_graph not in robust else robust
 
     def same(self) -> Formula:
+        """The formula of do(), and of arms that equal it."""
         return self._made(Route.SAME, Estimand(Conditional((self.reward,)), (), self.reward), (), shared=True)
 
     def robust(self, acting: Names) -> tuple[Formula, ...]:
+        """The formulas of the robust reading."""
         sets = adjustment_sets(self.graph, acting, self.reward)
         if sets:
             return tuple(self.adjusting(acting, each.given) for each in sets)
@@ -292,6 +294,7 @@ class FormulaMaker:
         return self._made(self._route(acting), estimand, None, shared=False)
 
     def paper(self, acting: Names) -> tuple[Formula, ...]:
+        """The paper's formula."""
         if len(acting) > 1:
             return ()
         verdict = verdicts(self.graph, self.reward, [acting])[acting]

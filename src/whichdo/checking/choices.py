@@ -64,7 +64,10 @@ class _Robust:
         """Every target set in every graph."""
         sets = self.problem.target_sets
         columns = [self.formulas(targets) for targets in sets]
-        return [{targets: column[number] for targets, column in zip(sets, columns, strict=True)} for number in range(self.many.number)]
+        return [
+            {targets: column[number] for targets, column in zip(sets, columns, strict=True)}
+            for number in range(self.many.number)
+        ]
 
     def formulas(self, targets: Targets) -> list[Candidates]:
         """Those of one target set, an entry for each graph; in each its arms equal those on the targets that act."""

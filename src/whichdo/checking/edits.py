@@ -12,7 +12,6 @@ second one is wrong too.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from whichdo.errors import TooLarge, UsageError, quoted
 from whichdo.graph.admg import CausalGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Rows = Sequence[tuple[int, ...]]
 
@@ -45,6 +44,11 @@ class Edit:
     def edge(self) -> str:
         """``X <-> Y`` or ``X -> Y``."""
         return f"{self.tail} {'<->' if self.hidden else '->'} {self.head}"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Tail and head."""
+        return self.tail, self.head
 
     def __str__(self) -> str:
         return f"{'add' if self.adds else 'drop'} {self.edge}"
@@ -160,13 +164,13 @@ def _reordered(graph: CausalGraph, parents: Rows) -> CausalGraph:
             if not missing[child]:
                 heapq.heappush(ready, child)
     place = {old: new for new, old in enumerate(order)}
-    rows = [[tuple(sorted(place[other] for other in part[old])) for old in order] for part in (parents, graph.sibling_ids)]
+    rows = [
+        [tuple(sorted(place[other] for other in part[old])) for old in order] for part in (parents, graph.sibling_ids)
+    ]
     return _assembled(graph, rows[0], rows[1], [graph.nodes[old] for old in order])
 
 
-def _assembled(
-    graph: CausalGraph, parents: Rows, siblings: Rows, nodes: Sequence[str] | None = None
-) -> CausalGraph:
+def _assembled(graph: CausalGraph, parents: Rows, siblings: Rows, nodes: Sequence[str] | None = None) -> CausalGraph:
     return CausalGraph.assemble(
         nodes or graph.nodes, parents, siblings, hidden=graph.hidden, exposures=graph.exposures, outcomes=graph.outcomes
     )

@@ -159,11 +159,6 @@ class ManyGraphs:
         reached = self.reach({self.reward: self.all}, self.parents, stop=cut)
         return {node: reached.get(node, 0) for node in cut}
 
-    def separated(self, first: int, second: int, given: Iterable[int], asked: Graphs) -> Graphs:
-        """In which of some graphs two nodes are m-separated given others."""
-        edges = (self.parents, self.children, self.siblings)
-        return asked & ~_transmitted([first], second, dict.fromkeys(given, asked), asked, edges)
-
     def tied(self, targets: Iterable[int]) -> ByNode:
         """The c-components of some targets among what acts on the reward."""
         alive = self.ancestors
@@ -207,17 +202,21 @@ class AdjustmentSearch:
             self.parents[head] = graphs.parents[head].without(dict.fromkeys(targets, some))
 
     def candidates(self) -> Iterator[Callable[[Graphs], Adjustment]]:
-        """Those of `whichdo.identification.adjustment.adjustment_sets`, in their order; each is asked for some graphs."""
-        graphs, targets = self.graphs, self.targets
-        for make in (
-            lambda _: graphs.parents_of(self.causal),
-            lambda asked: graphs.parents_of(dict.fromkeys(targets, asked)),
-            lambda asked: graphs.reach(dict.fromkeys((*targets, self.reward), asked), graphs.parents),
-        ):
-            yield partial(self._candidate, make)
+        """Those of `whichdo.identification.adjustment.adjustment_sets`, in order; each is asked for some graphs."""
+        for some in (self._optimal, self._parents, self._ancestors):
+            yield partial(self._candidate, some)
 
-    def _candidate(self, make: Callable[[Graphs], ByNode], asked: Graphs) -> Adjustment:
-        some = make(asked)
+    def _optimal(self, asked: Graphs) -> ByNode:  # noqa: ARG002 - wherever a node is causal
+        return self.graphs.parents_of(self.causal)
+
+    def _parents(self, asked: Graphs) -> ByNode:
+        return self.graphs.parents_of(dict.fromkeys(self.targets, asked))
+
+    def _ancestors(self, asked: Graphs) -> ByNode:
+        return self.graphs.reach(dict.fromkeys((*self.targets, self.reward), asked), self.graphs.parents)
+
+    def _candidate(self, some_of: Callable[[Graphs], ByNode], asked: Graphs) -> Adjustment:
+        some = some_of(asked)
         allowed = {v: left for v, has in some.items() if (left := has & asked & ~self.forbidden.get(v, 0))}
         valid = self.holds(allowed, asked)
         if not valid:
@@ -225,8 +224,25 @@ class AdjustmentSearch:
         return Adjustment(valid, self.pruned({v: left for v, has in allowed.items() if (left := has & valid)}, valid))
 
     def holds(self, given: ByNode, asked: Graphs) -> Graphs:
-        """In which graphs a set separates the targets from the reward."""
-        met = _transmitted(self.targets, self.reward, given, asked, (self.parents, self.children, self.siblings))
+        """In which graphs a set separates the targets from the reward (`whichdo.graph.separation.m_separated`).
+
+        Place 2v is the node v entered by a tail, 2v + 1 by an arrowhead.
+        """
+        search = _Search({2 * target: asked for target in self.targets})
+        for place, graphs in search:
+            node, by_head = divmod(place, 2)
+            if node == self.reward:
+                continue
+            known = given.get(node, 0)
+            if passing := graphs & ~known:
+                for child, more in self.children[node].onward(passing):
+                    search.add(2 * child + 1, more)
+            if back := graphs & (known if by_head else ~known):
+                for parent, more in self.parents[node].onward(back):
+                    search.add(2 * parent, more)
+                for sibling, more in self.siblings[node].onward(back):
+                    search.add(2 * sibling + 1, more)
+        met = search.found.get(2 * self.reward, 0) | search.found.get(2 * self.reward + 1, 0)
         return asked & ~met
 
     def pruned(self, given: ByNode, asked: Graphs) -> ByNode:
@@ -256,35 +272,6 @@ class AdjustmentSearch:
             for sibling, more in self.siblings[node].onward(graphs):
                 search.add(2 * sibling + 1, more & inside.get(sibling, 0))
         return {node: both for node, graphs in wall.items() if (both := graphs & search.found.get(2 * node, 0))}
-
-
-def _transmitted(
-    start: Iterable[int],
-    goal: int,
-    given: Mapping[int, Graphs],
-    asked: Graphs,
-    edges: tuple[Mapping[int, Ways], Mapping[int, Ways], Mapping[int, Ways]],
-) -> Graphs:
-    """In which graphs a path transmits from some nodes to another (`whichdo.graph.separation.m_separated`).
-
-    Place 2v is the node v entered by a tail, 2v + 1 by an arrowhead; ``edges`` are those to parents, children, siblings.
-    """
-    parents, children, siblings = edges
-    search = _Search({2 * node: asked for node in start})
-    for place, graphs in search:
-        node, by_head = divmod(place, 2)
-        if node == goal:
-            continue
-        known = given.get(node, 0)
-        if passing := graphs & ~known:
-            for child, more in children[node].onward(passing):
-                search.add(2 * child + 1, more)
-        if back := graphs & (known if by_head else ~known):
-            for parent, more in parents[node].onward(back):
-                search.add(2 * parent, more)
-            for sibling, more in siblings[node].onward(back):
-                search.add(2 * sibling + 1, more)
-    return search.found.get(2 * goal, 0) | search.found.get(2 * goal + 1, 0)
 
 
 def groups(asked: Graphs, members: ByNode) -> Iterator[tuple[tuple[int, ...], Graphs]]:

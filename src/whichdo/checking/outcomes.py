@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.ranking import decimals
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.frames import frame_of
+from whichdo.graph.formats.files import write_file
 from whichdo.problem import Arm, Goal, Problem
 
 if TYPE_CHECKING:
@@ -21,11 +24,14 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray, FloatArray, IntArray
     from whichdo.checking.edits import Edit
+    from whichdo.drawing.svg import Edge
 
 __all__ = ["EditOutcome", "Predictions", "Pulls", "WhatIf", "pulls_to_tell"]
 
 REACH = normal_quantile(0.975) + normal_quantile(0.8)
 """How many standard errors a difference must be to be found: 5% two-sided, power 80%."""
+MOST_DRAWN = 12
+"""Missing edges that a drawing shows, those that matter most."""
 TIE = 1e-9
 """Means that are closer are the same: other formulas add the same numbers in another order."""
 
@@ -205,7 +211,10 @@ class WhatIf:
     def ordered(self) -> tuple[EditOutcome, ...]:
         """The edits, those first that matter: under which today's choice must be tried, then by regret."""
         return tuple(
-            sorted(self.edits, key=lambda each: (not each.matters, each.keeps, each.regret is not None, -(each.regret or 0)))
+            sorted(
+                self.edits,
+                key=lambda each: (not each.matters, each.keeps, each.regret is not None, -(each.regret or 0)),
+            )
         )
 
     @cached_property
@@ -247,6 +256,35 @@ class WhatIf:
     def to_frame(self, backend: str | None = None) -> Any:
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
         return frame_of(self.columns(), backend)
+
+    def svg(self) -> str:
+        """The graph as SVG, its edges coloured by what rests on them; edges whose lack the choice rests on are dotted.
+
+        Raises
+        ------
+        TooLarge
+            If the graph has too many nodes or edges for a drawing.
+        """
+        from whichdo.drawing.svg import draw_svg
+
+        graph, reward = self.problem.graph, self.problem.reward
+        ends = (end for each in self.edits for end in each.change.ends)
+        shown = graph.subgraph([*graph.ancestors([reward]), *ends])
+        choice = () if self.choice is None else self.choice.targets
+        looks: dict[Edge, str] = {}
+        missing: list[Edge] = []
+        for each in self.ordered:
+            edge = (*each.change.ends, each.change.hidden)
+            if not each.change.adds:
+                looks[edge] = "idle" if each.keeps else "vouched" if each.refuted else "rests"
+            elif each.matters and self.choice is not None and len(missing) < MOST_DRAWN:
+                missing.append(edge)
+        marks = {name: "choice" for name in choice if name in shown}
+        return draw_svg(shown, reward=reward, marks=marks, edges=looks, missing=missing)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Write `svg` into a file."""
+        write_file(Path(os.fspath(path)), self.svg())
 
     def __str__(self) -> str:
         return table_text(self)

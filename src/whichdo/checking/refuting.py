@@ -16,14 +16,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichdo.estimate.statements import ROWS_PER_CELL, check_statements, statement_cells
+from whichdo.graph.additions import Additions
 from whichdo.graph.implied import implied_statements
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from whichdo.checking.edits import Edit
-    from whichdo.checking.many_graphs import ManyGraphs
+    from whichdo.estimate.statements import Tested
     from whichdo.evidence import Tally
     from whichdo.graph.implied import Statement
     from whichdo.problem import Problem
@@ -38,10 +39,10 @@ MOST_CELLS = 1 << 12
 class Refuting:
     """The statements by which logs contradict edits, and what they say of each."""
 
-    def __init__(self, problem: Problem, edits: Sequence[Edit], many: ManyGraphs) -> None:
-        self.problem, self.edits, self.many = problem, edits, many
-        nodes = problem.graph.nodes
-        graph = problem.graph.subgraph([nodes[place] for place in many.parents])
+    def __init__(self, problem: Problem, edits: Sequence[Edit], among: Iterable[str]) -> None:
+        """``among``: the nodes whose laws are asked about, with all that act on them."""
+        self.problem, self.edits = problem, edits
+        self.graph = graph = problem.graph.subgraph(among)
         implied = implied_statements(graph)
         joined = graph.bidirected | {frozenset(pair) for pair in graph.directed}
         chained = [pair for pair in implied.inseparable if frozenset(pair) not in joined]
@@ -75,8 +76,16 @@ class Refuting:
         dropping = dict.fromkeys(each for some in self.without.values() for each in some)
         denied = {each.statement for each in check_statements(seen, dropping) if each.fails}
         found = [not denied.isdisjoint(self.without.get(number, ())) for number in range(len(self.edits))]
-        place, many = self.problem.graph.index, self.many
-        left = many.all
-        for each in sorted(standing, key=lambda each: -each.strength):
-            left &= ~many.separated(place(each.left), place(each.right), map(place, each.given), left)
-        return [bad or not left >> number & 1 for number, bad in enumerate(found)], bool(standing)
+        return [one or other for one, other in zip(found, self._keeping(standing), strict=True)], bool(standing)
+
+    def _keeping(self, denied: Sequence[Tested]) -> list[bool]:
+        """Whether each edit leaves one of some statements as it is: only an edge that is added undoes any."""
+        additions, place = Additions(self.graph), self.graph.index
+        ends = [(place(edit.tail), place(edit.head)) for edit in self.edits]
+        found = [False] * len(self.edits)
+        for each in denied:
+            undone = additions.undone_by(each.statement)
+            for number, (edit, (tail, head)) in enumerate(zip(self.edits, ends, strict=True)):
+                by = undone.hidden if edit.hidden else undone.arrows
+                found[number] |= not (edit.adds and by[tail, head])
+        return found

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["what_if"]
 
+
 def what_if(
     problem: Problem,
     data: object,
@@ -102,7 +103,7 @@ def what_if(
     rule = Rule(checked_reading(reading), shrinkage)
     edits = single_edits(problem.graph, problem.graph.ancestors([problem.reward]) if among is None else among)
     many = ManyGraphs(problem.graph, edits, problem.reward)
-    refuting = Refuting(problem, edits, many)
+    refuting = Refuting(problem, edits, many.names)
     candidates: list[dict[Targets, Candidates]] = []
 
     def scopes(there: frozenset[str], rows: int | None) -> Iterable[Scope]:
@@ -170,9 +171,7 @@ class _Chosen(Looking):
         return self.chosen[targets]
 
 
-def _predict(
-    problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dict[Targets, Candidates]]
-) -> Predictions:
+def _predict(problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dict[Targets, Candidates]]) -> Predictions:
     """Estimate every formula once; a row of the result takes those of its graph."""
     worth, _, _ = reward_scale(problem)
     looking = _Chosen(problem, seen, worth, rule)

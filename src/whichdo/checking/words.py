@@ -12,7 +12,7 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.checking.what_if import EditOutcome, WhatIf
+    from whichdo.checking.outcomes import EditOutcome, WhatIf
 
 __all__ = ["TITLES", "cells", "headline", "rounded", "table_html", "table_text"]
 
@@ -43,7 +43,7 @@ def headline(found: WhatIf) -> tuple[str, ...]:
     others = [each for each in edits if not each.keeps]
     same = f"The best arm, {found.choice}, is the same in "
     if not others:
-        return (f"{same}{'the only edit' if len(edits) == 1 else f'all {len(edits):,} edits'}.",)
+        return (f"{same}{'the only edit' if len(edits) == 1 else f'all {len(edits):,} edits'}.", *_denied(found))
     opening = f"{same}{len(edits) - len(others):,} of {counted(len(edits), 'edit')}"
     left = sorted((each for each in others if not each.refuted), key=_weight, reverse=True)
     parts = [opening]
@@ -52,7 +52,16 @@ def headline(found: WhatIf) -> tuple[str, ...]:
         parts.append(f"{_share(gone, len(others))} contradicted by the logs")
     if left:
         parts.append(f"{_those(len(left), gone, len(others))} {listed(map(_edge, left), NAMED + 1)}")
-    return (f"{'; '.join(parts)}.", *_trying(found, left), *_settling(left))
+    return (f"{'; '.join(parts)}.", *_trying(found, left), *_settling(left), *_denied(found))
+
+
+def _denied(found: WhatIf) -> tuple[str, ...]:
+    """That the logs contradict the graph itself."""
+    allowed = sum(not each.refuted for each in found.edits)
+    if not found.refuted:
+        return ()
+    rest = f"; {counted(allowed, 'edit')} would end that" if allowed else ", and no single edit ends that"
+    return (f"The logs contradict the graph as it is (whichdo check says where){rest}.",)
 
 
 def _without_choice(found: WhatIf) -> tuple[str, ...]:
@@ -98,8 +107,10 @@ def _trying(found: WhatIf, left: Sequence[EditOutcome]) -> tuple[str, ...]:
 def _settling(left: Sequence[EditOutcome]) -> tuple[str, ...]:
     """What would settle the edits that are left: those that the fewest pulls settle first."""
     settled = [each.settled_by for each in left if each.settled_by is not None]
+    if not left:
+        return ()
     if not settled:
-        return ("No number of pulls would tell: what looking does not know is more than the difference.",) if left else ()
+        return ("No number of pulls can be named: the means in question differ by less than the error of looking.",)
     cheapest = min(settled, key=lambda each: each.pulls)
     together = [each for each in settled if each.arm == cheapest.arm]
     most = max(each.pulls for each in together)

@@ -12,7 +12,7 @@ from whichdo.errors import counted, visible
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
-    from whichdo.checking.what_if import WhatIf
+    from whichdo.checking.outcomes import WhatIf
 
 __all__ = ["what_if"]
 
@@ -29,6 +29,7 @@ def what_if(
     shrinkage: Annotated[float, typer.Option(min=0, help="How many rows the data's own margins count for.")] = 2.0,
     svg: Annotated[Path | None, typer.Option(help="Draw the graph, edges coloured by what rests on them.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many edits the table shows.")] = 40,
+    every: Annotated[bool, typer.Option("--all", help="Show edits too that keep the choice.")] = False,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Drop or add each edge of the graph in turn: is the best arm still the same, and what would settle it?"""
@@ -54,7 +55,7 @@ def what_if(
     elif format is TableFormat.CSV:
         print_csv(found.columns())
     else:
-        _print(found, top)
+        _print(found, top if every else min(top, sum(not each.keeps for each in found.edits)))
     if svg is not None:
         found.plot(svg)
         if format is TableFormat.TABLE:
@@ -73,14 +74,16 @@ def _print(found: WhatIf, top: int) -> None:
     out.print(f"{size}; {found.problem.goal} {found.problem.reward}", style="bold")
     for line in found.summary:
         out.print(line)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in TITLES:
-        table.add_column(title, overflow="fold")
-    for each in found.ordered[:top]:
-        style = "yellow" if each.matters else "dim" if each.refuted else ""
-        table.add_row(*map(Text, cells(found, each)), style=style)
-    out.print(table)
-    if len(found.edits) > top:
-        out.print(f"... and {len(found.edits) - top:,} more (--top, or -f json).")
+    if top:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for title in TITLES:
+            table.add_column(title, overflow="fold")
+        for each in found.ordered[:top]:
+            style = "yellow" if each.matters else "dim" if each.refuted else ""
+            table.add_row(*map(Text, cells(found, each)), style=style)
+        out.print(table)
+    left = len(found.edits) - top
+    if left > 0:
+        out.print(f"{counted(left, 'more edit')} (--all, --top, or -f json).")
     for line in found.notes:
         out.print(f"! {line}", style="yellow")

@@ -278,9 +278,7 @@ class Looking:
         rows = rows_of_table(table, (*given, *targets), self.problem.reward, self.worth)
         parts = (rows.sizes, rows.mass, rows.means, rows.squares)
         flat = Rows(*(part.reshape(-1, settings.cells) for part in parts))
-        found = settle_by_adjustment(
-            shrink_reward(flat, [1], self.rule.shrinkage), self.looks, effects=self.effects
-        )
+        found = settle_by_adjustment(shrink_reward(flat, [1], self.rule.shrinkage), self.looks, effects=self.effects)
         stratum, setting = np.divmod(found.weakest, settings.cells)
         own = strata.codes(stratum) if codes is None else codes[stratum]
         return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))

@@ -4,6 +4,6 @@ from whichdo.tables.layout import Layout, Places, Tables
 from whichdo.tables.table import MAX_CELLS, Radix, Scope, Table, TableIndex, conditional_rows, smallest_table, starts
 
 __all__ = [
-    "MAX_CELLS", "Layout", "Places", "Radix", "Scope", "Table", "TableIndex", "Tables", "conditional_rows", "smallest_table",
-    "starts",
+    "MAX_CELLS", "Layout", "Places", "Radix", "Scope", "Table", "TableIndex", "Tables", "conditional_rows",
+    "smallest_table", "starts",
 ]  # fmt: skip
