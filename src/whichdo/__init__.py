@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
+    from whichdo.checking.outcomes import EditOutcome, WhatIf
     from whichdo.checking.result import Check
+    from whichdo.checking.what_if import what_if
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.domains import Bins, bins
+    from whichdo.drawing.svg import draw_svg
     from whichdo.errors import (
         Busy,
         ConflictError,
@@ -65,7 +68,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
     from whichdo.proposing.proposal import propose
-    from whichdo.report.svg import draw_svg
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
@@ -90,6 +92,7 @@ __all__ = [
     "Damaged",
     "DataError",
     "Detail",
+    "EditOutcome",
     "Estimand",
     "Goal",
     "GraphError",
@@ -120,6 +123,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "Wait",
+    "WhatIf",
     "WhichdoError",
     "WorkerLost",
     "World",
@@ -148,6 +152,7 @@ __all__ = [
     "read_problem",
     "simulate",
     "spread",
+    "what_if",
     "write_graph",
     "write_problem",
 ]
@@ -159,7 +164,9 @@ _ROOMS = {
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),
+    "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
     "whichdo.checking.result": ("Check",),
+    "whichdo.checking.what_if": ("what_if",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.domains": ("Bins", "bins"),
@@ -184,7 +191,7 @@ _ROOMS = {
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
     "whichdo.proposing.proposal": ("propose",),
-    "whichdo.report.svg": ("draw_svg",),
+    "whichdo.drawing.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.report.graphs import LONG
+from whichdo.drawing.labels import LINE_WIDTH, MAX_LINES, text_width, wrap
 from whichdo.graph.admg import CausalGraph
-from whichdo.report.labels import LINE_WIDTH, MAX_LINES, text_width, wrap
 from whichdo.report.text import draw_text
 
 

@@ -1,1 +1,1 @@
-"""Pictures of causal graphs, drawn without any dependency."""
+"""Pages that say what was found: of a file, a campaign, a reproduction."""

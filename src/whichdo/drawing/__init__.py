@@ -1,0 +1,1 @@
+"""Pictures of causal graphs, drawn without any dependency."""
