@@ -30,8 +30,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError, nearest, quoted
-from whichdo.estimate.kernel import MEAN, SIZE, look
-from whichdo.estimate.model import model_of
 from whichdo.evidence import observe
 from whichdo.formulas import Reading
 from whichdo.graph.admg import CausalGraph
@@ -77,6 +75,9 @@ class Planted(Instance):
 
     @cached_property
     def _claimed(self) -> tuple[FloatArray, FloatArray]:
+        from whichdo.estimate.kernel import MEAN, SIZE, look  # takes numba, which takes its time
+        from whichdo.estimate.model import model_of
+
         model = model_of(self.problem, Reading.ROBUST, int(MANY))
         counts = np.concatenate([MANY * self.logged.law(scope).ravel() for scope in model.scopes])
         utility = np.array(list(self.problem.utility.values()))
