@@ -8,6 +8,7 @@ Every function here returns an `Instance` or a list of them: a network, the prob
     classics    parallel bandits (Lattimore et al.) and no-backdoor graphs (Nair et al.)
     confounded  hidden confounders under which conditioning misleads; networks from files
     canonical   nine tiny networks, one for each way an identification formula can go wrong
+    mistakes    worlds in which the learner's graph is wrong, or its logs are of another season
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from whichdo.world.instances.canonical import CANONICAL, canonical
 from whichdo.world.instances.classics import confounded_parallel, misspecified_parallel, no_backdoor, parallel
 from whichdo.world.instances.confounded import bnlearn, bows, component, front_door, random_confounded
 from whichdo.world.instances.instance import Instance, Seed
+from whichdo.world.instances.mistakes import MISTAKES, Planted, planted
 from whichdo.world.instances.paper import (
     experiment_1,
     experiment_2,
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANONICAL",
+    "MISTAKES",
     "Family",
     "Instance",
+    "Planted",
     "Seed",
     "bnlearn",
     "bows",
@@ -52,6 +56,7 @@ __all__ = [
     "misspecified_parallel",
     "no_backdoor",
     "parallel",
+    "planted",
     "random_confounded",
     "random_tree",
     "section_3",
