@@ -7,7 +7,6 @@ test is made again at every recommendation, so over a whole campaign a false war
 
 from __future__ import annotations
 
-from math import erfc, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from whichdo.campaign.pool import pooled
 from whichdo.graph.identify import listed
 from whichdo.problem import LOOK
+from whichdo.tails import chi_square_tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +74,4 @@ def homogeneous(first: IntArray, second: IntArray) -> float:
     free = sides.shape[1] - 1
     if free < 1:
         return 1.0
-    return _upper_tail(float(((sides - expected) ** 2 / expected).sum()), free)
-
-
-def _upper_tail(value: float, free: int) -> float:
-    """Of the chi-square law, by Wilson and Hilferty's cube root."""
-    spread = 2 / (9 * free)
-    return 0.5 * erfc(((value / free) ** (1 / 3) - (1 - spread)) / sqrt(2 * spread))
+    return chi_square_tail(float(((sides - expected) ** 2 / expected).sum()), free)

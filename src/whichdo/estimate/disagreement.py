@@ -10,7 +10,6 @@ There is one test for each target set: a chi-square on the differences of all it
 
 from __future__ import annotations
 
-from math import erfc, exp, pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from whichdo.formulas import Reading, choose_formula, doubted_scope, formulas
 from whichdo.graph.identify import Route, listed
 from whichdo.problem import LOOK
 from whichdo.tables import Radix, smallest_table
+from whichdo.tails import chi_square_tail
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Table
 
-__all__ = ["chi_square_tail", "disagreement_words", "disagreements"]
+__all__ = ["disagreement_words", "disagreements"]
 
 LEVEL = 0.01
 """The chance of a warning, with a right graph, over all target sets together."""
@@ -162,22 +162,3 @@ class _Cells:
             return None
         along = vectors[:, kept].T @ apart
         return chi_square_tail(float((along**2 / values[kept]).sum()), int(kept.sum()))
-
-
-def chi_square_tail(value: float, freedom: int) -> float:
-    """The chance that a chi-square variable with so many degrees of freedom exceeds a value: a finite sum.
-
-    >>> round(chi_square_tail(3.841459, 1), 6), round(chi_square_tail(5.991465, 2), 6)
-    (0.05, 0.05)
-    """
-    half = max(value, 0.0) / 2
-    if half > 700:
-        return 0.0
-    if freedom % 2:
-        total, term, first = erfc(sqrt(half)), exp(-half) * sqrt(half / pi) * 2, 3
-    else:
-        total, term, first = exp(-half), exp(-half) * half, 4
-    for k in range(first, freedom + 1, 2):
-        total += term
-        term *= half / (k / 2)
-    return min(total, 1.0)
