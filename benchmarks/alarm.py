@@ -126,20 +126,24 @@ def spread(case: Wrong, seed: int, logs: int = LOGS, pulls: int = PULLS) -> tupl
     return went, float(np.nanmax(np.abs(case.bias))) * each**0.5 / 0.5
 
 
+def _rows(case: Wrong, arm: Arm, seed: int) -> Iterator[dict[str, int]]:
+    drawn = case.network.sample(PULLS, do=arm.settings, seed=seed * 1_000 + case.problem.index(arm))
+    for number in range(PULLS):
+        yield {name: int(column[number]) for name, column in drawn.items()}
+
+
 def in_campaign(case: Wrong, seed: int, policy: str, folder: Path) -> tuple[bool, float]:
     """The same in a whole campaign."""
     campaign = wd.Campaign.create(
         folder / "a.db", f"{seed}", case.problem, wd.policy(policy), horizon=PULLS, seed=seed,
         logs=case.network.sample(LOGS, seed=seed),
     )  # fmt: skip
-    left: dict[Arm, list[dict[str, int]]] = {}
+    left: dict[Arm, Iterator[dict[str, int]]] = {}
     while tickets := campaign.ask(50, client="me"):
         for ticket in tickets:
-            if not left.get(ticket.arm):
-                place = case.problem.index(ticket.arm)
-                drawn = case.network.sample(PULLS, do=ticket.arm.settings, seed=seed * 1_000 + place)
-                left[ticket.arm] = [dict(zip(drawn, map(int, row), strict=True)) for row in zip(*drawn.values())]
-            campaign.tell(ticket, left[ticket.arm].pop())
+            if ticket.arm not in left:
+                left[ticket.arm] = _rows(case, ticket.arm, seed)
+            campaign.tell(ticket, next(left[ticket.arm]))
     status = campaign.status()
     pulls = np.array([status.by_arm[str(arm)] for arm in case.problem.arms], float)
     visible = float(np.nanmax(np.abs(case.bias) * np.sqrt(pulls[: len(case.bias)]))) / 0.5
@@ -147,17 +151,15 @@ def in_campaign(case: Wrong, seed: int, policy: str, folder: Path) -> tuple[bool
     return bool(status.alarms), visible
 
 
-def main(how: str = "spread", count: int = 100, seed: int = 1, policy: str = "warm-halving") -> None:
+def main(how: str, count: int, seed: int, policy: str) -> None:
     """Print a line for each kind of mistake."""
     with tempfile.TemporaryDirectory() as folder:
         for kind in (*KINDS, "right"):
             cases = right_graphs(count, seed) if kind == "right" else wrong_graphs(kind, count, seed)
-            found = [
-                spread(case, seed * 1_000 + number)
-                if how == "spread"
-                else in_campaign(case, seed * 100_000 + number + 10_000 * (*KINDS, "right").index(kind), policy, Path(folder))
-                for number, case in enumerate(cases)
-            ]
+            found = []
+            for number, case in enumerate(cases, start=1000 * (*KINDS, "right").index(kind)):
+                own = seed * 10_000 + number
+                found.append(spread(case, own) if how == "spread" else in_campaign(case, own, policy, Path(folder)))
             went = np.array([each[0] for each in found])
             plain = np.array([each[1] >= 4 for each in found])
             share = f"{went[plain].mean():.2f} of {plain.sum()}" if plain.any() else "-"
@@ -166,4 +168,9 @@ def main(how: str = "spread", count: int = 100, seed: int = 1, policy: str = "wa
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    main(*given[:1], *map(int, given[1:3]), *given[3:])
+    main(
+        given[0] if given else "spread",
+        int(given[1]) if len(given) > 1 else 100,
+        int(given[2]) if len(given) > 2 else 1,
+        given[3] if len(given) > 3 else "warm-halving",
+    )

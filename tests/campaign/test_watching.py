@@ -102,21 +102,21 @@ def test_audits_are_kept_for_what_leads_by_looking(tmp_path: Path) -> None:
     )
     campaign = played(tmp_path, network, PROBLEM, 3, horizon=300)
     state = campaign._ledger.state()
-    assert state.terms.audit == 30
-    assert state.audits is not None
-    ranking = campaign.recommend().ranking
-    leaders = [row.arm for row in ranking.ordered if not row.arm.is_look][:3]
-    assert set(state.audits) <= set(leaders)
-    assert 0 < sum(state.audits.values()) <= 30
+    audits = [event.content for event in campaign.events() if event.kind == "audited"]
+    assert audits[0]["interim"]
+    assert audits[0]["pulls"] == {"do()": int(0.4 * state.terms.audit)}
+    assert [audit["round"] for audit in audits[1:]] == [1, 2, 3]
+    assert sum(sum(audit["pulls"].values()) for audit in audits) <= state.terms.audit
+    assert "do(X=1)" in audits[1]["pulls"] or campaign.status().by_arm["do(X=1)"] >= 100
     assert campaign.status().phase == "finished"
     assert campaign.recommend().policy_arm == wd.do(X=1)
     assert not campaign.status().alarms
 
 
 @pytest.mark.parametrize(
-    ("policy", "kept"), [("ue", 0), ("sr", 0), ("causal-ts", 0), ("srm", 30), ("warm-halving", 30)]
+    ("policy", "kept"), [("ue", 0), ("sr", 0), ("ts", 0), ("causal-ts", 60), ("srm", 60), ("crm", 60)]
 )
-def test_only_policies_that_look_and_then_name_an_arm_are_audited(tmp_path: Path, policy: str, kept: int) -> None:
+def test_policies_that_look_are_audited(tmp_path: Path, policy: str, kept: int) -> None:
     campaign = wd.Campaign.create(tmp_path / "a.db", "a", PROBLEM, wd.policy(policy), horizon=300)
     assert campaign._ledger.state().terms.audit == kept
     bare = wd.Campaign.create(tmp_path / "a.db", "b", PROBLEM, wd.policy(policy), horizon=300, audit=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
+from whichdo.campaign.beginnings import begun_anew
 from whichdo.campaign.events import check_chain, plain_text
 from whichdo.campaign.exchange import backup, export_lines, may_be_replaced, read_export
 from whichdo.campaign.ledger import Ledger, wall_clock
@@ -19,7 +20,6 @@ from whichdo.campaign.proposals import (
     Receipt,
     amendment,
     asking,
-    begun_anew,
     forbidding,
     pausing,
     resuming,
@@ -124,6 +124,7 @@ class Campaign:
             stop=stop_when_sure,
             margin=margin,
             audit=audit,
+            logs=logs is not None,
         )
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs)  # refused before anything is begun
         store = Store(str(database), create=True, patience=patience)
