@@ -38,16 +38,18 @@ def run_rounds(
     key: WordArray,
     rng: np.random.Generator,
     marks: IntArray,
+    seen: Tally | None = None,
 ) -> tuple[IntArray, FloatArray, float]:
     """One run: the pulls of each arm at each of ``marks`` (rounds, rising), the final means, and what was spent.
 
-    The run ends at the last mark, or where the money does not pay the chosen arm; the pulls then stay as they are.
+    ``seen`` is what is known before the first round, such as logged looks; None is nothing.  The run ends at the last
+    mark, or where the money does not pay the chosen arm; the pulls then stay as they are.
     """
     from whichdo.kernels import BLOCK
     from whichdo.kernels.rounds import MARK, NEXT, OVER, USED, Rounds
 
     world = World(network, problem, key)
-    state = policy.begin(problem, budget, rng, Tally.empty(problem))
+    state = policy.begin(problem, budget, rng, Tally.empty(problem) if seen is None else seen)
     columns = [problem.graph.index(name) for name in policy.columns(problem)]
     read = (len(problem.arms) if policy.reads_every_arm else 1) if columns else 0
     rounds = Rounds(

@@ -8,6 +8,9 @@ Errors of arms on one target set go together as their covariance says; errors of
 target sets are taken as independent.  An error above the estimate is drawn on the scale of the
 upper limit, one below on that of the lower, since errors at low rates are lopsided.
 
+Where estimates by looking are doubted (`whichdo.estimate.doubted`), a draw first says whether something is wrong, and
+then which arms are known by their pulls and a hint alone.
+
 The best of many estimates looks too good (the winner's curse), so that the limit on the bad side of
 the chosen mean must be further away.  How far is found by playing the choice again: effects are shrunk
 towards each other as far as their scatter is noise, new estimates are drawn around them, the best
@@ -17,12 +20,13 @@ clearly best nothing was chosen by luck.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.estimate.doubted import DoubtedPool
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.shrinkage import EDGE
 
@@ -80,7 +84,7 @@ class Contest:
         arms = self._rivals
         rng = np.random.default_rng(DRAW_SEED)
         scatter = rng.choice(SCATTERS, DRAWS, p=self._chances_of_scatter(arms))[:, None]
-        drawn = self._plausible(rng, arms, scatter)
+        drawn = self._doubted(rng, arms, scatter)
         unknown = np.flatnonzero(~self.ranked[arms])
         if len(unknown):
             drawn[:, unknown] = self._anything(rng, arms[unknown], scatter)
@@ -187,6 +191,27 @@ class Contest:
         z = self._standard(rng, arms)
         found: FloatArray = part * self._apart(arms) + np.sqrt(part) * np.where(z > 0, above, below) * z
         if self._anchored:
+            found[:, 0] = 0.0
+        return found
+
+    def _doubted(self, rng: np.random.Generator, arms: IntArray, scatter: FloatArray) -> FloatArray:
+        """Effects of some arms; in as many draws as something may be wrong, those of some arms by pulls and hints."""
+        if not isinstance(self.pooled, DoubtedPool):
+            return self._plausible(rng, arms, scatter)
+        pooled, hints, belief = self.pooled, self.pooled.hints, self.pooled.belief
+        drawn = replace(self, pooled=pooled.right)._plausible(rng, arms, scatter)
+        anything = rng.random((DRAWS, 1)) < belief.chance
+        wrong = anything & (rng.random((DRAWS, len(arms))) < belief.shares[arms]) & hints.at_stake[arms]
+        nothing = pooled.right.means[0] if self._anchored else self._middle
+        noise = hints.variances[arms]
+        z = rng.standard_normal((DRAWS, len(arms)))
+        prior = (scatter * self._middle * (1 - self._middle)) ** 2
+        total = prior + noise
+        part = np.divide(prior, total, out=np.zeros(total.shape), where=total > 0)
+        found = np.where(wrong, part * (hints.means[arms] - nothing) + np.sqrt(part * noise) * z, drawn)
+        if self._anchored:  # where do() is wrong, all others are better or worse than it by as much
+            fallen = np.where(wrong[:, 0], nothing - hints.means[0] - np.sqrt(noise[0]) * z[:, 0], 0.0)
+            found = found + fallen[:, None]
             found[:, 0] = 0.0
         return found
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whichdo.estimate.shrinkage import Rows
     from whichdo.evidence import Tally
 
-__all__ = ["Pooled", "pool"]
+__all__ = ["Pooled", "direct_rows", "pool"]
 
 LEAST = 1e-12
 """A lower limit below this is 0."""
@@ -110,7 +110,7 @@ class Pooled:
 
 def pool(looked: Looked, seen: Tally, worth: FloatArray) -> Pooled:
     """Join what looks say with direct pulls; ``worth`` of each level of the reward, from 0 to 1."""
-    rows = _direct(seen, worth)
+    rows = direct_rows(seen, worth)
     pulls = np.where(rows.sizes > 0, seen.pulls, 0)  # rows that weigh nothing say nothing
     pulls[0] = 0  # pulls of do() are the looks themselves
     worth_of_pulls = np.where(pulls > 0, rows.sizes, 0.0)
@@ -146,7 +146,7 @@ def pool(looked: Looked, seen: Tally, worth: FloatArray) -> Pooled:
     )
 
 
-def _direct(seen: Tally, worth: FloatArray) -> Rows:
+def direct_rows(seen: Tally, worth: FloatArray) -> Rows:
     """What direct pulls of each arm say by themselves: from levels, or from sums where its tables have them."""
     rows = rows_of(seen.counts.astype(np.float64), worth)
     problem = seen.problem

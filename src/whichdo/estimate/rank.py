@@ -10,6 +10,8 @@ import numpy as np
 from whichdo.errors import UsageError, counted, option, quoted
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
 from whichdo.estimate.disagreement import disagreement_words
+from whichdo.estimate.doubt import checked_doubt
+from whichdo.estimate.doubted import pool_with_doubt
 from whichdo.estimate.estimator import Looked, Rule, learned_laws, look
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.pooling import pool
@@ -136,9 +138,17 @@ def ranking(
     shrinkage: float = STRENGTH,
     threshold: float = 0.0,
     sampled: int | None = None,
+    doubt: float = 0.0,
+    logged: Tally | None = None,
     notes: tuple[str, ...] = (),
 ) -> Ranking:
-    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`."""
+    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and two.
+
+    ``doubt`` is how likely the graph or the logs were thought to be wrong before any pull, from 0 to 1.  Looking and
+    direct pulls of an arm are then not added up blindly: where pulls contradict looking, the pulls win.  ``logged`` are
+    those of the looks that were logged and may be of another season; without it all are pulls of do() of today.
+    """
+    checked_doubt(doubt)
     for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise UsageError(f"{option(name)} is {quoted(value)}; it must be a number.")
@@ -155,7 +165,7 @@ def ranking(
     looked = look(problem, seen, worth, rule)
     if sampled is not None:
         looked = _sampled(seen, looked, worth, rule, whole_number(sampled, "number of draws"))
-    pooled = pool(looked, seen, worth)
+    pooled = pool_with_doubt(pool(looked, seen, worth), seen, worth, doubt, logged)
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)

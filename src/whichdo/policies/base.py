@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from whichdo.tables import Scope
 
 __all__ = [
+    "BEFORE_DOUBT",
     "BEFORE_READINGS",
+    "DOUBT",
     "Arena",
     "Objective",
     "Play",
@@ -51,6 +53,10 @@ __all__ = [
 ROUNDING = 1e-9
 BEFORE_READINGS: Mapping[str, Any] = MappingProxyType({"reading": "graph"})
 """Logs of the time before readings lack one: estimates then leaned on every missing edge."""
+BEFORE_DOUBT: Mapping[str, Any] = MappingProxyType({**BEFORE_READINGS, "doubt": 0.0})
+"""Those of the time before doubt believed every estimate by looking."""
+DOUBT = 0.3
+"""How likely the graph or the logs are thought to be wrong, unless a policy is told; docs/robustness.md says why."""
 
 
 class Objective(StrEnum):

@@ -5,10 +5,15 @@ evidence add up to the successes and failures of a beta posterior.  Each round d
 largest.  An arm that looking cannot settle lives on its direct pulls, as in plain Thompson sampling.  Any graph, any
 finite domains; a reward between 0 and 1 counts as a fraction of a success; logs at hand are looks already made.
 
+The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So a round first draws whether anything is
+wrong, as likely as it has become by all pulls; and if so, for each arm whether what looking says of it is, in which
+case its mean is drawn from little more than its direct pulls.
+
 Thompson sampling does not know that a look teaches about many arms at once.  So where the draw names neither do() nor
 the arm that leads, an exploration, a look is made instead if its regret, squared, over what it teaches is smaller: the
 idea of information-directed sampling (Russo and Van Roy 2014) for this one choice.  The regret is measured from the
-largest draw, so a look whose own mean is far below is not taken for free.
+largest draw, so a look whose own mean is far below is not taken for free.  Nor is it, where the draw took what looking
+says of the arm as wrong: looks would say it again.
 """
 
 from __future__ import annotations
@@ -18,11 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
-from whichdo.kernels.chance import beta, generator
+from whichdo.kernels.chance import beta, generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
-from whichdo.policies.base import BEFORE_READINGS
+from whichdo.policies.base import BEFORE_DOUBT, DOUBT
+from whichdo.policies.doubting import CHANCE, Doubts, doubted_means, doubts, recount, weigh
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -39,6 +46,7 @@ __all__ = ["CausalThompson"]
 class _State(NamedTuple):
     known: Evidence
     looking: Looking
+    doubts: Doubts
     chance: WordArray
 
 
@@ -48,25 +56,40 @@ def _draw(
     losses: FloatArray,
     means: FloatArray,
     sizes: FloatArray,
+    shares: FloatArray,
+    wrong: float,
     served: IntArray,
     looks: int,
     chance: WordArray,
 ) -> int:
-    """The arm of the largest draw, or a look where that teaches more for what it costs."""
-    best, top = 0, -1.0
+    """The arm of the largest draw, or a look where that teaches more for what it costs.
+
+    ``wrong`` is how likely anything is wrong, and ``shares`` for each arm that what looking says of it then is.
+    """
+    best, top, hinted = 0, -1.0, False
     leader, highest = 0, -1.0
+    doubting = wrong > 0.0 and uniform(chance) < wrong
     for arm in range(wins.size):
-        won = 1.0 + wins[arm] + sizes[arm] * means[arm]
-        lost = 1.0 + losses[arm] + sizes[arm] * (1.0 - means[arm])
-        draw = beta(won, lost, chance)
-        if draw > top:
-            best, top = arm, draw
-        mean = won / (won + lost)
+        size = sizes[arm]
+        won = 1.0 + wins[arm] + size * means[arm]
+        lost = 1.0 + losses[arm] + size * (1.0 - means[arm])
+        mean, hint = won / (won + lost), False
+        if wrong > 0.0 and size > LEFT:
+            less = 1.0 + wins[arm] + LEFT * means[arm]
+            fewer = 1.0 + losses[arm] + LEFT * (1.0 - means[arm])
+            mean += wrong * shares[arm] * (less / (less + fewer) - mean)
+            hint = doubting and uniform(chance) < shares[arm]
+            if hint:
+                won, lost = less, fewer
         if mean > highest:
             leader, highest = arm, mean
-    if best in (0, leader) or served[best] < 0:
+        draw = beta(won, lost, chance)
+        if draw > top:
+            best, top, hinted = arm, draw, hint
+    if best in (0, leader) or hinted or served[best] < 0:
         return best
-    return _look_instead(wins, losses, means, sizes, served, looks, best, top)
+    believed = np.where(wrong * shares > 0.5, np.minimum(sizes, LEFT), sizes)
+    return _look_instead(wins, losses, means, believed, served, looks, best, top)
 
 
 @compiled
@@ -102,35 +125,44 @@ def _look_instead(
 def choose(state: _State) -> int:
     """The arm of the largest draw."""
     known, served = state.known, state.looking.sources
-    return _draw(known.wins, known.losses, known.means, known.sizes, served, known.clock[0], state.chance)
+    shares, wrong = state.doubts.shares, state.doubts.whole[CHANCE]
+    return _draw(
+        known.wins, known.losses, known.means, known.sizes, shares, wrong, served, known.clock[0], state.chance
+    )
 
 
 @compiled
 def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
     """Count the reward, and a look in all tables."""
     known, looking = state.known, state.looking
-    known.wins[arm] += known.utility[level]
-    known.losses[arm] += 1.0 - known.utility[level]
+    wins, losses, means, sizes, utility, times = known
+    factors, shares, whole = state.doubts
+    weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
+    wins[arm] += utility[level]
+    losses[arm] += 1.0 - utility[level]
     if arm == 0:
-        known.clock[0] += 1
+        times[0] += 1
         count(looking.counts, looking.scope_start, looking.places, looking.strides, looking.cell_start, row)
-        if stale(known.clock):
+        if stale(times):
             refresh(known, looking)
+            recount(factors, shares, whole, wins, losses, means, sizes)
 
 
 @compiled
 def _loop(state: _State, world: Rounds) -> None:
-    known, looking, chance = state
+    known, looking, doubt, chance = state
+    factors, shares, whole = doubt
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
     counts, starts, places, strides, cells, served, _ = looking
     while going(clock, rows):
-        arm = _draw(wins, losses, means, sizes, served, times[0], chance)
+        arm = _draw(wins, losses, means, sizes, shares, whole[CHANCE], served, times[0], chance)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
         noted(clock, money, marks, record, arm)
+        weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
         if arm == 0:
@@ -138,17 +170,23 @@ def _loop(state: _State, world: Rounds) -> None:
             count(counts, starts, places, strides, cells, rows[clock[USED] - 1])
             if stale(times):
                 refresh(known, looking)
+                recount(factors, shares, whole, wins, losses, means, sizes)
 
 
 @register("causal-ts")
 @dataclass(frozen=True)
 class CausalThompson(Sequential):
-    """Causal Thompson sampling; ``reading`` is how much of the graph estimates by looking lean on."""
+    """Causal Thompson sampling.
+
+    ``reading`` is how much of the graph estimates by looking lean on, ``doubt`` how likely the graph or the logs are
+    thought to be wrong before any pull.
+    """
 
     reading: str = "robust"
+    doubt: float = DOUBT
     takes_pulls = True
-    revision = 2
-    when_absent = BEFORE_READINGS
+    revision = 3
+    when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
@@ -156,10 +194,11 @@ class CausalThompson(Sequential):
 
     def __post_init__(self) -> None:
         checked_reading(self.reading)
+        checked_doubt(self.doubt)
 
     def trusting(self) -> CausalThompson:
-        """The same, leaning on every missing edge."""
-        return replace(self, reading="graph")
+        """The same, leaning on every missing edge and doubting nothing."""
+        return replace(self, reading="graph", doubt=0.0)
 
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
@@ -167,10 +206,9 @@ class CausalThompson(Sequential):
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks at hand say."""
-        return _State(*evidence(problem, checked_reading(self.reading), seen), generator(rng))
+        known, looking = evidence(problem, checked_reading(self.reading), seen)
+        return _State(known, looking, doubts(self.doubt, known), generator(rng))
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""
-        known = state.known
-        won = 1.0 + known.wins + known.sizes * known.means
-        return won / (2.0 + known.wins + known.losses + known.sizes)
+        return doubted_means(state.known, state.doubts)

@@ -33,7 +33,8 @@ LOOKS, WORKED_OUT = 0, 1  # places of the clock
 class Evidence(NamedTuple):
     """What is known of every arm: ``wins`` and ``losses`` by direct pulls, ``means`` and ``sizes`` by looking.
 
-    Looks are the direct pulls of do(), so it has no size by looking.
+    Looks are the direct pulls of do(), so that only those logged before the first round stand among its ``sizes``:
+    logs may be of another season.
     """
 
     wins: FloatArray
@@ -76,8 +77,10 @@ def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence,
     )
     found.wins[:] = seen.counts @ found.utility
     found.losses[:] = seen.pulls - found.wins
-    found.clock[LOOKS] = seen.pulls[0]
     if seen.pulls[0]:
+        found.means[0], found.sizes[0] = found.wins[0] / seen.pulls[0], seen.pulls[0]
+        found.wins[0] = found.losses[0] = 0.0
+        found.clock[LOOKS] = seen.pulls[0]
         refresh(found, looking)
     return found, looking
 
