@@ -118,7 +118,7 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
     """What the log so far recommends; ``notes`` are remarks of the caller's."""
     problem = state.allowed
     rows = list(state.rows())
-    found = ranking(state.evidence(), confidence=confidence)
+    found = state.ranked(confidence=confidence)
     looked = ranking(state.evidence(looks_alone=True), confidence=confidence)
     sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
     known = [row for row in found.ordered if row.is_ranked]
@@ -268,12 +268,13 @@ def _stands(state: State, spent: str) -> str:
 def _why_not(state: State, best: ArmRank) -> str:
     """Why the arm that the policy names is not the one that all evidence says."""
     since = [
+        *([] if state.terms.policy.looks else ["what looking says"]),
         *(["audits"] if state.auditing else []),
         *(["outcomes that came after it was done"] if any(pull.extra for pull in state.tickets.values()) else []),
         *(["corrections"] if any(pull.amended for pull in state.tickets.values()) else []),
         *(["logs that came after it began"] if len(state.logs) > state.logs_known else []),
     ]
-    why = f"it did not see {_and(since)}" if since else "it weighs the same evidence by a rule of its own"
+    why = f"it did not use {_and(since)}" if since else "it weighs the same evidence by a rule of its own"
     return f"; all evidence together says {best.arm} ({why})"
 
 

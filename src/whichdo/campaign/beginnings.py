@@ -14,7 +14,6 @@ from whichdo.campaign.audit import (
 )
 from whichdo.campaign.plan import stamp, too_new
 from whichdo.errors import TooNew, Unsuitable, counted
-from whichdo.estimate.rank import ranking
 from whichdo.problem import LOOK
 from whichdo.session import Session
 
@@ -105,7 +104,7 @@ def due(state: State) -> list[Draft]:
         return restarting(state, f"after {looks}") if _is_enough(state) else []
     if not state.audit_due or not (state.trusted or state.tickets):
         return []
-    ordered = [row.arm for row in ranking(state.evidence()).ordered if row.is_ranked]
+    ordered = [row.arm for row in state.ranked().ordered if row.is_ranked]
     rounds = state.audits.rounds + 1
     money = min(state.left, state.audits.left) / (ROUNDS - state.audits.rounds)
     pulls = round_of_audits(ordered[0] if ordered else None, state.direct(), money, logged=bool(state.trusted))

@@ -29,6 +29,7 @@ from whichdo.campaign.revised import Revision
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
 from whichdo.errors import Damaged, Unsuitable, is_interrupt
+from whichdo.estimate.rank import ranking
 from whichdo.formulas import counted_scopes
 from whichdo.session import Session
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.events import Event
+    from whichdo.estimate.ranking import Ranking
     from whichdo.evidence import Tally
     from whichdo.policies.base import Recommendation
     from whichdo.problem import Arm, Problem
@@ -235,6 +237,12 @@ class State:
         """All that is known of the arms that are allowed: logs, looks and direct pulls, rows as they were amended."""
         rows = [row for row in self.rows() if row[0].is_look] if looks_alone else self.rows()
         return pooled(self.allowed, self.trusted, rows, nodes=self._nodes)
+
+    def ranked(self, *, confidence: float = 0.95) -> Ranking:
+        """Every arm by all evidence, with the policy's doubt about graph and logs: where pulls contradict, they win."""
+        doubt = float(getattr(self.terms.policy, "doubt", 0.0))
+        logged = pooled(self.allowed, self.trusted, [], nodes=self._nodes) if doubt and self.trusted else None
+        return ranking(self.evidence(), confidence=confidence, doubt=doubt, logged=logged)
 
     def ear(self) -> Ear:
         """What the alarm listens to, with all that counts."""
