@@ -6,9 +6,9 @@ graph is wrong there (or that the intervention was not clean), and no amount of 
 
 The alarm is heard after every few tells, for weeks, over all arms, and may go off by mistake in one campaign of twenty.
 Each promise is a test whose evidence holds at all times (`whichdo.campaign.contrast`).  All tests together are one bet:
-the average of their wealths, weighted before anything is pulled, 0.7 for the arms' means and 0.15 for nodes that should
-not move.  What is left of the chance of a mistake belongs to `whichdo.campaign.staleness`, which asks whether the logs
-are out of date.
+the average of their wealths, weighted before anything is pulled, 0.65 for the arms' means and 0.15 for nodes that
+should not move.  What is left of the chance of a mistake belongs to `whichdo.campaign.staleness`, which asks whether
+the logs are out of date.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Conflict", "Kind", "Suspect", "carried", "conflicts", "fallback", "watched_scopes"]
 
 
-FOR_MEANS = 0.7
+FOR_MEANS = 0.65
 """The share of the chance of a mistake that is staked on the arms' means."""
 FOR_NODES = 0.15
 """The share that is staked on nodes that should not move."""

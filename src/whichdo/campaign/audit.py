@@ -36,21 +36,22 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Audit", "Audits", "audits_owed", "fresh_looks", "kept_for_audits", "round_of_audits"]
+__all__ = ["Audit", "Audits", "audits_owed", "fresh_looks", "kept_for_audits", "more_looks", "round_of_audits"]
 
 AUDIT_SHARE = 0.1
-"""What is kept of a budget where the policy itself doubts what looking says, and so pulls all arms."""
+"""What is kept of a budget where the policy itself doubts what looking says, and so pulls all arms; and where looking
+settles nothing or the policy never looks, but takes do() from logs."""
 WITHOUT_DOUBT = 0.2
 """The same for policies that take what looking says on trust."""
-FOR_LOGS = 0.05
-"""The same for policies that never look, in a campaign that begins with logs: they take do() from these."""
-FIRST = 0.4
+FIRST = 0.5
 """The part of what is kept that is spent on fresh looks before the policy begins on logs."""
 ROUNDS = 3
 ENOUGH = 100
 """Direct pulls of an arm that find an error of 0.3 nearly surely; more are not an audit any more."""
 MOST_FRESH = 400
 """Fresh looks that find a difference of 0.1 nearly surely."""
+SUSPICIOUS_SHARE = 1 / 6
+"""The most of the budget that goes into fresh looks while these differ from the logs, but not yet for sure."""
 TO_COMPARE = 40
 """Fresh looks that are wanted before a contradiction is blamed on the graph."""
 PLAUSIBLE = 1.5
@@ -63,7 +64,7 @@ def kept_for_audits(policy: Policy, problem: Problem, budget: float, *, logs: bo
     if policy.looks and settled:
         share = AUDIT_SHARE if getattr(policy, "doubt", 0.0) > 0 else WITHOUT_DOUBT
     else:
-        share = FOR_LOGS if logs else 0.0
+        share = AUDIT_SHARE if logs else 0.0
     kept = float(int(share * budget))
     if kept <= 0:
         return 0.0
@@ -122,9 +123,16 @@ def audits_owed(state: State, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
 
 
 def fresh_looks(state: State) -> int:
-    """How many looks to make before the policy begins: a part of what is kept, where it would begin on logs alone."""
+    """How many looks to make before the policy begins on logs: a part of what is kept."""
     affordable = int(FIRST * state.audits.left / state.terms.problem.costs[LOOK])
     return max(min(affordable, MOST_FRESH - state.pulled[LOOK]), 0)
+
+
+def more_looks(state: State) -> int:
+    """How many more to make where those so far look suspicious: as many again, but for a sixth of the budget in all."""
+    made, cost = state.pulled[LOOK], state.terms.problem.costs[LOOK]
+    most = min(MOST_FRESH, int(SUSPICIOUS_SHARE * state.terms.budget / cost))
+    return max(min(made, most - made, int(state.left / cost)), 0)
 
 
 def round_of_audits(named: Arm | None, direct: Tally, money: float, *, logged: bool) -> dict[Arm, int]:

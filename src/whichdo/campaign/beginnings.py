@@ -10,6 +10,7 @@ from whichdo.campaign.audit import (
     audits_owed,
     fresh_looks,
     kept_for_audits,
+    more_looks,
     round_of_audits,
 )
 from whichdo.campaign.plan import stamp, too_new
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from whichdo.campaign.tickets import Pull
 
     Draft = tuple[str, dict[str, Any]]
+
+FEWEST_LOOKS = 5
+"""Fewer fresh looks than these are not worth an interruption."""
 
 __all__ = ["begun_anew", "can_go_on", "comparing", "due", "opening", "restarting", "without_pulls"]
 
@@ -86,7 +90,7 @@ def comparing(state: State) -> list[Draft]:
 
 
 def _looks(state: State, count: int) -> list[Draft]:
-    if count < 1:
+    if count < FEWEST_LOOKS:
         return []
     body = {"pulls": {str(LOOK): count}, "budget": state.left, "interim": True}
     return [("audited", body | stamp(state))]
@@ -100,8 +104,10 @@ def due(state: State) -> list[Draft]:
     if state.stopped is not None or not state.done:
         return []
     if state.resumes:
-        looks = counted((state.audits.pulls or {}).get(LOOK, 0), "fresh look")
-        return restarting(state, f"after {looks}") if _is_enough(state) else []
+        more = _looks(state, more_looks(state)) if state.trusted and state.ear().is_suspicious() else []
+        if more or not _is_enough(state):
+            return more
+        return restarting(state, f"after {counted(state.pulled[LOOK], 'fresh look')}")
     if not state.audit_due or not (state.trusted or state.tickets):
         return []
     ordered = [row.arm for row in state.ranked().ordered if row.is_ranked]

@@ -9,10 +9,11 @@ Bets on the reference are Robbins' normal mixture
 
     sqrt(r / (r + n)) * exp( n / (r + n) * z^2 / 2 ),        z = distance of p from the estimate in standard errors
 
-with n the effective size, and r = 300 or a quarter of what was known before the first pull, if that is more.  This half
-is a large-sample statement: an estimate by looking is a sum of many small parts.  It is kept careful where these are
-few: small n makes z count for little, rows never seen take away from the distance, what shrinkage moved counts as
-error, and long tails count as they do for rare events (lean).
+with n the effective size, and r = 300 or a quarter of what was known before the first pull, if that is more; plain
+shares that do not grow any more need no such care, and have r = n / 4 from the start.  This half is a large-sample
+statement: an estimate by looking is a sum of many small parts.  It is kept careful where these are few: small n makes z
+count for little, rows never seen take away from the distance, what shrinkage moved counts as error, and long tails
+count as they do for rare events (lean).
 
 The average of such wealths over many tests is again at most 1 on average.  So tests are joined by a weighted average,
 not by dividing the level among them: the average is never less than the largest share, and where several tests are
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Reference", "log_evidence", "mean_of_levels"]
 
-REFERENCE = 300.0
-"""The effective size at which bets on a reference begin to count in full: r above."""
+GROWING = 300.0
+"""The effective size at which bets on a reference that grows begin to count in full: the least r above."""
+FIXED = 10.0
+"""The same for plain shares that do not grow."""
 GRID = 65
 EDGE = 1e-9
 
@@ -53,6 +56,8 @@ class Reference:
     leans: FloatArray
     """How lopsided the errors are: their third central moment over their variance."""
     sizes: FloatArray
+    floor: float = GROWING
+    """The least r."""
 
     def log_wealth(self, p: FloatArray) -> FloatArray:
         """What bets on the reference made against each p, a row for each test.
@@ -66,24 +71,32 @@ class Reference:
         error = np.maximum(self.errors[:, None], EDGE)
         z = 2 * distance / (error + np.sqrt(error**2 + 2 * tail * distance))
         n = self.sizes[:, None]
-        r = np.maximum(REFERENCE, self.before * n / 4)
+        r = np.maximum(self.floor, self.before * n / 4)
         wealth: FloatArray = n / (r + n) * z**2 / 2 - 0.5 * np.log1p(n / r)
         return wealth
 
     def take(self, chosen: FloatArray) -> Reference:
         """Some of the tests."""
-        parts = (self.means, self.errors, self.below, self.above, self.leans, self.sizes)
-        return Reference(self.before, *(part[chosen] for part in parts))
+        means, errors, below, above, leans, sizes = (
+            part[chosen] for part in (self.means, self.errors, self.below, self.above, self.leans, self.sizes)
+        )
+        return Reference(self.before, means, errors, below, above, leans, sizes, self.floor)
 
 
-def mean_of_levels(counts: FloatArray, worth: FloatArray, before: float) -> Reference:
-    """Plain means of counted levels as a reference, a row for each test; smoothed by one at either end of the scale."""
+def mean_of_levels(counts: FloatArray, worth: FloatArray, before: float | None = None) -> Reference:
+    """Plain means of counted levels as a reference, a row for each test; smoothed by one at either end of the scale.
+
+    ``before``: the share of them that was known before the first pull; None where they do not grow any more.
+    """
     n = counts.sum(axis=1)
     mean = (counts @ worth + 1) / (n + 2)
     shift = mean - counts @ worth / n
     spread = (counts @ worth**2 + 1) / (n + 2) - mean**2
     nothing = np.zeros_like(n)
-    return Reference(before, mean, np.sqrt(spread / (n + 3) + shift**2), nothing, nothing, (1 - 2 * mean) / n, n)
+    errors, leans = np.sqrt(spread / (n + 3) + shift**2), (1 - 2 * mean) / n
+    if before is None:
+        return Reference(1.0, mean, errors, nothing, nothing, leans, n, FIXED)
+    return Reference(before, mean, errors, nothing, nothing, leans, n)
 
 
 def log_evidence(reference: Reference, counts: FloatArray, worth: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from whichdo.campaign.alarm import conflicts
 from whichdo.campaign.diagnosis import watched_scopes
-from whichdo.campaign.staleness import outdated, to_blame
+from whichdo.campaign.staleness import is_suspicious, outdated, to_blame
 from whichdo.evidence import Tally
 from whichdo.problem import LOOK
 from whichdo.tables import Radix, Table
@@ -78,6 +78,10 @@ class Ear:
     def to_blame(self) -> str | None:
         """Why the logs are to blame for a contradiction; None where it is the graph."""
         return to_blame(self.problem, self._base, self._fresh())
+
+    def is_suspicious(self) -> bool:
+        """Whether more fresh looks are worth their cost."""
+        return is_suspicious(self.problem, self._base, self._fresh())
 
     def _fresh(self) -> Counts:
         self._add(LOOK)

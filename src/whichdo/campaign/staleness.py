@@ -5,11 +5,12 @@ together, do() included.  Two questions are asked.
 
 *At all times* (`outdated`): do fresh looks differ from the logs at all?  The mean reward, the shares of each node's
 values and the cells of the tables that estimates rest on are compared, as direct pulls are compared with looking
-(`whichdo.campaign.contrast`): half of the stake on the reward, a quarter on nodes, a quarter on cells.  So logs that
-are right are set aside by mistake in 15% of one campaign of twenty at most; see `whichdo.campaign.alarm`.
+(`whichdo.campaign.contrast`): most of the stake on the reward, a fifth each on nodes and cells.  So logs that
+are right are set aside by mistake in one campaign of a hundred at most; see `whichdo.campaign.alarm`.
 
 *Once pulls contradict looking* (`to_blame`): is it the graph, or the logs?  Something is wrong for sure then, and the
-only question is what.  So a plain test of homogeneity decides, at one time and at 1%.
+only question is what.  So a plain test of homogeneity decides, at one time and at 1%.  The same test, less strict, says
+whether it is worth while to look on (`is_suspicious`).
 """
 
 from __future__ import annotations
@@ -38,15 +39,17 @@ if TYPE_CHECKING:
 
     Tables = Mapping[Scope, Table]
 
-__all__ = ["FOR_LOGS", "outdated", "set_aside_text", "to_blame"]
+__all__ = ["FOR_LOGS", "is_suspicious", "outdated", "set_aside_text", "to_blame"]
 
-FOR_LOGS = 0.15
+FOR_LOGS = 0.2
 """The share of the chance of a mistake that is staked on logs being out of date."""
-STAKES = (0.5, 0.25, 0.25)
+STAKES = (0.6, 0.2, 0.2)
 """How that is divided: the reward, single nodes, cells of the tables that estimates rest on."""
 MOST_CELLS = 256
 BLAME = 0.01
 """The level at which fresh looks differ from the logs, once pulls have contradicted looking."""
+SUSPICION = 0.1
+"""The level at which more fresh looks are worth their cost."""
 FEWEST = 20
 """With fewer fresh looks than these the logs are not blamed: nothing much could be seen."""
 
@@ -106,7 +109,7 @@ class _Group:
         """The logarithm of the wealth of each test; minus infinity below 1."""
         if not len(self.counts):
             return np.zeros(0)
-        return log_evidence(mean_of_levels(self.logged, self.worth, 1.0), self.counts, self.worth)
+        return log_evidence(mean_of_levels(self.logged, self.worth), self.counts, self.worth)
 
     def difference(self, row: int, chance: float) -> Difference:
         """One of the tests in words."""
@@ -159,18 +162,30 @@ def _both(logs: Tables, fresh: Tables, scope: Scope) -> tuple[FloatArray, FloatA
 
 def to_blame(problem: Problem, logs: Tables, fresh: Tables) -> str | None:
     """Why the logs and not the graph are to blame for a contradiction, as a clause; None where it is the graph."""
-    chances = {}
+    scope, chance, number = _homogeneity(problem, logs, fresh, FEWEST)
+    if chance * number >= BLAME:
+        return None
+    times = 1 / max(chance, 1e-12)
+    return f"fresh looks differ from the logs in {listed(scope, most=12)} (by chance once in {times:,.0f} times)"
+
+
+def is_suspicious(problem: Problem, logs: Tables, fresh: Tables) -> bool:
+    """Whether fresh looks differ from the logs by enough to make more of them."""
+    _, chance, number = _homogeneity(problem, logs, fresh, 1)
+    return chance * number < SUSPICION
+
+
+def _homogeneity(problem: Problem, logs: Tables, fresh: Tables, least: int) -> tuple[Scope, float, int]:
+    """The table with at least so many fresh looks that differs most, the chance of that, and of how many it is."""
+    chances: dict[Scope, float] = {}
     for scope in dict.fromkeys([(problem.reward,), *counted_scopes(problem)]):
         pair = _both(logs, fresh, scope) if problem.cells(scope) <= MOST_CELLS else None
-        if pair is not None and pair[1].sum() >= FEWEST:
+        if pair is not None and pair[1].sum() >= least:
             chances[scope] = homogeneous(*pair)
     if not chances:
-        return None
+        return (), 1.0, 1
     scope = min(chances, key=chances.__getitem__)
-    if chances[scope] >= BLAME / len(chances):
-        return None
-    times = 1 / max(chances[scope], 1e-12)
-    return f"fresh looks differ from the logs in {listed(scope, most=12)} (by chance once in {times:,.0f} times)"
+    return scope, chances[scope], len(chances)
 
 
 def set_aside_text(names: Sequence[str], found: Difference | str, conflict: Conflict | None = None) -> str:
