@@ -143,6 +143,29 @@ def test_a_campaign_stops_when_it_is_sure_and_says_so(tmp_path: Path) -> None:
     assert wd.Campaign.open(tmp_path / "a.db", "run 4").recommend().as_json() == advice.as_json()
 
 
+def test_logs_make_nothing_sure(tmp_path: Path) -> None:
+    """3,000 logged looks settle do() and both arms of X by the graph; of the campaign's own pulls there are none yet."""
+    clear = wd.CausalNetwork({"X": wd.bernoulli((), 0.5), "Y": wd.bernoulli(("X",), [0.1, 0.9])})
+    logs = clear.sample(3000, seed=1)
+    campaign = wd.Campaign.create(
+        tmp_path / "a.db", "a", wd.Problem("X -> Y", "Y"), wd.policy("ue"), horizon=300, logs=logs, stop_when_sure=True
+    )
+    sure = campaign.recommend().certainty
+    assert [each.pulls for each in sure.arms] == [0, 0, 0]
+    assert str(sure.standing) == "more pulls"
+    assert "nothing has been pulled" in sure.words
+
+
+def test_a_campaign_stops_though_an_arm_that_does_nothing_is_as_good_as_do(tmp_path: Path) -> None:
+    world = wd.CausalNetwork(
+        {"X": wd.bernoulli((), 0.01), "Z": wd.bernoulli((), 0.5), "Y": wd.bernoulli(("X",), [0.9, 0.2])}
+    )
+    problem = wd.Problem("X -> Y; Z", "Y", {"X": [1], "Z": [0, 1]})
+    campaign = played(tmp_path, world, problem, 6, horizon=1500, policy="ue", stop_when_sure=True)
+    assert campaign.status().spent < 1500
+    assert "no difference by the graph" in str(campaign.status().stopped)
+
+
 def test_one_large_ask_is_looked_at_as_it_is_told(tmp_path: Path) -> None:
     problem = wd.Problem("X -> Y", "Y")
     campaign = wd.Campaign.create(tmp_path / "a.db", "a", problem, wd.policy("ue"), horizon=603, stop_when_sure=True)
