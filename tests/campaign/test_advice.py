@@ -82,7 +82,7 @@ def test_the_policy_may_say_otherwise_and_that_is_explained(tmp_path: Path) -> N
     assert advice.policy_arm == wd.do(X=0)
     assert advice.arm == wd.do(W=1)
     assert advice.sentences[-1].endswith(
-        "names do(X=0) by the pulls that it takes into account; all evidence together says do(W=1)."
+        "names do(X=0); all evidence together says do(W=1) (it did not use what looking says)."
     )
 
 

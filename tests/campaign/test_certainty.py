@@ -49,6 +49,32 @@ def test_sure_when_the_leader_is_above_every_other_upper_bound() -> None:
     assert found.words == "Sure: do(X=1) is the best of 3 arms, with 95% confidence at all times."
 
 
+def test_a_tie_with_an_arm_that_does_nothing_by_the_graph_is_no_obstacle() -> None:
+    """W acts on nothing: do(W=0) is do() by another name, and no number of pulls would tell the two apart."""
+    problem = Problem("X -> Y; W", "Y", ["X", "W"])
+    rows = {do(): (10, 90), do(X=0): (90, 10), do(X=1): (70, 30), do(W=0): (11, 89), do(W=1): (10, 90)}
+
+    def found(**changes: tuple[int, int]) -> Certainty:
+        given = rows | {problem.arm(name): row for name, row in changes.items()}
+        return certainty(problem, told(*(given[arm] for arm in problem.arms), problem=problem))
+
+    sure = found()
+    assert sure.standing is Standing.SURE
+    assert sure.tied == (do(W=0), do(W=1))
+    assert sure.words == (
+        "Sure: do() is the best of 5 arms, tied with do(W=0) and do(W=1) (no difference by the graph), with 95% "
+        "confidence at all times."
+    )
+    assert found(**{"do(W=1)": (1, 9)}).standing is Standing.MORE  # too few pulls to rest anything on
+    better = found(**{"do(X=1)": (0, 400)})
+    assert better.leader == do(X=1)
+    assert better.standing is Standing.SURE
+    assert better.tied == ()
+    assert (
+        found(**{"do(X=1)": (0, 400), "do(W=1)": (1, 30)}).standing is Standing.MORE
+    )  # its own pulls must rule it out
+
+
 def test_practically_equal_when_no_rival_can_be_better_by_the_margin() -> None:
     rows = ((5_000, 5_000), (9_000, 1_000), (4_990, 5_010))
     assert sure(*rows).standing is Standing.MORE

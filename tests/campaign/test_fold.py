@@ -104,13 +104,14 @@ def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
 def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the transaction of the tell: alarm, then restart on a graph in which looking no longer settles the arm."""
 
-    def once(state: Any, told: Any) -> list[dict[str, Any]]:
+    def once(state: Any, told: Any) -> list[tuple[tuple[str, dict[str, Any]], str]]:
         count = sum(pull.counted for pull in state.tickets.values())
         suspect = {"arm": "do(X=1)", "kind": "estimate", "node": "Y"}
         body = {"text": "X -> Y is confounded.", "suspect": suspect, "edge": "X <-> Y"}
-        return [body] if count == 25 and not state.alarms else []
+        reason = "alarm: X <-> Y seems to be missing in the graph"
+        return [(("alarm", body), reason)] if count == 25 and not state.alarms else []
 
-    monkeypatch.setattr("whichdo.campaign.ledger.alarmed", once)
+    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", once)
     campaign = create(str(tmp_path / "a.db"), horizon=60)
     random = np.random.default_rng(2)
     run(campaign, random, most=25)
@@ -146,7 +147,7 @@ def test_logs_in_the_middle_count_at_once_and_reach_the_policy_at_a_restart(tmp_
     assert not campaign.ask(11)[-1].arm.is_look  # logs are looks already made
 
 
-def test_looks_that_do_not_agree_with_the_logs_are_said(tmp_path: Path) -> None:
+def test_looks_that_do_not_agree_with_the_logs_set_these_aside(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=400)
     log = {"Z": [0, 1] * 200, "X": [0, 1] * 200, "W": [0, 0, 1, 1] * 100, "Y": [1, 0] * 200}
     campaign.observe(log)
@@ -154,8 +155,16 @@ def test_looks_that_do_not_agree_with_the_logs_are_said(tmp_path: Path) -> None:
     for ticket in campaign.ask(400):
         if ticket.arm.is_look:
             campaign.tell(ticket, row_of(ticket, random))
-    (warning,) = campaign.recommend().warnings
-    assert warning.startswith("Looks made now do not agree with the logs in ")
+    advice = campaign.recommend()
+    (warning,) = advice.warnings
+    assert warning.startswith("The logs are out of date. ")
+    assert warning.endswith("Set aside for all arms: rows; only what was seen in this campaign counts.")
+    assert advice.looks_in_logs == 0
+    assert campaign.status().set_aside == (warning,)
+    again = wd.Campaign.open(tmp_path / "a.db", "spring")
+    assert again.recommend().as_json() == advice.as_json()
+    assert campaign.observe(log)[0].repeated  # they are known, and stay aside
+    assert campaign.recommend().looks_in_logs == 0
 
 
 def test_homogeneity_keeps_its_level() -> None:

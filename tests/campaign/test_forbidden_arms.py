@@ -32,7 +32,7 @@ def test_tickets_of_a_forbidden_arm_are_voided(database: str) -> None:
 def test_the_leader_may_be_forbidden_while_it_is_audited(tmp_path: Path, asked: int) -> None:
     campaign = create(str(tmp_path / "a.db"), horizon=400, audit=True)
     outcomes = rng(1)
-    while campaign._ledger.state().audits is None:
+    while campaign._ledger.state().audits.pulls is None:
         ticket = campaign.ask()
         campaign.tell(ticket, row_of(ticket, outcomes))
     named = campaign.recommend().policy_arm
@@ -67,10 +67,10 @@ def test_an_arm_forbidden_for_a_while_does_not_spoil_the_report(tmp_path: Path) 
 def test_an_arm_that_is_allowed_again_is_audited_after_all(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), horizon=400, audit=True)
     outcomes = rng(1)
-    while campaign._ledger.state().audits is None:
+    while campaign._ledger.state().audits.pulls is None:
         ticket = campaign.ask()
         campaign.tell(ticket, row_of(ticket, outcomes))
-    wanted = dict(campaign._ledger.state().audits or {})
+    wanted = dict(campaign._ledger.state().audits.pulls or {})
     campaign.tell(ticket := campaign.ask(), row_of(ticket, outcomes))
     arm = ticket.arm
     out = campaign.ask(2)
@@ -85,7 +85,7 @@ def test_an_arm_that_is_allowed_again_is_audited_after_all(tmp_path: Path) -> No
     while not campaign.finished:
         pulled.append((ticket := campaign.ask()).arm)
         campaign.tell(ticket, row_of(ticket, outcomes))
-    assert {each: pulled.count(each) for each in wanted} == wanted
+    assert all(pulled.count(each) >= wanted[each] for each in wanted)  # more of them in the rounds after
     assert campaign.verify()
 
 

@@ -349,7 +349,8 @@ def test_an_alarm_in_an_older_play_begins_one_of_this_revision(
     suspect = {"arm": "do(X=1)", "kind": "estimate", "node": "Y"}
     body = {"text": "X -> Y is confounded.", "suspect": suspect, "edge": "X <-> Y"}
     campaign = update(begun(str(tmp_path / "a.db"), "warm-halving", horizon=60))
-    monkeypatch.setattr("whichdo.campaign.ledger.alarmed", lambda state, _: [] if state.alarms else [body])
+    found = [(("alarm", body), "alarm: X <-> Y seems to be missing in the graph")]
+    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", lambda state, _: [] if state.alarms else found)
     (ticket, *_) = campaign.ask(3, client="lab")
     campaign.tell(ticket, row_of(ticket, rng()))
     assert kinds(campaign)[-3:] == ["told", "alarm", "restarted"]
@@ -387,9 +388,7 @@ def test_an_audit_goes_on_whatever_the_revision(database: str, update: Update) -
     campaign = update(before)
     assert campaign.ask(2) == coming
     assert (
-        campaign.recommend()
-        .sentences[-1]
-        .startswith("warm-halving is done, and the arms that lead by looking are being audited (")
+        campaign.recommend().sentences[-1].startswith("warm-halving is done, and what looking says is being audited (")
     )
     run(campaign, rng(3))
     assert "restarted" not in kinds(campaign)
@@ -400,15 +399,16 @@ def test_an_audit_goes_on_whatever_the_revision(database: str, update: Update) -
 def test_an_older_play_that_has_spent_its_money_is_audited(database: str, update: Update) -> None:
     """All but what was kept for audits is out when the program changes: told, it is the audit's turn."""
     before = create(database, policy="warm-halving", horizon=60, audit=True)
-    while (out := before.ask(60)) and before._ledger.state().left > 6:
+    kept = before.status().terms["audit"]
+    while (out := before.ask(60)) and before._ledger.state().left > kept:
         for ticket in out:
             before.tell(ticket, row_of(ticket, rng(len(before.events()))))
     campaign = update(before)
     for ticket in out:
         campaign.tell(ticket, row_of(ticket, rng(1)))
-    (audited,) = [event for event in campaign.events() if event.kind == "audited"]
+    audited = next(event for event in campaign.events() if event.kind == "audited")
     assert audited.content["revision"] == wd.policies()["warm-halving"].revision
-    assert set(audited.content) == {"pulls", "budget", "revision", "made_by"}
+    assert set(audited.content) == {"pulls", "budget", "round", "revision", "made_by"}
     run(campaign, rng(3))
     assert campaign.finished
     assert campaign.verify().notes
@@ -418,11 +418,11 @@ def test_a_policy_that_was_done_and_needed_no_audit_stays_done(
     database: str, update: Update, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log says that it was done, though what was kept for audits would pay for a new play."""
-    monkeypatch.setattr("whichdo.campaign.proposals.audit_pulls", lambda *_: {})
+    monkeypatch.setattr("whichdo.campaign.beginnings.round_of_audits", lambda *_, **__: {})
     before = create(database, policy="warm-halving", horizon=60, audit=True)
     run(before, rng(1))
     assert before.events()[-1].content["pulls"] == {}
-    assert before.status().left == 6
+    assert before.status().left == before.status().terms["audit"]
     campaign = update(before)
     assert campaign.finished
     assert campaign.ask(3) == []

@@ -118,14 +118,14 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
     """What the log so far recommends; ``notes`` are remarks of the caller's."""
     problem = state.allowed
     rows = list(state.rows())
-    found = ranking(state.evidence(), confidence=confidence)
+    found = state.ranked(confidence=confidence)
     looked = ranking(state.evidence(looks_alone=True), confidence=confidence)
     sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
     known = [row for row in found.ordered if row.is_ranked]
     best = known[0] if known else None
     second = known[1] if len(known) > 1 else None
     limits = _limits(found, best)
-    in_logs = sum(log.looks for log in state.logs)
+    in_logs = sum(log.looks for log in state.trusted)
     looks = sum(arm.is_look for arm, _ in rows)
     final = state.recommendation
     return Advice(
@@ -245,27 +245,47 @@ def _progress(state: State, best: ArmRank | None) -> str:
     if final is not None:
         named = f"{final.arm}{', which is forbidden by now' if final.arm in state.forbidden else ''}"
         if best is not None and best.arm != final.arm and final.arm not in state.forbidden:
-            named += f" by the pulls that it takes into account; all evidence together says {best.arm}"
+            named += _why_not(state, best)
         if state.auditing and not state.finished:
-            return f"{name} names {named} ({spent}); the arms that lead by looking are being audited."
+            return f"{name} names {named} ({spent}); what looking says is being audited."
         rest = "; what is left was kept for audits, of which no more are needed" if _unneeded(state) else ""
         return f"{name} is finished ({spent}{rest}) and names {named}."
+    return f"{name} {_stands(state, spent)}"
+
+
+def _stands(state: State, spent: str) -> str:
+    """How far a policy is that has named nothing."""
     if state.failure is not None:
-        return f"{name} cannot go on ({spent}): {state.failure}"
+        return f"cannot go on ({spent}): {state.failure}"
+    if state.resumes and not state.finished:
+        return f"goes on once fresh looks have shown whether the logs are of today ({spent})."
     if state.auditing or state.finished:  # another revision decided, and what it named is not derived again
-        how = "is finished" if state.finished else "is done, and the arms that lead by looking are being audited"
-        return f"{name} {how} ({spent}). Another revision of it decided: the arm that it named is not derived again."
-    return f"{name} is not finished: {spent}."
+        how = "is finished" if state.finished else "is done, and what looking says is being audited"
+        return f"{how} ({spent}). Another revision of it decided: the arm that it named is not derived again."
+    return f"is not finished: {spent}."
+
+
+def _why_not(state: State, best: ArmRank) -> str:
+    """Why the arm that the policy names is not the one that all evidence says."""
+    since = [
+        *([] if state.terms.policy.looks else ["what looking says"]),
+        *(["audits"] if state.auditing else []),
+        *(["outcomes that came after it was done"] if any(pull.extra for pull in state.tickets.values()) else []),
+        *(["corrections"] if any(pull.amended for pull in state.tickets.values()) else []),
+        *(["logs that came after it began"] if len(state.logs) > state.logs_known else []),
+    ]
+    why = f"it did not use {_and(since)}" if since else "it weighs the same evidence by a rule of its own"
+    return f"; all evidence together says {best.arm} ({why})"
 
 
 def _unneeded(state: State) -> bool:
     """Whether money is left that was kept for audits."""
-    return state.audits is not None and state.left > 1e-9
+    return state.audits.over and state.left > 1e-9
 
 
 def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
-    said = [str(alarm.get("text", "")) for alarm in state.alarms]
-    said += disagreements(found.problem, state.logs, rows, state.terms.problem.graph.nodes)
+    said = [str(each.get("text", "")) for each in (*state.set_aside, *state.alarms)]
+    said += disagreements(found.problem, state.trusted, rows, state.terms.problem.graph.nodes)
     said += forbidden_lines(state.forbidden)
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
     if waiting:

@@ -1,51 +1,114 @@
-"""Audits: a few direct pulls of the arms that lead by looking, before they are believed.
+"""Audits: direct pulls that a campaign makes to find out whether what it was told still holds.
 
-Looking is right as far as the graph is.  The alarm hears of a wrong graph only where arms are pulled, and a policy that
-trusts looking may never pull the arm it is going to name.  So a tenth of the budget is kept back, and spent on the
-leaders once the policy is done.
+Looking is right as far as the graph is, and logs are right as far as they are of today.  A policy that trusts both may
+never make the pull that would tell.  So a part of the budget is kept back and spent on three things:
+
+fresh looks   before the policy begins on logs, and when pulls contradict what logs say: do() is audited like any arm;
+the leader    once the policy is done, direct pulls of the arm that is going to be named;
+all arms      with the rest, a race by direct pulls alone, which an arm that looking wrongly holds to be poor can win.
+
+The audit of a policy that is done goes in rounds, so that a race can follow what came of the round before.  Every
+round is an ``audited`` event that lists its pulls; a replay runs what is listed and decides nothing again.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.campaign.alarm import AUDIT_SHARE
 from whichdo.campaign.tickets import Phase
 from whichdo.errors import Unsuitable
-from whichdo.evidence import Batch
 from whichdo.graph.identify import Route
-from whichdo.policies.base import Objective, Policy, Recommendation
+from whichdo.policies.allocation import water_filling
+from whichdo.policies.base import prices
+from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import BoolArray
     from whichdo.campaign.state import State
     from whichdo.campaign.tickets import Pull
     from whichdo.evidence import Tally
-    from whichdo.policies.base import Play
+    from whichdo.policies.base import Policy
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Audit", "audits_owed", "kept_for_audits"]
+__all__ = ["Audit", "Audits", "audits_owed", "fresh_looks", "kept_for_audits", "more_looks", "round_of_audits"]
+
+AUDIT_SHARE = 0.1
+"""What is kept of a budget where the policy itself doubts what looking says, and so pulls all arms; and where looking
+settles nothing or the policy never looks, but takes do() from logs."""
+WITHOUT_DOUBT = 0.2
+"""The same for policies that take what looking says on trust."""
+FIRST = 0.5
+"""The part of what is kept that is spent on fresh looks before the policy begins on logs."""
+ROUNDS = 3
+ENOUGH = 100
+"""Direct pulls of an arm that find an error of 0.3 nearly surely; more are not an audit any more."""
+MOST_FRESH = 400
+"""Fresh looks that find a difference of 0.1 nearly surely."""
+SUSPICIOUS_SHARE = 1 / 6
+"""The most of the budget that goes into fresh looks while these differ from the logs, but not yet for sure."""
+TO_COMPARE = 40
+"""Fresh looks that are wanted before a contradiction is blamed on the graph."""
+PLAUSIBLE = 1.5
+"""How many standard errors an arm must be worse by direct pulls to be left out of the race."""
 
 
-def kept_for_audits(policy: Policy, problem: Problem, budget: float) -> float:
-    """How much of a budget is kept back; nothing where looking settles no arm, or the policy needs it all.
-
-    Policies that never look need no audit, nor do those that earn while they learn: they pull what they believe in.
-    """
+def kept_for_audits(policy: Policy, problem: Problem, budget: float, *, logs: bool) -> float:
+    """How much of a budget is kept back; nothing where there is nothing to audit, or the policy needs it all."""
     settled = any(each.route not in {Route.SAME, Route.TRY} for each in problem.verdicts.values())
-    kept = float(int(AUDIT_SHARE * budget))
-    if not settled or not policy.looks or policy.objective is not Objective.SIMPLE or kept <= 0:
+    if policy.looks and settled:
+        share = AUDIT_SHARE if getattr(policy, "doubt", 0.0) > 0 else WITHOUT_DOUBT
+    else:
+        share = AUDIT_SHARE if logs else 0.0
+    kept = float(int(share * budget))
+    if kept <= 0:
         return 0.0
     try:
         policy.check(problem, budget - kept)
     except Unsuitable:
         return 0.0
     return kept
+
+
+@dataclass
+class Audits:
+    """What a campaign has audited so far."""
+
+    kept: float
+    """What the terms keep for it."""
+    planned: float = 0.0
+    """What the pulls of all audits cost, but for those that were given up."""
+    pulls: dict[Arm, int] | None = None
+    """The pulls of the last audit."""
+    interim: bool = False
+    """Whether the last one were fresh looks on the way, after which the policy goes on."""
+    rounds: int = 0
+    """How many there were since the policy was done."""
+    over: bool = False
+    """Whether the log says that there are no more."""
+
+    @property
+    def left(self) -> float:
+        """What is left of what was kept."""
+        return 0.0 if self.over else max(self.kept - self.planned, 0.0)
+
+    def begin(self, pulls: dict[Arm, int], body: dict[str, Any], problem: Problem) -> None:
+        """An ``audited`` event; those of the time before rounds say all there was to audit."""
+        self.pulls = pulls
+        self.planned += sum(count * problem.costs[arm] for arm, count in pulls.items())
+        self.interim = bool(body.get("interim", False))
+        if not self.interim:
+            self.rounds = body.get("round", ROUNDS)
+            self.over = self.rounds >= ROUNDS or not pulls
+
+    def give_up(self, owed: dict[Arm, int], problem: Problem) -> None:
+        """Pulls of the last audit that will not be made."""
+        self.planned -= sum(count * problem.costs[arm] for arm, count in owed.items())
 
 
 def audits_owed(state: State, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
@@ -56,19 +119,59 @@ def audits_owed(state: State, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
         for pull in state.tickets.values()
         if pull.play == number and not pull.extra and pull.phase in (Phase.ASKED, Phase.TOLD)
     ) - Counter(pull.arm for pull in given_up if pull.play == number)
-    return {arm: count - made[arm] for arm, count in (state.audits or {}).items() if count > made[arm]}
+    return {arm: count - made[arm] for arm, count in (state.audits.pulls or {}).items() if count > made[arm]}
+
+
+def fresh_looks(state: State) -> int:
+    """How many looks to make before the policy begins on logs: a part of what is kept."""
+    affordable = int(FIRST * state.audits.left / state.terms.problem.costs[LOOK])
+    return max(min(affordable, MOST_FRESH - state.pulled[LOOK]), 0)
+
+
+def more_looks(state: State) -> int:
+    """How many more to make where those so far look suspicious: as many again, but for a sixth of the budget in all."""
+    made, cost = state.pulled[LOOK], state.terms.problem.costs[LOOK]
+    most = min(MOST_FRESH, int(SUSPICIOUS_SHARE * state.terms.budget / cost))
+    return max(min(made, most - made, int(state.left / cost)), 0)
+
+
+def round_of_audits(named: Arm | None, direct: Tally, money: float, *, logged: bool) -> dict[Arm, int]:
+    """The pulls of one round: half for the arm that is going to be named, the rest for a race of all arms.
+
+    ``direct`` are pulls of the campaign alone, fresh looks among them; ``logged`` is whether there are logs that do()
+    is known from.  The race is of all arms that could be best by these pulls, those with the fewest first.  An arm that
+    was pulled a hundred times needs no more, nor does do() where nothing is known from logs.
+    """
+    problem = direct.problem
+    wanted = np.maximum(ENOUGH - direct.pulls, 0)
+    if not logged:
+        wanted[0] = 0
+    counts = np.zeros(len(problem.arms), np.int64)
+    price = prices(problem, problem.arms)
+    if named is not None:
+        place = problem.index(named)
+        counts[place] = min(int(money / 2 / price[place]), wanted[place])
+    racing = np.flatnonzero(_plausible(direct) & (wanted > counts))
+    left = money - float(counts @ price)
+    if len(racing) and left > 0:
+        levels = (direct.pulls + counts)[racing].astype(np.float64)
+        counts[racing] += np.minimum(water_filling(levels, price[racing], left), (wanted - counts)[racing])
+    return {arm: int(count) for arm, count in zip(problem.arms, counts, strict=True) if count}
+
+
+def _plausible(direct: Tally) -> BoolArray:
+    """The arms that could be best by direct pulls alone; a fair coin's two flips stand in for what is not known."""
+    worth = np.array(list(direct.problem.utility.values()))
+    mean = (direct.counts @ worth + 1) / (direct.pulls + 2)
+    error = np.sqrt(mean * (1 - mean) / (direct.pulls + 3))
+    found: BoolArray = mean + PLAUSIBLE * error >= (mean - PLAUSIBLE * error).max()
+    return found
 
 
 @dataclass(frozen=True)
-class Audit(Policy):
-    """So many pulls of some arms.  It believes nothing of its own: the recommendation that was made before stands."""
+class Audit:
+    """So many pulls of some arms, decided beforehand: nothing hangs on what comes of them."""
 
     pulls: tuple[tuple[Arm, int], ...]
-    name = "audit"
-    objective = Objective.SIMPLE
-
-    def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
-        """One batch; none where the arms to audit were forbidden."""
-        if self.pulls:
-            yield Batch(tuple(arm for arm, _ in self.pulls), tuple(count for _, count in self.pulls))
-        return Recommendation(problem.arms[0], np.full(len(problem.arms), np.nan))
+    columns: tuple[str, ...]
+    """What a look must say, so that it can be compared with logs; of other pulls only the reward is needed."""

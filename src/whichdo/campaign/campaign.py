@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
+from whichdo.campaign.beginnings import begun_anew
 from whichdo.campaign.events import check_chain, plain_text
 from whichdo.campaign.exchange import backup, export_lines, may_be_replaced, read_export
 from whichdo.campaign.ledger import Ledger, wall_clock
@@ -19,7 +20,6 @@ from whichdo.campaign.proposals import (
     Receipt,
     amendment,
     asking,
-    begun_anew,
     forbidding,
     pausing,
     resuming,
@@ -111,7 +111,8 @@ class Campaign:
         ``window``: how long an outcome may still turn after the ask; a pull counts from the end of it on.
         ``stop_when_sure``: stop as soon as direct pulls make it sure which arm is best, or that no other can be better
         by ``margin``, a difference of mean rewards that does not matter.
-        ``audit``: keep a tenth of the budget for direct pulls of the arms that lead by looking, where the policy looks.
+        ``audit``: keep a tenth of the budget, a fifth where the policy trusts looking, for fresh looks that show whether
+        logs are of today, and for direct pulls of the arm that is named and of all that could be better.
         """
         stretches = (lease, grace, window)
         terms = agreed(
@@ -125,6 +126,7 @@ class Campaign:
             stop=stop_when_sure,
             margin=margin,
             audit=audit,
+            logs=logs is not None,
         )
         # Logs are refused before anything is begun.
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)

@@ -2,15 +2,18 @@
 
 Two kinds of intervals, kept apart.  Those of *direct pulls* are valid at every time and however arms are chosen
 (`whichdo.campaign.wealth`): a campaign may look at them after every tell and stop when it likes, and all of them hold
-at all times together with the stated confidence.  They do not lean on the graph.  Those of *looking*
-(`whichdo.estimate.rank`) hold at one time, and only if the graph is right.  A verdict rests on direct pulls alone; the
-intervals of looking stand beside it.
+at all times together with the stated confidence.  They do not lean on the graph, nor on logs: of do() only fresh looks
+count.  Those of *looking* (`whichdo.estimate.rank`) hold at one time, and only if the graph is right and the logs are
+of today.  A verdict rests on direct pulls alone; the intervals of looking stand beside it.
 
 The verdict is one of three:
 
 sure               the leader's lower bound is above every other arm's upper bound;
 practically equal  no other arm can be better than the leader by the margin or more;
 more pulls         neither yet, with a guess of how many more pulls would do, at the gaps seen so far.
+
+An arm that does nothing by the graph is do() under another name.  No number of pulls tells the two apart, so once each
+has been pulled a few times a tie between them does not stand in the way of a verdict, which then says so.
 """
 
 from __future__ import annotations
@@ -23,12 +26,12 @@ import numpy as np
 
 from whichdo.campaign.wealth import chance, mean_bounds
 from whichdo.errors import UsageError, counted
-from whichdo.graph.identify import listed
+from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.arrays import BoolArray, FloatArray, IntArray
     from whichdo.estimate.ranking import Ranking
     from whichdo.evidence import Tally
     from whichdo.problem import Arm, Problem
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["ArmCertainty", "Certainty", "Standing", "certainty"]
 
 
+TIED = 20
+"""Pulls of an arm that does nothing by the graph after which it counts as tied with do(), and do() with it."""
 DOUBLINGS = 31
 """Guesses reach to 2^30 pulls of an arm; beyond that the answer is that nobody knows."""
 
@@ -81,6 +86,8 @@ class Certainty:
     """About how many more pulls until sure or practically equal; 0 if it is so now, None if nobody can tell."""
     why_unknown: str
     """Why ``more_pulls`` is None; empty otherwise."""
+    tied: tuple[Arm, ...] = ()
+    """Arms that are as good as the leader by the graph: they, or the leader, do nothing."""
 
     @property
     def may_stop(self) -> bool:
@@ -97,7 +104,8 @@ class Certainty:
         """The verdict in a sentence."""
         held = f"with {self.confidence:.0%} confidence at all times"
         if self.standing is Standing.SURE:
-            return f"Sure: {self.leader} is the best of {len(self.arms)} arms, {held}."
+            tie = f", tied with {listed(map(str, self.tied))} (no difference by the graph)" if self.tied else ""
+            return f"Sure: {self.leader} is the best of {len(self.arms)} arms{tie}, {held}."
         if self.standing is Standing.EQUAL:
             others = [str(arm) for arm in self.race if arm != self.leader]
             return (
@@ -124,7 +132,8 @@ def certainty(
 ) -> Certainty:
     """How sure the direct pulls in ``pulls`` make us which arm is the best.
 
-    Pulls of do() are looks, live or logged.  ``margin``: a difference of the mean reward that does not matter.
+    Pulls of do() are fresh looks; leave logged ones out.
+    ``margin``: a difference of the mean reward that does not matter.
     ``arms``: those to compare, by default all; say it once for a campaign, since the confidence is shared among them.
     ``looked``: a ranking by looking alone, whose intervals are shown beside and never used.
     """
@@ -137,9 +146,9 @@ def certainty(
     if not chosen:
         raise UsageError("There is no arm to compare.")
     positions = [problem.index(arm) for arm in chosen]
-    race = _Race(
-        problem, pulls.counts[positions].astype(np.float64), (1 - confidence) / len(chosen), margin / problem.unit
-    )
+    same = [arm.is_look or problem.verdicts[arm.targets].route is Route.SAME for arm in chosen]
+    counts = pulls.counts[positions].astype(np.float64)
+    race = _Race(problem, counts, np.array(same), (1 - confidence) / len(chosen), margin / problem.unit)
     more, why = race.guess(chosen)
     rows = []
     for j, arm in enumerate(chosen):
@@ -148,13 +157,14 @@ def certainty(
         mean = problem.own_scale(race.means[j])
         rows.append(ArmCertainty(arm, int(race.pulls[j]), mean, low, high, bool(race.running[j]), *beside))
     leader = None if race.leader is None else chosen[race.leader]
-    return Certainty(problem, confidence, margin, race.standing, leader, tuple(rows), more, why)
+    tied = tuple(arm for arm, is_tied in zip(chosen, race.tied, strict=True) if is_tied)
+    return Certainty(problem, confidence, margin, race.standing, leader, tuple(rows), more, why, tied)
 
 
 class _Race:
     """The arms by utility: bounds, who leads, who could still win."""
 
-    def __init__(self, problem: Problem, counts: FloatArray, miss: float, margin: float) -> None:
+    def __init__(self, problem: Problem, counts: FloatArray, same: BoolArray, miss: float, margin: float) -> None:
         self.worth = np.array(list(problem.utility.values()))
         self.counts, self.miss, self.margin, self.unit = counts, miss, margin, problem.unit
         self.pulls = counts.sum(axis=1)
@@ -163,15 +173,21 @@ class _Race:
         self.lows, self.highs = mean_bounds(counts, self.worth, miss)
         self.leader = int(np.nanargmax(self.means)) if tried.any() else None
         self.running = self.highs >= self.lows.max()
+        self.tied = np.zeros(len(counts), bool)
         if self.leader is not None:
+            if same[self.leader] and self.pulls[self.leader] >= TIED:
+                self.tied = same & (self.pulls >= TIED)
+            self.tied[self.leader] = False
+            self.running &= ~self.tied
             self.running[self.leader] = True
         self.standing = self._standing()
 
     def _standing(self) -> Standing:
         if self.leader is None:
             return Standing.MORE
-        rivals = np.delete(self.highs, self.leader)
-        best = rivals.max(initial=-np.inf)
+        rivals = ~self.tied
+        rivals[self.leader] = False
+        best = self.highs[rivals].max(initial=-np.inf)
         if self.lows[self.leader] > best:
             return Standing.SURE
         return Standing.EQUAL if best - self.lows[self.leader] < self.margin else Standing.MORE

@@ -19,7 +19,7 @@ from whichdo.tails import chi_square_tail
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.arrays import IntArray
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.campaign.logs import Log
     from whichdo.problem import Arm, Problem
 
@@ -58,7 +58,7 @@ def disagreements(
     return (warning,)
 
 
-def homogeneous(first: IntArray, second: IntArray) -> float:
+def homogeneous(first: IntArray | FloatArray, second: IntArray | FloatArray) -> float:
     """The chance that two tables of counts with one law differ as much as these, by Pearson's chi-square."""
     sides = np.stack([first, second]).astype(np.float64)
     totals = sides.sum(axis=1, keepdims=True)

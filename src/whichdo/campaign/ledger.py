@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whichdo.campaign.advice import advised
+from whichdo.campaign.beginnings import can_go_on, due, restarting
 from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
-from whichdo.campaign.proposals import Draft, Proposed, Receipt, due_audit, overdue, restarting
+from whichdo.campaign.proposals import Draft, Proposed, Receipt, overdue
 from whichdo.campaign.state import State
 from whichdo.campaign.terms import differences
 from whichdo.campaign.trouble import mending
-from whichdo.campaign.watch import alarmed, enough
+from whichdo.campaign.watch import enough, found_wrong
 from whichdo.errors import (
     ConflictError,
     Damaged,
     StorageError,
     Unknown,
-    Unsuitable,
     UsageError,
     WhichdoError,
     is_interrupt,
@@ -220,7 +220,7 @@ class Ledger:
         def work(connection: Connection) -> tuple[State, Receipt | None] | None:
             now = self._now()
             state, place = self._caught_up(connection, lock=True)
-            drafts = overdue(state, now) or due_audit(state)
+            drafts = overdue(state, now) or due(state)
             if drafts:  # what is due stands by itself, whatever becomes of the request
                 self._append(connection, place, state, drafts, now, None)
                 return None
@@ -283,29 +283,17 @@ class Ledger:
             add_all(following, key)
         told = [name for kind, body in drafts if kind in WATCHED for name in body.get("tickets", [body.get("ticket")])]
         if told:
-            for body in alarmed(state, told):
-                add("alarm", body)
-                if _can_go_on(state):
-                    add(*restarting(state, f"alarm: {body['edge']} seems to be missing in the graph")[0])
-            reason = enough(state)
-            if reason is not None:
-                add("stopped", {"reason": reason})
-        for kind, body in due_audit(state):
+            for (kind, body), reason in found_wrong(state, told):
+                add(kind, body)
+                if reason is not None and can_go_on(state):
+                    add(*restarting(state, reason)[0])
+            sure = enough(state)
+            if sure is not None:
+                add("stopped", {"reason": sure})
+        for kind, body in due(state):
             add(kind, body)
         self.store.append(connection, place, new)
         return new[answer]
-
-
-def _can_go_on(state: State) -> bool:
-    """Whether a play that is on can begin anew: it has been asked, is not done, and what is left is enough for it."""
-    play = state.play
-    if play is None or not play.asked or state.done:
-        return False
-    try:
-        state.terms.policy.check(state.allowed, state.left)
-    except Unsuitable:
-        return False
-    return True
 
 
 def _understood(events: Sequence[Event]) -> State:

@@ -12,6 +12,7 @@ import numpy as np
 
 from whichdo.campaign.alarm import conflicts
 from whichdo.campaign.diagnosis import watched_scopes
+from whichdo.campaign.staleness import is_suspicious, outdated, to_blame
 from whichdo.evidence import Tally
 from whichdo.problem import LOOK
 from whichdo.tables import Radix, Table
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whichdo.arrays import IntArray
-    from whichdo.campaign.conflict import Suspect
+    from whichdo.campaign.conflict import Conflict, Suspect
     from whichdo.campaign.logs import Log
+    from whichdo.campaign.staleness import Difference
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
@@ -63,18 +65,33 @@ class Ear:
         """A pull that counts."""
         self._new.setdefault(arm, []).append(codes)
 
-    def conflicts(self, arms: Iterable[Arm], known: Sequence[Suspect]) -> tuple[Any, ...]:
+    def conflicts(self, arms: Iterable[Arm], known: Sequence[Suspect]) -> tuple[Conflict, ...]:
         """What the alarm says of some arms now."""
         tested = list(arms)
         looks = self._tally([LOOK], logs=True)
         return conflicts(self.problem, looks, self._tally(tested), logged=self._logged, arms=tested, known=known)
 
+    def outdated(self) -> Difference | None:
+        """How fresh looks differ from the logs, once that is enough to set the logs aside."""
+        return outdated(self.problem, self._base, self._fresh())
+
+    def to_blame(self) -> str | None:
+        """Why the logs are to blame for a contradiction; None where it is the graph."""
+        return to_blame(self.problem, self._base, self._fresh())
+
+    def is_suspicious(self) -> bool:
+        """Whether more fresh looks are worth their cost."""
+        return is_suspicious(self.problem, self._base, self._fresh())
+
+    def _fresh(self) -> Counts:
+        self._add(LOOK)
+        return self._tables.get(LOOK, {})
+
     def direct(self, problem: Problem) -> Tally:
-        """How often each level of the reward came in pulls of each arm of a problem; looks are pulls of do()."""
+        """How often each level of the reward came in pulls of each arm of a problem; of do() in fresh looks alone."""
         for arm in [*self._new]:
             self._add(arm)
-        looks = self._rewards.get(LOOK, 0) + self._base_rewards
-        return Tally(problem, self._counts(self._rewards | {LOOK: looks}, problem))
+        return Tally(problem, self._counts(self._rewards, problem))
 
     def _tally(self, arms: Sequence[Arm], *, logs: bool = False) -> Tally:
         for arm in arms:
@@ -88,7 +105,7 @@ class Ear:
     def _counted(self, logs: list[Log]) -> tuple[Counts, Any]:
         """The tables of all logs together, each of those logs that have its columns, and the rewards."""
         found: Counts = {}
-        for scope in (*self._scopes, (self.problem.reward,)):
+        for scope in self._scopes:
             parts = [part for log in logs if (part := log.table(scope)) is not None]
             if parts:
                 found[scope] = sum(parts[1:], start=parts[0])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whichdo.campaign.beginnings import begun_anew
 from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.events import plain_text
 from whichdo.campaign.logs import Log, counted_log, sources_of
-from whichdo.campaign.proposals import Draft, Receipt, begun_anew
+from whichdo.campaign.proposals import Draft, Receipt
 from whichdo.errors import Unsuitable, counted
 from whichdo.session import Session
 

@@ -86,7 +86,7 @@ def can_begin(state: State) -> bool:
     """Whether what is left, but for what is kept for audits, is enough for the policy to begin anew."""
     if state.plan.revision > state.terms.policy.revision:
         return state.left > 0  # the later revision knows what is enough
-    problem, money = state.allowed, state.left - (state.plan.kept if state.audits is None else 0.0)
+    problem, money = state.allowed, state.left - min(state.plan.kept, state.audits.left)
     if money < min(problem.costs.values()) - ROUNDING:
         return False
     try:

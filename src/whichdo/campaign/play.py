@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.campaign.audit import Audit
 from whichdo.counting.told import Told
 from whichdo.errors import is_interrupt
 from whichdo.evidence import Tally
@@ -25,7 +26,7 @@ from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Problem
@@ -80,7 +81,7 @@ class Play(_Slots):
     def __init__(
         self,
         number: int,
-        policy: Policy,
+        policy: Policy | Audit,
         problem: Problem,
         *,
         budget: float,
@@ -339,9 +340,39 @@ class _Rounds:
         rounds.take(row[self._reward], codes)
 
 
+class _Listed:
+    """An audit: looks first, which must say more than their reward, then the other arms."""
+
+    def __init__(self, audit: Audit, reward: str) -> None:
+        looks = [(arm, count) for arm, count in audit.pulls if arm.is_look]
+        others = [(arm, count) for arm, count in audit.pulls if not arm.is_look]
+        parts = [(looks, audit.columns), (others, (reward,))]
+        self._coming: Iterator[Wanted] = iter(
+            [
+                (tuple(arm for arm, _ in pulls), tuple(count for _, count in pulls), needed)
+                for pulls, needed in parts
+                if pulls
+            ]
+        )
+        self.finished = False
+
+    def wanted(self) -> Wanted:
+        batch = next(self._coming, None)
+        self.finished = batch is None
+        return batch or ((), (), ())
+
+    def recommendation(self) -> None:
+        return None
+
+    def tell(self, arm: Arm, rows: Sequence[Codes]) -> None:
+        """Nobody decides on it here."""
+
+
 def _driver(
-    policy: Policy, problem: Problem, budget: float, seed: int, seen: Tally | None, places: dict[str, int]
-) -> _Batches | _Rounds:
+    policy: Policy | Audit, problem: Problem, budget: float, seed: int, seen: Tally | None, places: dict[str, int]
+) -> _Batches | _Rounds | _Listed:
+    if isinstance(policy, Audit):
+        return _Listed(policy, problem.reward)
     if not isinstance(policy, Sequential):
         return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places)
     policy.check(problem, budget)

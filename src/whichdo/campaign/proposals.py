@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.campaign.alarm import AUDIT_SHARE, audit_pulls
-from whichdo.campaign.audit import audits_owed, kept_for_audits
+from whichdo.campaign.audit import audits_owed
+from whichdo.campaign.beginnings import opening, restarting, without_pulls
 from whichdo.campaign.events import canonical, in_units, time_text
-from whichdo.campaign.plan import needs_new_play, stamp, too_new, update_reason
+from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.revised import without_arms
 from whichdo.campaign.tickets import Phase, Ticket, ticket_id
 from whichdo.errors import (
@@ -28,9 +28,7 @@ from whichdo.errors import (
     quoted,
     spoken,
 )
-from whichdo.estimate.rank import ranking
 from whichdo.graph.identify import listed
-from whichdo.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,13 +45,10 @@ __all__ = [
     "Receipt",
     "amendment",
     "asking",
-    "begun_anew",
-    "due_audit",
     "forbidding",
     "found_pull",
     "overdue",
     "pausing",
-    "restarting",
     "resuming",
     "row_of",
     "telling",
@@ -127,6 +122,9 @@ def asking(state: State, wanted: int, client: str, *, keyed: bool = False) -> Pr
             )
         if not held:
             raise TooNew(refusal)
+    drafts = opening(state) if wanted > len(held) else []
+    if drafts:
+        return Proposed(drafts, then=lambda after: _handed_out(after, wanted, client, held, keyed=keyed))
     return Proposed(_handed_out(state, wanted, client, held, keyed=keyed))
 
 
@@ -344,42 +342,8 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
     play = state.play
     on = play is None or play.failure is not None or (play.asked > 0 and not state.done)
     if state.auditing:
-        owed = audits_owed(state, out)
-        if on or (play is not None and play.asked and not owed.keys().isdisjoint(arms)):
-            pulls = {str(arm): count for arm, count in owed.items()}
-            drafts.append(("audited", {"pulls": pulls, "budget": state.left + returned, **stamp(state)}))
+        if on or (play is not None and play.asked and not audits_owed(state, out).keys().isdisjoint(arms)):
+            drafts.append(without_pulls(state, out, returned))
     elif on:
         drafts += restarting(state, f"{kind}: {', '.join(names)} ({reason})", returned)
     return Proposed(drafts)
-
-
-def begun_anew(state: State, reason: str) -> list[Draft]:
-    """A restart that somebody asks for; refused if what is left is too little, or a later program has to decide."""
-    refusal = too_new(state)
-    if refusal is not None:
-        raise TooNew(refusal)
-    Session(state.terms.policy, state.allowed, budget=state.left)
-    return restarting(state, reason)
-
-
-def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:
-    """The policy begins anew with what is left, but for what is kept for audits; ``returned`` comes to it just now."""
-    kept, left = 0.0, state.left + returned
-    if state.terms.audit and state.audits is None:
-        kept = min(state.terms.audit, kept_for_audits(state.terms.policy, state.allowed, left))
-    return [("restarted", {"reason": reason, "budget": left, "kept": kept, **stamp(state)})]
-
-
-def due_audit(state: State) -> list[Draft]:
-    """Once the policy is done: pulls of the arms that lead by looking, as far as what was kept pays for them.
-
-    Not before anything was seen: a policy that needs no pulls is done before its logs are observed.
-    """
-    if not state.audit_due or not (state.logs or state.tickets):
-        return []
-    problem = state.allowed
-    found = ranking(state.evidence())
-    dearest = max(problem.costs.values())
-    pulls = audit_pulls(found, state.direct(), int(min(state.left, state.terms.audit) / AUDIT_SHARE / dearest))
-    body = {"pulls": {str(arm): count for arm, count in pulls.items()}, "budget": state.left}
-    return [("audited", body | stamp(state))]

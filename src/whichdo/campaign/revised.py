@@ -28,7 +28,7 @@ class Revision:
 
     def problems(self, alarms: Sequence[dict[str, Any]], forbidden: Collection[Arm]) -> tuple[Problem, Problem]:
         """As it is believed, and of that what is allowed."""
-        key = (len(alarms), tuple(forbidden))
+        key = (tuple(str(alarm["suspect"]) for alarm in alarms), tuple(forbidden))
         if self._key != key:
             believed = fallback(self._problem, self.suspects(alarms)) if alarms else self._problem
             self._key, self._found = key, (believed, without_arms(believed, forbidden))

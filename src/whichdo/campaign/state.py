@@ -12,11 +12,12 @@ another revision of the policy are followed, not run (`whichdo.campaign.plan`).
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.audit import Audit
+from whichdo.campaign.audit import Audit, Audits, audits_owed
 from whichdo.campaign.deadlines import Deadlines
 from whichdo.campaign.events import check_chain, moment
 from whichdo.campaign.listening import Ear
@@ -27,7 +28,9 @@ from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import Revision
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
-from whichdo.errors import Damaged, is_interrupt
+from whichdo.errors import Damaged, Unsuitable, is_interrupt
+from whichdo.estimate.rank import ranking
+from whichdo.formulas import counted_scopes
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.events import Event
+    from whichdo.estimate.ranking import Ranking
     from whichdo.evidence import Tally
     from whichdo.policies.base import Recommendation
     from whichdo.problem import Arm, Problem
@@ -62,6 +66,8 @@ class State:
         self.logs: list[Log] = []
         self.logs_known = 0
         """How many of them the policy had when it began."""
+        self.set_aside: list[dict[str, Any]] = []
+        """What the log says about logs that are out of date, each time some were set aside."""
         self.paused: str | None = None
         self.forbidden: dict[Arm, str] = {}
         self.alarms: list[dict[str, Any]] = []
@@ -74,15 +80,15 @@ class State:
         """How many pulls of each arm count."""
         self.stopped: str | None = None
         """Why the campaign stopped before the policy was done, if it did."""
-        self.audits: dict[Arm, int] | None = None
-        """The pulls of the audit, once it has begun."""
+        self.audits = Audits(self.terms.audit)
+        """What was audited so far."""
         self.followed: dict[int, Followed] = {}
         """The plays that another revision decided and that have been asked, by number."""
         self.plan = Plan.first(self.terms)
         """What the play that is on begins on."""
         self._named: Recommendation | None = None
         self._ear: tuple[object, Ear] | None = None
-        self._logged = 0  # looks that were at hand before the first direct pull
+        self._early = 0  # logs that were at hand before the first direct pull
         self._play: Play | Followed | None = None
         self._failure: str | None = None
         self._leases, self._windows = Deadlines(), Deadlines()
@@ -148,10 +154,15 @@ class State:
 
     @property
     def audit_due(self) -> bool:
-        """Whether the policy is done and its leaders have not been audited."""
-        if self.audits is not None or not self.terms.audit or self.stopped is not None or self.left <= 0:
+        """Whether the policy is done, or a round of its audit, and another is to follow."""
+        if self.audits.left <= 0 or self.stopped is not None or self.left <= 0 or self.resumes:
             return False
         return self.done
+
+    @property
+    def resumes(self) -> bool:
+        """Whether the play that is on were fresh looks, after which the policy goes on."""
+        return self.auditing and self.audits.interim
 
     @property
     def auditing(self) -> bool:
@@ -173,8 +184,9 @@ class State:
         plan, policy, problem = self.plan, self.terms.policy, self.allowed
         number, budget, seed = plan.number, plan.budget, plan.seed(self.terms.seed)
         if plan.is_audit:
-            wanted = (self.audits or {}).items()
-            audit = Audit(tuple((arm, count) for arm, count in wanted if arm not in self.forbidden))
+            wanted = (self.audits.pulls or {}).items()
+            pulls = tuple((arm, count) for arm, count in wanted if arm not in self.forbidden)
+            audit = Audit(pulls, self._columns_of_looks(problem))
             return Play(number, audit, problem, budget=budget, seed=seed, seen=None, nodes=self._nodes)
         followed = plan.revision != policy.revision
         seen = None if followed else self._at_hand(problem, budget)
@@ -188,16 +200,32 @@ class State:
         """What the codes of a row are about: an alarm may change the order of the graph's nodes."""
         return self.terms.problem.graph.nodes
 
+    def _columns_of_looks(self, problem: Problem) -> tuple[str, ...]:
+        """What a look must say to be of use to estimates and to the policy."""
+        wanted = {name for scope in counted_scopes(problem) for name in scope}
+        with suppress(Unsuitable):
+            first = Session(self.terms.policy, problem, budget=self.terms.budget).batch
+            wanted.update(name for scope in first.scopes or () for name in scope)
+        return tuple(name for name in problem.graph.nodes if name in wanted or name == problem.reward)
+
     def _at_hand(self, problem: Problem, budget: float) -> Tally | None:
         """What a new play begins with: all looks, and direct pulls where the policy can use them."""
         takes_pulls = self.terms.policy.takes_pulls
         rows = [(arm, codes) for arm, codes in self.rows() if arm.is_look or takes_pulls]
-        if not rows and not self.logs:
+        if not rows and not self.trusted:
             return None
         wanted = Session(self.terms.policy, problem, budget=budget).batch.scopes
-        return pooled(problem, self.logs, rows, nodes=self._nodes, scopes=wanted or ())
+        return pooled(problem, self.trusted, rows, nodes=self._nodes, scopes=wanted or ())
 
     # ------------------------------------------------------------------------------------------------- the evidence
+
+    @property
+    def trusted(self) -> list[Log]:
+        """The logs that count: all but those that were set aside as out of date."""
+        if not self.set_aside:
+            return self.logs
+        old = {name for each in self.set_aside for name in each["logs"]}
+        return [log for log in self.logs if log.sha256 not in old]
 
     def rows(self) -> Iterator[tuple[Arm, tuple[int, ...]]]:
         """Arm and codes of every pull that counts, in the order of asking."""
@@ -208,20 +236,28 @@ class State:
     def evidence(self, *, looks_alone: bool = False) -> Tally:
         """All that is known of the arms that are allowed: logs, looks and direct pulls, rows as they were amended."""
         rows = [row for row in self.rows() if row[0].is_look] if looks_alone else self.rows()
-        return pooled(self.allowed, self.logs, rows, nodes=self._nodes)
+        return pooled(self.allowed, self.trusted, rows, nodes=self._nodes)
+
+    def ranked(self, *, confidence: float = 0.95) -> Ranking:
+        """Every arm by all evidence, with the policy's doubt about graph and logs: where pulls contradict, they win."""
+        doubt = float(getattr(self.terms.policy, "doubt", 0.0))
+        logged = pooled(self.allowed, self.trusted, [], nodes=self._nodes) if doubt and self.trusted else None
+        return ranking(self.evidence(), confidence=confidence, doubt=doubt, logged=logged)
 
     def ear(self) -> Ear:
         """What the alarm listens to, with all that counts."""
-        key = (len(self.alarms), len(self.logs))
+        key = (len(self.alarms), len(self.logs), len(self.set_aside))
         if self._ear is None or self._ear[0] != key:
-            ear = Ear(self.believed, self._nodes, self.logs, self._logged)
+            trusted = self.trusted
+            logged = sum(log.looks for log in self.logs[: self._early] if log in trusted)
+            ear = Ear(self.believed, self._nodes, trusted, logged)
             for arm, codes in self.rows():
                 ear.hear(arm, codes)
             self._ear = key, ear
         return self._ear[1]
 
     def direct(self) -> Tally:
-        """The rewards of pulls alone, for the arms that are allowed; all looks are pulls of do()."""
+        """The rewards of the campaign's own pulls, for the arms that are allowed; fresh looks are pulls of do()."""
         return self.ear().direct(self.allowed)
 
     def codes_of(self, row: dict[str, Any]) -> tuple[int, ...]:
@@ -261,7 +297,7 @@ class State:
         sizes = {name: len(values) for name, values in self.terms.problem.domains.items()}
         self.logs.append(Log.from_body(body, event.receipt, sizes))
         if not any(not arm.is_look for arm in self.pulled):
-            self._logged += self.logs[-1].looks
+            self._early = len(self.logs)
         self._forget_unasked()
 
     def _on_asked(self, event: Event, body: dict[str, Any]) -> None:
@@ -401,6 +437,14 @@ class State:
         self.alarms.append(body)
         self._forget_unasked()
 
+    def _on_set_aside(self, event: Event, body: dict[str, Any]) -> None:
+        """Logs are out of date; so is what alarms made of them."""
+        if not set(body["logs"]) <= {log.sha256 for log in self.trusted}:
+            raise ValueError("logs are set aside that do not count")
+        self.set_aside.append(body)
+        self.alarms = []
+        self._forget_unasked()
+
     def _forget_unasked(self) -> None:
         """A play begins with what is known when it is first asked.
 
@@ -410,19 +454,28 @@ class State:
             self._play, self._failure = None, None
 
     def _on_restarted(self, event: Event, body: dict[str, Any]) -> None:
-        self.restarts.append({**body, "seq": event.seq, "time": event.time})
+        if not (self.resumes and self.done):  # after fresh looks the policy just goes on
+            self.restarts.append({**body, "seq": event.seq, "time": event.time})
+        self._give_up_audit()
         self.plan = self.plan.after(self.terms, body)
         self._named, self.stopped = None, None
         self._play, self._failure, self.diverged = None, None, None
 
     def _on_audited(self, event: Event, body: dict[str, Any]) -> None:
         self._named = self.recommendation
-        self.audits = {self._arms[text]: count for text, count in body["pulls"].items()}
-        if self.audits or self.auditing:
+        self._give_up_audit()
+        pulls = {self._arms[text]: count for text, count in body["pulls"].items()}
+        self.audits.begin(pulls, body, self.terms.problem)
+        if pulls or self.auditing:
             self.plan = self.plan.after(self.terms, body, is_audit=True)
             self._play, self._failure = None, None
         else:
             self.plan = replace(self.plan, is_over=True)
+
+    def _give_up_audit(self) -> None:
+        """What an audit that is on still owes will not be pulled."""
+        if self.auditing:
+            self.audits.give_up(audits_owed(self), self.terms.problem)
 
     def _on_stopped(self, event: Event, body: dict[str, Any]) -> None:
         self.stopped = body["reason"]

@@ -55,6 +55,8 @@ class Status:
     paused: str | None
     forbidden: dict[str, str]
     alarms: tuple[str, ...]
+    set_aside: tuple[str, ...]
+    """Why logs do not count any more, once for each time that some were set aside."""
     restarts: tuple[str, ...]
     trouble: str | None
     update: str | None
@@ -112,7 +114,7 @@ class Status:
         """What somebody should look at."""
         said = [*([f"Paused: {self.paused}"] if self.paused else []), *([self.trouble] if self.trouble else [])]
         said += forbidden_lines(self.forbidden)
-        return (*said, *self.alarms, *self.notes)
+        return (*said, *self.set_aside, *self.alarms, *self.notes)
 
 
 def _money(amount: float) -> float:
@@ -177,6 +179,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         paused=state.paused,
         forbidden={str(arm): reason for arm, reason in state.forbidden.items()},
         alarms=tuple(str(alarm.get("text", "")) for alarm in state.alarms),
+        set_aside=tuple(str(each.get("text", "")) for each in state.set_aside),
         restarts=tuple(str(each["reason"]) for each in state.restarts),
         trouble=state.diverged or state.failure,
         update=_update(state),

@@ -194,6 +194,8 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
     before, after = kept(then), kept(now)
     found = [name for name in after if before.get(name) != after[name]]
+    if "audit" in found and (after["audit"] or not policies()[after["policy"]["name"]].looks):
+        found.remove("audit")  # how much is kept is not chosen, only whether anything is
     if "horizon" in found or "budget" in found:  # what follows from them is not worth a word
         found = [name for name in found if name != "audit" and (name != "budget" or "horizon" not in found)]
     return [
@@ -248,6 +250,7 @@ def agreed(
     stop: bool = False,
     margin: float = 0.0,
     audit: bool = True,
+    logs: bool = False,
 ) -> Terms:
     """Terms that hold together: the policy can serve the problem for this budget, and can be read back.
 
@@ -272,7 +275,7 @@ def agreed(
         window=seconds_of(window, "reward window"),
         stop=bool(stop),
         margin=_margin(margin),
-        audit=kept_for_audits(policy, problem, float(session.left)) if audit else 0.0,
+        audit=kept_for_audits(policy, problem, float(session.left), logs=logs) if audit else 0.0,
         revision=policy.revision,
     )
     if terms.lease is not None and terms.window is not None and terms.lease < terms.window:

@@ -80,7 +80,7 @@ def start(
     ] = False,
     margin: Annotated[float, typer.Option(help="A difference of mean rewards that does not matter.")] = 0.0,
     audit: Annotated[
-        bool, typer.Option("--audit/--no-audit", help="Keep a tenth of the budget for pulls of what leads by looking.")
+        bool, typer.Option("--audit/--no-audit", help="Keep a part of the budget to check on logs and graph.")
     ] = True,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format

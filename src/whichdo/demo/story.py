@@ -173,14 +173,15 @@ def _experiments(town: Town, campaign: Campaign) -> Iterator[str]:
 
 
 def _checked(campaign: Campaign) -> str:
-    """What became of the pulls that were kept to check on the graph."""
+    """What became of the pulls that were kept to check on the survey and on the graph."""
     kept = sum(sum(event.content["pulls"].values()) for event in campaign.events() if event.kind == "audited")
     if not kept:
         return ""
-    heard = "they disagree, see below" if campaign.status().alarms else "they agree, so there is no alarm"
+    status = campaign.status()
+    heard = "they disagree, see below" if status.alarms or status.set_aside else "they agree, so there is no alarm"
     return (
-        f"The last {kept} were kept for audits: does what comes of the leaders agree with what the graph makes of the\n"
-        f"survey? Here {heard}. All before went where the answer could still turn.\n"
+        f"Of these, {kept} were kept for audits: is the survey still true, and does what comes of the arms agree with\n"
+        f"what the graph makes of it? Here {heard}. The others went where the answer could still turn.\n"
     )
 
 

@@ -82,6 +82,7 @@ def _loop(state: _Means, world: Rounds) -> None:
 class KLUCB(Sequential):
     """KL-UCB with ln t."""
 
+    looks = False
     takes_pulls = True
 
     choose = staticmethod(choose)

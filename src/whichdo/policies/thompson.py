@@ -72,6 +72,7 @@ def _loop(state: _Posterior, world: Rounds) -> None:
 class Thompson(Sequential):
     """Thompson sampling."""
 
+    looks = False
     takes_pulls = True
 
     choose = staticmethod(choose)

@@ -102,6 +102,7 @@ def _loop(state: _Means, world: Rounds) -> None:
 class UCB(Sequential):
     """UCB1."""
 
+    looks = False
     takes_pulls = True
 
     choose = staticmethod(choose)

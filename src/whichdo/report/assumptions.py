@@ -23,7 +23,7 @@ MOST = 50
 
 def alarms(found: History) -> str:
     """What somebody should look at, alarms first; a sentence where there is none."""
-    loud = [str(alarm.get("text", "")) for alarm in found.state.alarms]
+    loud = [str(each.get("text", "")) for each in (*found.state.set_aside, *found.state.alarms)]
     status, advice = found.status, found.advice
     quiet = dict.fromkeys([*status.warnings, *advice.warnings])
     rest = [each for each in quiet if each not in loud]

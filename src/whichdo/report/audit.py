@@ -74,7 +74,7 @@ def _rest(kind: str, body: dict[str, Any]) -> str:
         return f"{', '.join(body['arms'])}{_because(body)}"
     if kind == "audited":
         return ", ".join(f"{count} x {arm}" for arm, count in body["pulls"].items())
-    if kind == "alarm":
+    if kind in {"alarm", "set_aside"}:
         return str(body.get("text", ""))
     return str(body.get("reason", ""))
 

@@ -165,7 +165,8 @@ def _decision(found: History) -> str:
     else:
         best, said = f"{'Best' if advice.finished else 'Best so far'}: {advice.arm}", advice.reasons
     kind, verdict = _verdict(found)
-    warning = f'<p class="verdict wrong">{_WRONG}</p>\n' if found.state.alarms else ""
+    wrong = [*([_OLD] if found.state.set_aside else []), *([_WRONG] if found.state.alarms else [])]
+    warning = "".join(f'<p class="verdict wrong">{each}</p>\n' for each in wrong)
     sentences = "".join(f"<li>{safe(sentence)}</li>" for sentence in said)
     return (
         f'<div class="decision {kind}"><p class="faint">The decision</p><p class="best">{safe(best)}</p>\n'
@@ -173,6 +174,10 @@ def _decision(found: History) -> str:
     )
 
 
+_OLD = (
+    "Logs were found to be out of date (see the alarms below) and are set aside: all numbers rest on what was seen in "
+    "this campaign."
+)
 _WRONG = (
     "The graph was found to be wrong (see the alarms below). All numbers are by the graph as it was mended, in which "
     "only direct pulls count for the arms concerned."

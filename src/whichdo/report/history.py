@@ -13,7 +13,6 @@ import numpy as np
 from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.estimate.rank import ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,4 +81,4 @@ def _chosen(events: Sequence[Event]) -> list[int]:
 
 
 def _moment(state: State, event: Event) -> Moment:
-    return Moment(event.seq, event.time, sum(1 for _ in state.rows()), ranking(state.evidence()))
+    return Moment(event.seq, event.time, sum(1 for _ in state.rows()), state.ranked())

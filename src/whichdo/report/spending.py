@@ -42,10 +42,12 @@ def _tickets(found: History) -> str:
         said.append("What was voided or has expired cost nothing, and its pulls were owed again.")
     if found.status.logs:
         said.append(f"{counted(found.status.looks_in_logs, 'look')} came from logs, free of charge.")
-    audits = found.state.audits or {}
+    audits = Counter[str]()
+    for event in found.events:
+        audits.update(event.content["pulls"] if event.kind == "audited" else {})
     if audits:
-        kept = ", ".join(f"{count:,} of {arm}" for arm, count in audits.items())
-        said.append(f"Kept for audits of the arms that lead by looking: {kept}.")
+        kept = ", ".join(f"{number:,} of {arm}" for arm, number in audits.items())
+        said.append(f"For audits of what logs and graph say: {kept}.")
     asides = [f"{count[kind]:,} {words}" for kind, words in ASIDES.items() if count[kind]]
     if asides:
         said.append(f"Of those told: {', '.join(asides)}.")
