@@ -124,7 +124,7 @@ def covered(
     return Covered(held, said, float((looked + cell.pulls) * rare), unseen / max(said, 1))
 
 
-@pytest.mark.slow("30 s each: 100 data sets in each of 150 cells; finds intervals that are too narrow, or too wide")
+@pytest.mark.slow("30 s: 100 data sets in each of 150 cells; finds intervals that are too narrow, or too wide")
 @pytest.mark.soak
 @pytest.mark.parametrize("covers", ["mean", "effect", "named"])
 def test_95_percent_intervals_cover_as_promised(covers: str, record_property: Callable[[str, object], None]) -> None:
