@@ -144,7 +144,7 @@ def test_a_campaign_stops_when_it_is_sure_and_says_so(tmp_path: Path) -> None:
 
 
 def test_logs_make_nothing_sure(tmp_path: Path) -> None:
-    """3,000 logged looks settle do() and both arms of X by the graph; of the campaign's own pulls there are none yet."""
+    """3,000 logged looks settle do() and both arms of X by the graph; the campaign has pulled nothing itself."""
     clear = wd.CausalNetwork({"X": wd.bernoulli((), 0.5), "Y": wd.bernoulli(("X",), [0.1, 0.9])})
     logs = clear.sample(3000, seed=1)
     campaign = wd.Campaign.create(

@@ -111,8 +111,8 @@ class Campaign:
         ``window``: how long an outcome may still turn after the ask; a pull counts from the end of it on.
         ``stop_when_sure``: stop as soon as direct pulls make it sure which arm is best, or that no other can be better
         by ``margin``, a difference of mean rewards that does not matter.
-        ``audit``: keep a tenth of the budget, a fifth where the policy trusts looking, for fresh looks that show whether
-        logs are of today, and for direct pulls of the arm that is named and of all that could be better.
+        ``audit``: keep a tenth of the budget, a fifth where the policy trusts looking, to find out whether the logs are
+        of today (fresh looks) and whether the graph is right (pulls of the arm that is named and of its rivals).
         """
         stretches = (lease, grace, window)
         terms = agreed(
