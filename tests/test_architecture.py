@@ -26,6 +26,7 @@ LAYERS = {
     "frames": 0,
     "progress": 0,
     "arms": 1,
+    "blends": 1,
     "counting": 1,
     "domains": 1,
     "evidence": 1,

@@ -22,23 +22,36 @@ Everything is on a scale of the reward from 0 to 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.estimate.limits import mean_limits
+from whichdo.estimate.shrinkage import Shrunk
+from whichdo.identification.estimand import Conditional
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.evaluate import Evaluator
-    from whichdo.estimate.shrinkage import Law, Shrunk
-    from whichdo.identification.estimand import Conditional, Names
+    from whichdo.estimate.shrinkage import Law, Rows
+    from whichdo.identification.estimand import Names
 
-__all__ = ["Scope", "Settled", "WeightedSum", "settle", "settle_by_adjustment"]
+__all__ = [
+    "Gradient",
+    "LawParts",
+    "RewardRows",
+    "Scope",
+    "Settled",
+    "WeightedSum",
+    "finish",
+    "normalised",
+    "settle",
+    "settle_by_adjustment",
+]
 
 
 ROUNDING = 1e-9
@@ -125,6 +138,8 @@ class Settled:
 
     looks: float
     """The effective number of looks."""
+    most: FloatArray
+    """The effective number of all rows behind each mean: the looks, and those of experiments where they count."""
     base: float
     """The mean of do()."""
     means: FloatArray
@@ -172,12 +187,12 @@ class Settled:
 
     @property
     def sizes(self) -> FloatArray:
-        """The number of direct pulls that would know each mean as well; never more than the looks."""
+        """The number of direct pulls that would know each mean as well; never more than the rows."""
         errors = self.variances + ((self.below + self.above) / 2) ** 2
         # Rewards that were all alike have no error to compare with: the rows themselves count.
         alike = 1 / np.maximum(self.own.row_weights, 1e-300)
         worth = np.divide(self.spreads, errors, out=alike, where=errors > 0)
-        return np.minimum(worth, self.looks)
+        return np.minimum(worth, self.most)
 
     def limits(self, z: float) -> tuple[FloatArray, FloatArray]:
         """The limits of each mean."""
@@ -221,6 +236,7 @@ def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
     weakest = (strata**2 * np.where(rows.seen, rows.noise, 1.0)).argmax(axis=0)
     return Settled(
         looks=looks,
+        most=np.full(means.shape, looks),
         base=base,
         means=means,
         spreads=np.maximum((strata * rows.squares).sum(axis=0) - means**2, 0.0),
@@ -292,6 +308,7 @@ def settle(
     rows: Shrunk,
     looks: float,
     scope: Scope | None,
+    own: Rows | None = None,
 ) -> Settled:
     """Evaluate a formula on shrunk conditionals, with all errors; its settings in C order.
 
@@ -310,23 +327,19 @@ def settle(
     scope
         The joint table of all columns of the formula but the reward, where the conditionals share rows; None where
         their rows are independent.
+    own
+        What looks alone say of the reward, where ``rows`` holds rows of experiments as well.
     """
-    means, by_conditional = _slopes(evaluator, laws, reward, rows.means)
+    gradient = normalised(
+        reward, lambda means: _slopes(evaluator, laws, {reward: rows.means if means is None else means[reward]})
+    )
+    means, by_conditional = gradient.means, dict(gradient.slopes)
     weights = by_conditional.pop(reward).reshape(means.size, -1)
-    totals = weights.sum(axis=1)
-    if np.abs(totals - 1).max() > ROUNDING:
-        # Weights that only sum to one in the limit, as those of the weight form, are made to.
-        _, of_totals = _slopes(evaluator, laws, reward, np.ones(rows.means.shape))
-        one = np.where(totals > 0, totals, 1.0)
-        means, weights = means / one, weights / one[:, None]
-        for each, slope in by_conditional.items():
-            along = (-1, *[1] * (slope.ndim - 1))
-            by_conditional[each] = (slope - means.reshape(along) * of_totals[each]) / one.reshape(along)
-    whole = rows.mass.sum()
-    shares = rows.mass.ravel() / whole if whole > 0 else np.zeros(rows.mass.size)
-    base = float(shares @ rows.raw.ravel())
-    parts = _LawParts(means.size)
-    absent = totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything
+    looked = rows if own is None else own
+    whole = looked.mass.sum()
+    shares = looked.mass.ravel() / whole if whole > 0 else np.zeros(looked.mass.size)
+    base = float(shares @ (rows.raw if own is None else own.means).ravel())
+    parts = LawParts(means.size)
     for each, slope in by_conditional.items():
         parts.add(laws[each], slope, independent=scope is None)
     if scope is None:
@@ -334,7 +347,107 @@ def settle(
         effect_law = law + float(shares @ (rows.means.ravel() - base) ** 2) / max(looks, 1.0)
     else:
         law, effect_law = _influence(means.size, scope, laws, by_conditional, reward, rows, base, looks)
-    means = np.where(absent, base, means)
+    stack = RewardRows(rows, weights, shares) if own is None else RewardRows.split(rows, weights, shares, own.sizes)
+    found = finish(gradient, stack, parts, law, effect_law, base=base, looks=looks, most=looks)
+    if own is not None:
+        doubts = weights**2 * np.where(rows.seen, rows.noise, 1.0).ravel()
+        weakest = doubts.argmax(axis=1)
+        borrowed = float((rows.sizes - own.sizes).sum())
+        return replace(
+            found, weakest=weakest, weakest_sizes=rows.sizes.ravel()[weakest], most=found.most + max(borrowed, 0.0)
+        )
+    return found
+
+
+class RewardRows(NamedTuple):
+    """The rows that means are sums of: what each says, its weight in each mean, and its share in that of do()."""
+
+    rows: Shrunk
+    weights: FloatArray
+    """A row for each setting."""
+    shares: FloatArray
+
+    @classmethod
+    def split(cls, rows: Shrunk, weights: FloatArray, shares: FloatArray, looked: FloatArray) -> RewardRows:
+        """Rows of which ``looked`` are looks and the others are not: they share a mean, and only looks are in do()."""
+        total = rows.sizes.ravel()
+        part = np.divide(looked.ravel(), total, out=np.ones(total.shape), where=total > 0)
+        first, second = (rows.portion(each.reshape(rows.sizes.shape)) for each in (part, 1 - part))
+        return cls(
+            Shrunk.join([first, second]),
+            np.concatenate([weights * part, weights * (1 - part)], axis=1),
+            np.concatenate([shares, np.zeros(shares.shape)]),
+        )
+
+
+class Gradient(NamedTuple):
+    """The means of all settings by some formula, and their slopes in every cell of its conditionals."""
+
+    means: FloatArray
+    slopes: dict[Conditional, FloatArray]
+    """By conditional: an axis for the setting, then those of its table."""
+    totals: FloatArray
+    """The sum of the weights of the reward's rows before it was made one; 0 for a setting that never occurred."""
+
+
+def normalised(
+    rewards: Conditional | Iterable[Conditional],
+    evaluate: Callable[[Mapping[Conditional, FloatArray] | None], tuple[FloatArray, dict[Conditional, FloatArray]]],
+) -> Gradient:
+    """Evaluate a formula whose weights may sum to one only in the limit, and make them.
+
+    Parameters
+    ----------
+    rewards
+        The conditionals of the reward: the formula is linear in their tables together.
+    evaluate
+        Values and slopes, with other means of the reward where they are given.
+    """
+    own = [rewards] if isinstance(rewards, Conditional) else list(rewards)
+    means, slopes = evaluate(None)
+    totals = np.sum([slopes[each].reshape(means.size, -1).sum(axis=1) for each in own], axis=0)
+    if np.abs(totals - 1).max() > ROUNDING:
+        _, of_totals = evaluate({each: np.ones(slopes[each].shape[1:-1]) for each in own})
+        one = np.where(totals > 0, totals, 1.0)
+        means = means / one
+        for each, slope in slopes.items():
+            along = (-1, *[1] * (slope.ndim - 1))
+            less = 0.0 if each in own else means.reshape(along) * of_totals[each]
+            slopes[each] = (slope - less) / one.reshape(along)
+    return Gradient(means, slopes, totals)
+
+
+def finish(
+    gradient: Gradient,
+    stack: RewardRows,
+    parts: LawParts,
+    law: FloatArray,
+    effect_law: FloatArray,
+    *,
+    base: float,
+    looks: float,
+    most: float,
+) -> Settled:
+    """Put means, the rows they are sums of, and the errors of all laws together.
+
+    Parameters
+    ----------
+    gradient
+        The means.
+    stack
+        The rows of the reward with their weights.
+    parts
+        What shrinkage and rows never seen do to the laws of other nodes.
+    law, effect_law
+        The covariance of the means, and of the effects, that these laws cause.
+    base
+        The mean of do().
+    looks, most
+        The effective number of looks, and of all rows.
+    """
+    rows, weights, shares = stack
+    absent = gradient.totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything
+    means = np.where(absent, base, gradient.means)
     parts.below += np.where(absent, base, 0.0)
     parts.above += np.where(absent, 1 - base, 0.0)
     differences = weights - shares
@@ -344,6 +457,7 @@ def settle(
     weakest = doubts.argmax(axis=1)
     return Settled(
         looks=looks,
+        most=np.full(means.shape, most),
         base=base,
         means=means,
         spreads=np.maximum(weights @ rows.squares.ravel() - means**2, 0.0),  # 0 where nothing was seen: worth no pull
@@ -364,10 +478,10 @@ def settle(
 
 
 def _slopes(
-    evaluator: Evaluator, laws: Mapping[Conditional, Law], reward: Conditional, means: FloatArray
+    evaluator: Evaluator, laws: Mapping[Conditional, Law], rewards: Mapping[Conditional, FloatArray]
 ) -> tuple[FloatArray, dict[Conditional, FloatArray]]:
-    """The value of each setting, and its slopes in every cell of every conditional."""
-    tables = [means[..., None] if each == reward else laws[each].shares for each in evaluator.conditionals]
+    """The value of each setting, and its slopes in every cell of every conditional; ``rewards`` hold means."""
+    tables = [rewards[each][..., None] if each in rewards else laws[each].shares for each in evaluator.conditionals]
     values, slopes = evaluator.slopes(tables, np.ones(1))
     flat = values.ravel()
     targets = len(evaluator.targets)
@@ -377,7 +491,7 @@ def _slopes(
     }
 
 
-class _LawParts:
+class LawParts:
     """What the laws of the other nodes add to the errors, summed over their rows."""
 
     def __init__(self, settings: int) -> None:
