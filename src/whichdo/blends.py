@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from whichdo.formulas import Reading, formulas
@@ -29,11 +28,11 @@ from whichdo.identification.estimand import CFactor, Estimand, conditionals_in
 from whichdo.identification.invariance import leaves_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from whichdo.formulas import Formula
     from whichdo.graph.targets import Targets
-    from whichdo.identification.estimand import Conditional, Names
+    from whichdo.identification.estimand import Conditional, Expression, Names
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
@@ -64,14 +63,21 @@ class Blend:
         """The sources that are not looks."""
         return tuple(source for source in self.sources if source)
 
-    def limited_to(self, sources: Iterable[Names]) -> Blend | None:
-        """The same from some of the sources; None where a factor is left without one."""
-        kept = set(sources)
+    def limited(self, is_there: Callable[[Names, Expression], bool]) -> Blend | None:
+        """The same from what is there of the sources; None where a factor is left without one."""
         factors = tuple(
-            CFactor(each.nodes, each.given, tuple(pair for pair in each.sources if pair[0] in kept))
+            CFactor(each.nodes, each.given, tuple(pair for pair in each.sources if is_there(*pair)))
             for each in self.factors
         )
         return Blend(self.estimand, factors) if all(each.sources for each in factors) else None
+
+    def preferring(self, source: Names) -> Blend:
+        """The same with every factor that one source yields taken from that source alone."""
+        factors = tuple(
+            CFactor(each.nodes, each.given, tuple(pair for pair in each.sources if pair[0] == source) or each.sources)
+            for each in self.factors
+        )
+        return Blend(self.estimand, factors)
 
     def conditionals(self) -> Iterator[Conditional]:
         """Every law that some source must be counted for."""
@@ -93,8 +99,8 @@ def find_blend(problem: Problem, targets: Targets) -> Blend | None:
         )
         factors = finder.of(acting) if acting else ()
         whole = Estimand(Estimand.outlined(factors, problem.reward), acting, problem.reward) if factors else None
-        others = [()] + [each for each in problem.target_sets if not is_equal(problem, each, acting)]
-        known[acting] = Blend(whole, factors).limited_to(others) if whole is not None else None
+        own = {each for each in problem.target_sets if is_equal(problem, each, acting)}
+        known[acting] = None if whole is None else Blend(whole, factors).limited(lambda source, _: source not in own)
     return known[acting]
 
 
@@ -111,24 +117,21 @@ def uses_blend(problem: Problem, targets: Targets, reading: Reading) -> bool:
     return reading is Reading.GRAPH or not candidates or candidates[0].route is Route.GENERAL
 
 
-def borrowed_sources(problem: Problem, formula: Formula, targets: Targets) -> tuple[Targets, ...]:
+def borrowed_sources(problem: Problem, formula: Formula) -> tuple[Targets, ...]:
     """The experiments whose rows have the law of the reward that a formula reads among looks."""
     if not formula.shared or formula.route is Route.SAME:
         return ()
     known: dict[Formula, tuple[Targets, ...]] = problem.remember("borrowed sources", dict)
     if formula not in known:
-        acting = problem.verdicts[targets].acting
         known[formula] = tuple(
             each
             for each in problem.target_sets
-            if not is_equal(problem, each, acting) and leaves_alone(problem.graph, each, formula.reward)
+            if not is_equal(problem, each, formula.targets) and leaves_alone(problem.graph, each, formula.reward)
         )
     return known[formula]
 
 
-def experiment_scopes(
-    problem: Problem, reading: Reading, columns: frozenset[str] | None = None
-) -> tuple[Scope, ...]:
+def experiment_scopes(problem: Problem, reading: Reading, columns: frozenset[str] | None = None) -> tuple[Scope, ...]:
     """The scopes that rows with an arm are counted by, besides those of `whichdo.formulas.counted_scopes`.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.blends import experiment_scopes
 from whichdo.counting.books import CountBook, WeightBook, book_of
 from whichdo.counting.counter import Counted, Counter
 from whichdo.counting.moments import MomentAdder
@@ -111,6 +112,8 @@ def count_with_notes(
         if asked is None:
             rows = None if reading is None or counts or arm or missing == "drop" else source.rows
             asked = _default_scopes(problem, there, reading or Reading.ROBUST, rows)
+            if arm is not None and reading is not None:
+                asked = (*asked, *experiment_scopes(problem, reading, there))
             doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
             if doubted is not None and there.issuperset(doubted):
                 asked = (*asked, doubted)

@@ -30,15 +30,14 @@ import numpy as np
 
 from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.shrinkage import Shrunk
-from whichdo.identification.estimand import Conditional
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.evaluate import Evaluator
     from whichdo.estimate.shrinkage import Law, Rows
-    from whichdo.identification.estimand import Names
+    from whichdo.identification.estimand import Conditional, Names
 
 __all__ = [
     "Gradient",
@@ -48,6 +47,7 @@ __all__ = [
     "Settled",
     "WeightedSum",
     "finish",
+    "gradient_of",
     "normalised",
     "settle",
     "settle_by_adjustment",
@@ -330,9 +330,7 @@ def settle(
     own
         What looks alone say of the reward, where ``rows`` holds rows of experiments as well.
     """
-    gradient = normalised(
-        reward, lambda means: _slopes(evaluator, laws, {reward: rows.means if means is None else means[reward]})
-    )
+    gradient = gradient_of(evaluator, laws, reward, rows.means)
     means, by_conditional = gradient.means, dict(gradient.slopes)
     weights = by_conditional.pop(reward).reshape(means.size, -1)
     looked = rows if own is None else own
@@ -357,6 +355,13 @@ def settle(
             found, weakest=weakest, weakest_sizes=rows.sizes.ravel()[weakest], most=found.most + max(borrowed, 0.0)
         )
     return found
+
+
+def gradient_of(
+    evaluator: Evaluator, laws: Mapping[Conditional, Law], reward: Conditional, means: FloatArray
+) -> Gradient:
+    """Means and slopes of a formula with one conditional of the reward, of which ``means`` is the table."""
+    return normalised([reward], lambda other: _slopes(evaluator, laws, {reward: means} if other is None else other))
 
 
 class RewardRows(NamedTuple):
@@ -391,7 +396,7 @@ class Gradient(NamedTuple):
 
 
 def normalised(
-    rewards: Conditional | Iterable[Conditional],
+    rewards: Sequence[Conditional],
     evaluate: Callable[[Mapping[Conditional, FloatArray] | None], tuple[FloatArray, dict[Conditional, FloatArray]]],
 ) -> Gradient:
     """Evaluate a formula whose weights may sum to one only in the limit, and make them.
@@ -403,16 +408,15 @@ def normalised(
     evaluate
         Values and slopes, with other means of the reward where they are given.
     """
-    own = [rewards] if isinstance(rewards, Conditional) else list(rewards)
     means, slopes = evaluate(None)
-    totals = np.sum([slopes[each].reshape(means.size, -1).sum(axis=1) for each in own], axis=0)
+    totals = np.sum([slopes[each].reshape(means.size, -1).sum(axis=1) for each in rewards], axis=0)
     if np.abs(totals - 1).max() > ROUNDING:
-        _, of_totals = evaluate({each: np.ones(slopes[each].shape[1:-1]) for each in own})
+        _, of_totals = evaluate({each: np.ones(slopes[each].shape[1:-1]) for each in rewards})
         one = np.where(totals > 0, totals, 1.0)
         means = means / one
         for each, slope in slopes.items():
             along = (-1, *[1] * (slope.ndim - 1))
-            less = 0.0 if each in own else means.reshape(along) * of_totals[each]
+            less = 0.0 if each in rewards else means.reshape(along) * of_totals[each]
             slopes[each] = (slope - less) / one.reshape(along)
     return Gradient(means, slopes, totals)
 
