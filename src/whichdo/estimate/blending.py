@@ -23,6 +23,7 @@ of the reward are added to the looks, stratum by stratum, and all other laws are
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ from whichdo.errors import TooLarge
 from whichdo.estimate.estimator import Looked, Looking, Origin, Rule
 from whichdo.estimate.evaluate import evaluator, table_evaluator
 from whichdo.estimate.settled import LawParts, RewardRows, Settled, finish, gradient_of, normalised, settle
-from whichdo.estimate.shrinkage import Rows, Shrunk, shrink_reward
+from whichdo.estimate.shrinkage import Rows, Shrunk, shrink_law, shrink_reward
 from whichdo.evidence import Tally
 from whichdo.formulas import Formula, Reading
 from whichdo.graph.identify import Route
@@ -238,12 +239,15 @@ def _shares(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 
 class FactorSource:
-    """One c-factor as one source has it."""
+    """One c-factor as one source has it.
+
+    ``rewards`` and ``laws`` hold what the source says of each conditional of its formula.
+    """
 
     def __init__(self, learning: Learning, factor: CFactor, source: Names, expression: Expression) -> None:
         self.factor, self.source, self.expression = factor, source, expression
         self._rows = learning.at[source]
-        self._reward = learning.problem.reward
+        self._problem, self._reward = learning.problem, learning.problem.reward
         self._sizes = {**learning.sizes, self._reward: 1}
         self.axes = factor.symbol.columns
         self.shape = tuple(self._sizes[name] for name in self.axes)
@@ -251,10 +255,44 @@ class FactorSource:
         self.laws: dict[Conditional, Law] = {}
         for each in conditionals_in(expression):
             if self._reward in each.nodes:
-                targets = [place for place, name in enumerate(each.given) if name in learning.problem.intervene]
-                self.rewards[each] = self._rows.rows(each, targets, ())
+                self.rewards[each] = self._rows.rows(each, self._targets(each), ())
             else:
                 self.laws[each] = self._rows.law(each, ())
+
+    def _targets(self, reward: Conditional) -> list[int]:
+        """The axes of the reward's table that can be set: rarely seen rows lean on both margins."""
+        return [place for place, name in enumerate(reward.given) if name in self._problem.intervene]
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the factor is counted as it is, without a formula."""
+        return isinstance(self.expression, Conditional) and self.expression.columns == self.axes
+
+    @staticmethod
+    def share(sources: Sequence[FactorSource]) -> None:
+        """Let sources that count a factor directly share what they say: each has its part of all rows together.
+
+        A row that is rare in one source then leans on the others before it leans on margins, and has their variance.
+        """
+        direct = [each for each in sources if each.is_direct]
+        if len(direct) < 2:
+            return
+        laws = [next(conditionals_in(each.expression)) for each in direct]
+        if all(each.rewards for each in direct):
+            apart = [each._rows.rows_given(law.given) for each, law in zip(direct, laws, strict=True)]
+            whole = _pooled(apart)
+            shrunk = shrink_reward(whole, direct[0]._targets(laws[0]), direct[0]._rows.rule.shrinkage)
+            for each, law, rows in zip(direct, laws, apart, strict=True):
+                each.rewards[law] = replace(shrunk.portion(_shares(rows.sizes, whole.sizes)), mass=rows.mass)
+            return
+        own = [each.laws[law] for each, law in zip(direct, laws, strict=True)]
+        tail = (1,) * len(laws[0].nodes)
+        sizes = np.sum([each.sizes for each in own], axis=0)
+        mass = np.sum([each.raw * each.sizes.reshape(*each.sizes.shape, *tail) for each in own], axis=0)
+        joined = shrink_law(mass, len(tail), direct[0]._rows.rule.shrinkage, sizes)
+        for each, law, mine in zip(direct, laws, own, strict=True):
+            part = _shares(mine.sizes, sizes)
+            each.laws[law] = replace(joined, sizes=mine.sizes, strength=joined.strength * part)
 
     def table(self, means: Mapping[Conditional, FloatArray] | None = None) -> FloatArray:
         """The law of its nodes given what they depend on; of the reward the mean, or what ``means`` says instead."""
@@ -265,7 +303,7 @@ class FactorSource:
         self, adjoint: FloatArray, means: Mapping[Conditional, FloatArray] | None = None
     ) -> dict[Conditional, FloatArray]:
         """The slopes of sums of its cells in every cell of its conditionals; ``adjoint`` has a row for each sum."""
-        if isinstance(self.expression, Conditional) and self.expression.columns == self.axes:
+        if isinstance(self.expression, Conditional) and self.is_direct:
             return {self.expression: adjoint}
         weight = Conditional(self.factor.nodes, self.factor.given, ("",))  # no source is called so
         engine = table_evaluator(sum_over(self.axes, product([weight, self.expression])), (), self._sizes)
@@ -317,6 +355,7 @@ class _Blending:
         }
         self.weights: dict[Conditional, list[FloatArray]] = {}
         for symbol, sources in self.sources.items():
+            FactorSource.share(sources)
             worth = [each.worth() for each in sources]
             total = np.sum(worth, axis=0)
             tail = (1,) * len(symbol.nodes)
