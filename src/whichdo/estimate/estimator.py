@@ -15,8 +15,9 @@ import numpy as np
 from whichdo.blends import Blend
 from whichdo.errors import TooLarge, UsageError
 from whichdo.estimate.evaluate import evaluator
-from whichdo.estimate.settled import Scope as JointTable
-from whichdo.estimate.settled import Settled, WeightedSum, settle, settle_by_adjustment
+from whichdo.estimate.settled import Settled, WeightedSum
+from whichdo.estimate.settling import Scope as JointTable
+from whichdo.estimate.settling import settle, settle_by_adjustment
 from whichdo.estimate.shrinkage import (
     STRENGTH,
     Rows,
@@ -33,7 +34,7 @@ from whichdo.problem import LOOK
 from whichdo.tables import MAX_CELLS, Radix, Table, smallest_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.estimate.shrinkage import Law, Shrunk
@@ -71,8 +72,12 @@ class Origin:
     """The targets of an experiment, or () for looks."""
     weights: FloatArray
     """Its part in each estimate."""
-    settled: Settled
-    """What the estimates would be if all that it speaks of were taken from it alone."""
+    evaluate: Callable[[], Settled]
+
+    @cached_property
+    def settled(self) -> Settled:
+        """What the estimates would be if all that it speaks of were taken from it alone; worked out when asked for."""
+        return self.evaluate()
 
 
 @dataclass(frozen=True)

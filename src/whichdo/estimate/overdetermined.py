@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import TooLarge
-from whichdo.estimate.blending import FactorSource, Learning
+from whichdo.estimate.blending import Learning
 from whichdo.estimate.disagreement import chi_square_tail
 from whichdo.estimate.estimator import Rule
+from whichdo.estimate.factors import FactorSource
 from whichdo.estimate.settled import LawParts
 from whichdo.formulas import Reading
 from whichdo.graph.identify import listed
@@ -97,7 +98,7 @@ def _compare(learning: Learning, factor: CFactor) -> FactorTest | None:
     if len(counted) < 2:
         return None
     try:
-        sources = [FactorSource(learning, factor, *pair) for pair in counted]
+        sources = [FactorSource(learning.at[pair[0]], factor, *pair) for pair in counted]
         rows = [each.worth() for each in sources]
         tables = [each.table() for each in sources]
     except TooLarge:

@@ -48,13 +48,17 @@ def with_shared_pulls(seen: Tally, equal: IntArray) -> Tally:
     return Tally(problem, counts, tables, seen.rows)
 
 
-def sources_of_arms(pooled: Pooled, z: float, scale: tuple[float, float]) -> list[tuple[Source, ...]]:
+def sources_of_arms(
+    pooled: Pooled, limits: tuple[FloatArray, FloatArray], z: float, scale: tuple[float, float]
+) -> list[tuple[Source, ...]]:
     """The sources of each arm's estimate.
 
     Parameters
     ----------
     pooled
         All arms, on a scale from 0 to 1.
+    limits
+        Of all arms, as ``pooled`` has them.
     z
         How many standard errors away the limits of a normal estimate would be.
     scale
@@ -66,25 +70,30 @@ def sources_of_arms(pooled: Pooled, z: float, scale: tuple[float, float]) -> lis
         estimate, low, high = (least + reach * float(number) for number in numbers)
         return Source(name, float(weight), estimate, low, high)
 
-    low, high = looked.settled.limits(z)
-    entries = [[source("looks", 1.0, *numbers)] for numbers in zip(looked.settled.means, low, high, strict=True)]
+    entries: dict[int, list[Source]] = {}
     for start, origins in looked.origins.items():
         for each in origins:
             name = f"do({', '.join(each.source)})" if each.source else "looks"
-            rows = zip(each.weights, each.settled.means, *each.settled.limits(z), strict=True)
-            made = [source(name, *row) for row in rows]
-            for setting, one in enumerate(made):
-                kept = entries[start + setting] if each is not origins[0] else []
-                entries[start + setting] = [*kept, one]
-    at = np.flatnonzero(pooled.pulls > 0)
+            numbers = zip(each.weights, each.settled.means, *each.settled.limits(z), strict=True)
+            for setting, row in enumerate(numbers):
+                entries.setdefault(start + setting, []).append(source(name, *row))
+    pulled = np.flatnonzero(pooled.pulls > 0)
     own: FloatArray = np.full((2, len(pooled.pulls)), np.nan)
-    own[:, at] = mean_limits(pooled.direct[at], pooled.direct_variances[at], 1 / pooled.direct_sizes[at], z)
+    by_looks = own.copy()
+    if len(pulled):
+        noise, sizes = pooled.direct_variances[pulled], pooled.direct_sizes[pulled]
+        own[:, pulled] = mean_limits(pooled.direct[pulled], noise, 1 / sizes, z)
+        by_looks[:] = [looked.by_arm(each) for each in looked.settled.limits(z)]
     found = []
     for position, entry in enumerate(looked.sources.tolist()):
-        part = float(pooled.part[position])
-        known = entry >= 0 and looked.settled.most[entry] > 0
-        sources = [each._replace(weight=part * each.weight) for each in entries[entry]] if known else []
-        if pooled.pulls[position]:
-            sources.append(source("direct", 1 - part if known else 1.0, pooled.direct[position], *own[:, position]))
+        part, direct = float(pooled.part[position]), pooled.pulls[position] > 0
+        sources: list[Source] = []
+        if entry >= 0 and looked.settled.most[entry] > 0:
+            low, high = by_looks[:, position] if direct else (limits[0][position], limits[1][position])
+            looks = [source("looks", 1.0, looked.settled.means[entry], low, high)]
+            sources = [each._replace(weight=part * each.weight) for each in entries.get(entry, looks)]
+        if direct:
+            weight = 1 - part if sources else 1.0
+            sources.append(source("direct", weight, pooled.direct[position], *own[:, position]))
         found.append(tuple(sources))
     return found

@@ -73,7 +73,8 @@ def rank(
         from 0, of which only the ratios matter.  Excludes ``counts``.
     arm
         A column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.  Without it
-        every row is a look.
+        every row is a look.  Rows of an arm are direct pulls of it, and teach about every other arm what they leave
+        alone, except with ``reading="paper"``.
     missing
         "error" to refuse rows that lack a value, or "drop" to leave them out, which the notes then say.
     shrinkage
@@ -164,7 +165,7 @@ def ranking(
     effect_low, effect_high = pooled.effect_limits(z)
     must_try = _must_try(pooled)
     naive = _conditionals(seen, worth)
-    sources = sources_of_arms(pooled, z, (least, reach))
+    sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     rows = []
     for position, arm in enumerate(problem.arms):
         cell = weakest(looked, problem, position)
