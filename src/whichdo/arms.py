@@ -10,12 +10,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import combinations, product
+from math import comb, prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from whichdo.domains import known_node, plain_value
 from whichdo.errors import ProblemError, TooLarge, UsageError, quoted
 from whichdo.graph.identify import listed
+from whichdo.graph.targets import acting_targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
 
-__all__ = ["LOOK", "MAX_ARMS", "Arm", "ArmTexts", "check_number", "do", "listed_arms"]
+__all__ = ["LOOK", "MAX_ARMS", "Arm", "ArmTexts", "arms_at_once", "check_number", "do", "listed_arms"]
 
 MAX_ARMS = 100_000
 
@@ -175,6 +178,47 @@ def listed_arms(
     if len(found) == 1:
         raise ProblemError("`arms` lists nothing to do: give at least one arm such as do(X=1).")
     return tuple(found)
+
+
+def arms_at_once(
+    graph: CausalGraph, reward: str, intervene: Mapping[str, tuple[Value, ...]], at_once: int
+) -> tuple[tuple[Arm, ...], dict[Targets, Targets]]:
+    """``do()`` and the arms that set up to so many nodes, and the target sets that are not among them.
+
+    Arms that do the same are listed once: of several nodes each must act on the reward when the others are set.  What
+    is left out is given with the targets of the arms that it equals.  A single node that does not act stays.
+    """
+    names = list(intervene)
+    sets = sum(comb(len(names), size) for size in range(1, min(at_once, len(names)) + 1))
+    if sets > MAX_ARMS:
+        _refuse(f"{sets:,} sets of up to {at_once:,} nodes")
+    kept: list[tuple[str, ...]] = []
+    merged: dict[Targets, Targets] = {}
+    number = 1
+    for size in range(1, min(at_once, len(names)) + 1):
+        for chosen in combinations(names, size):
+            targets = tuple(sorted(chosen))
+            acting = acting_targets(graph, targets, reward) if size > 1 else targets
+            if acting != targets:
+                merged[targets] = acting
+                continue
+            kept.append(chosen)
+            number += prod(len(intervene[name]) for name in chosen)
+            if number > MAX_ARMS:
+                _refuse(f"more than {MAX_ARMS:,} arms on up to {at_once:,} nodes")
+    made = (
+        Arm(dict(zip(chosen, values, strict=True)))
+        for chosen in kept
+        for values in product(*(intervene[name] for name in chosen))
+    )
+    return (LOOK, *made), merged
+
+
+def _refuse(what: str) -> None:
+    raise TooLarge(
+        f"There would be {what}; {MAX_ARMS:,} arms are allowed. Set fewer nodes at once (`at_once`), let fewer nodes "
+        f"be set, or to fewer values (`intervene`), or list the arms that are worth a try (`arms`)."
+    )
 
 
 def check_number(arms: int) -> None:

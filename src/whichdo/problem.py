@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
+from itertools import islice, product
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from whichdo.arms import LOOK, MAX_ARMS, Arm, ArmTexts, check_number, do, listed_arms
+from whichdo.arms import LOOK, MAX_ARMS, Arm, ArmTexts, arms_at_once, check_number, do, listed_arms
 from whichdo.domains import (
     BINARY,
     MAX_VALUES,
@@ -37,7 +38,7 @@ from whichdo.domains import (
     settings_of,
     worth_of_levels,
 )
-from whichdo.errors import ProblemError, UsageError, nearest, quoted, visible
+from whichdo.errors import ProblemError, TooLarge, UsageError, nearest, quoted, visible
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, Verdict, listed
 from whichdo.identification.reasons import complete_verdicts
@@ -82,6 +83,8 @@ class Problem:
     graph's exposures, or else every node but the reward.  Each of their values becomes an arm.
     ``arms``: instead of ``intervene``, the arms themselves, which may set several nodes at once:
     ``[do(X=1), do(X=1, Z=0)]``.  ``do()`` is always there.
+    ``at_once``: how many nodes an arm may set; with 2, ``intervene`` makes arms of pairs too.  A pair of which one node
+    does nothing once the other is set is not listed, since its arms are those of the other node alone.
     ``goal``: "maximize", or "minimize" when the reward is a harm.
     ``domains``: the values of each node that is not binary 0/1, in order; or `bins`, which cut its numbers.
     ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
@@ -128,6 +131,7 @@ class Problem:
         intervene: Iterable[str] | Mapping[str, Iterable[Value]] | None = None,
         *,
         arms: Iterable[Arm] | Iterable[Mapping[str, Value]] | None = None,
+        at_once: int = 1,
         goal: str = "maximize",
         domains: Mapping[str, Iterable[Value] | Bins] | None = None,
         rewards: Mapping[Value, float] | None = None,
@@ -151,8 +155,10 @@ class Problem:
         self.__dict__["labels"] = MappingProxyType(all_labels(graph, given_mapping(labels, "labels", LABELS)))
         if arms is None:
             self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
-            self.__dict__["arms"] = _single_arms(self.intervene)
+            self.__dict__["arms"] = self._made(at_once)
         else:
+            if at_once != 1:
+                raise ProblemError("`at_once` and `arms` were both given. Arms that are listed need no limit.")
             if intervene is not None:
                 raise ProblemError(
                     "`intervene` and `arms` were both given. Give the nodes that can be set (`intervene`), or list "
@@ -196,6 +202,9 @@ class Problem:
             raise UsageError(f'problem.arm reads a text such as "do(X=1)", not {type(text).__name__}: {quoted(text)}.')
         found = self._texts.find(text)
         if found is None:
+            merged = self._merged_texts.find(text)
+            if merged is not None:
+                raise ProblemError(self._no_arm(merged))
             raise ProblemError(f"{quoted(text)} is no arm of this problem.{self._nearest(text)}")
         return found
 
@@ -222,6 +231,28 @@ class Problem:
     def cells(self, scope: Iterable[str]) -> int:
         """How many settings some nodes have together: an integer of any size, before anything is allocated."""
         return prod(self.sizes[name] for name in scope)
+
+    @cached_property
+    def at_once(self) -> int:
+        """The most nodes that one arm sets."""
+        return max(len(arm.targets) for arm in self.arms)
+
+    @cached_property
+    def merged(self) -> Mapping[Targets, Targets]:
+        """Target sets that ``at_once`` did not list, because arms on fewer nodes do the same: these fewer nodes.
+
+        Empty where the arms were listed by hand.  Sets of more nodes than any arm has are not among them.
+
+        >>> Problem("Z -> X -> Y", "Y", at_once=2).merged
+        mappingproxy({('X', 'Z'): ('X',)})
+        """
+        if self.at_once == 1:
+            return MappingProxyType({})
+        try:
+            made, found = arms_at_once(self.graph, self.reward, self.intervene, self.at_once)
+        except TooLarge:
+            return MappingProxyType({})
+        return MappingProxyType(found if made == self.arms else {})
 
     @cached_property
     def target_sets(self) -> tuple[Targets, ...]:
@@ -373,6 +404,16 @@ class Problem:
         return hash(self._identity)
 
     @cached_property
+    def _merged_texts(self) -> ArmTexts:
+        """The arms that are not listed because others do the same, up to as many as may be listed."""
+        made = (
+            do(dict(zip(targets, values, strict=True)))
+            for targets in self.merged
+            for values in product(*(self.intervene[name] for name in targets))
+        )
+        return ArmTexts(islice(made, MAX_ARMS))
+
+    @cached_property
     def _positions(self) -> dict[Arm, int]:
         return {arm: position for position, arm in enumerate(self.arms)}
 
@@ -412,6 +453,14 @@ class Problem:
                 raise ProblemError(f"`groups` names {quoted(name)}, whose values are numbers of a range, not a list.")
         return found
 
+    def _made(self, at_once: int) -> tuple[Arm, ...]:
+        """The arms that ``intervene`` makes."""
+        if type(at_once) is not int or at_once < 1:
+            raise ProblemError(f"`at_once` is {quoted(at_once)}; it must be a whole number of nodes, at least 1.")
+        if at_once == 1:
+            return _single_arms(self.intervene)
+        return arms_at_once(self.graph, self.reward, self.intervene, at_once)[0]
+
     def _occurring(self) -> dict[str, tuple[Value, ...]]:
         """The nodes that listed arms set, in order, with the values that occur."""
         wanted: dict[str, set[Value]] = {}
@@ -435,6 +484,11 @@ class Problem:
 
     def _no_arm(self, arm: object) -> str:
         """Why something is no arm; where it only looks like one, what tells them apart."""
+        if isinstance(arm, Arm) and arm.targets in self.merged:
+            same = do({name: arm.settings[name] for name in self.merged[arm.targets]})
+            return (
+                f"{visible(arm)} is not listed: it is the same as {same}, since the other settings change nothing then."
+            )
         twin = self._texts.find(str(arm))
         if isinstance(arm, str) and twin is not None:
             return f"{quoted(arm)} is a text; problem.arm(text) finds the arm that it names."

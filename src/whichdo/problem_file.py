@@ -5,6 +5,7 @@
     graph = "X -> M; M -> Y; X <-> Y"     # or graph_file = "infection.dot", beside this file
     reward = "Y"
     intervene = ["X", "M"]                # or a table: [intervene] X = [1]
+    # at_once = 2 makes arms that set two nodes at once as well
     # or the arms themselves, joint ones too: arms = [{X = 1}, {X = 1, M = "low"}]
     goal = "maximize"
     # for a reward that may be any number: reward_range = [0, 60000]
@@ -55,8 +56,8 @@ __all__ = [
 ]  # fmt: skip
 
 KEYS = (
-    "graph", "graph_file", "reward", "reward_range", "intervene", "arms", "goal", "domains", "bins", "groups",
-    "rewards", "costs", "labels",
+    "graph", "graph_file", "reward", "reward_range", "intervene", "at_once", "arms", "goal", "domains", "bins",
+    "groups", "rewards", "costs", "labels",
 )  # fmt: skip
 #: Keys of very many parts, a.b.c.d..., for which Python's TOML reader takes quadratic time; a problem's have two.
 DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
@@ -206,6 +207,7 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         ("costs", dict, "a table of numbers"),
         ("intervene", (list, dict), "a list of nodes or a table of lists"),
         ("arms", list, "a list of tables such as {X = 1, Z = 0}"),
+        ("at_once", int, "a whole number: how many nodes an arm may set"),
     ):
         if key in content and not isinstance(content[key], kind):
             raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be {words}.")
@@ -225,6 +227,7 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         content.get("reward"),
         intervene,
         arms=arms,
+        at_once=content.get("at_once", 1),
         goal=content.get("goal", "maximize"),
         domains=domains,
         rewards=_levels(content, graph, domains),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.blends import experiment_scopes
 from whichdo.counting.books import CountBook, WeightBook, book_of
 from whichdo.counting.counter import Counted, Counter
 from whichdo.counting.gaps import Gaps
@@ -124,6 +125,8 @@ def count_with_notes(
             asked, spare = _default_scopes(problem, there, Reading.ROBUST, None)
         else:
             asked, spare = _scopes_of_reading(problem, there, reading, rows)
+            if arm is not None:
+                asked = (*asked, *experiment_scopes(problem, reading, there))
         counted = counter.count(source, _checked(problem, asked), spare)
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import option
-from whichdo.estimate.disagreement import chi_square_tail
 from whichdo.graph.identify import listed
+from whichdo.tails import chi_square_tail
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray

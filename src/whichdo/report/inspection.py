@@ -108,6 +108,12 @@ class Inspection:
                 where += f" in {len(self.problem.target_sets):,} sets"
             lines.append(f"Arms: {len(self.problem.arms):,}, on {where}: {shares}")
             lines += _values_in_words(self.problem)
+            if self.problem.merged:
+                same = [
+                    f"{' with '.join(targets)} as {' with '.join(acting) or 'do()'}"
+                    for targets, acting in self.problem.merged.items()
+                ]
+                lines.append(f"The same as arms on fewer nodes, and not listed: {listed(same, most=12)}")
         marked = [
             f"{word}{'s' if len(names) > 1 else ''} {listed(sorted(names))}"
             for word, names in (("exposure", self.graph.exposures), ("outcome", self.graph.outcomes))
@@ -162,6 +168,9 @@ class Inspection:
             "reward": problem.reward if problem is not None else None,
             "goal": str(problem.goal) if problem is not None else None,
             "arms": [str(arm) for arm in problem.arms] if problem is not None else None,
+            "merged": [
+                [list(targets), list(acting)] for targets, acting in (problem.merged if problem else {}).items()
+            ],
             "verdicts": [self._verdict_json(targets) for targets in self._sets],
             "reasons_left_out": not self._explains,
             "notes": list(graph.notes),
