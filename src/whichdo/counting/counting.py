@@ -124,9 +124,7 @@ def count_with_notes(
         elif reading is None:
             asked, spare = _default_scopes(problem, there, Reading.ROBUST, None)
         else:
-            asked, spare = _scopes_of_reading(problem, there, reading, rows)
-            if arm is not None:
-                asked = (*asked, *experiment_scopes(problem, reading, there))
+            asked, spare = _scopes_of_reading(problem, there, reading, rows, experiments=arm is not None)
         counted = counter.count(source, _checked(problem, asked), spare)
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():
@@ -140,20 +138,24 @@ def check_missing(missing: str) -> None:
         raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error", "drop" or "level".')
 
 
-def ranking_scopes(problem: Problem, there: frozenset[str], reading: Reading, rows: int | None) -> tuple[Scope, ...]:
+def ranking_scopes(
+    problem: Problem, there: frozenset[str], reading: Reading, rows: int | None, *, experiments: bool = False
+) -> tuple[Scope, ...]:
     """What `whichdo.rank` counts of the columns that there are: what estimates need, and what may contradict the graph.
 
-    ``rows``, where known: only what so many rows need.
+    ``rows``, where known: only what so many rows need.  With ``experiments`` what their rows say of other arms too.
     """
-    asked, spare = _scopes_of_reading(problem, there, reading, rows)
+    asked, spare = _scopes_of_reading(problem, there, reading, rows, experiments=experiments)
     return (*asked, *spare)
 
 
 def _scopes_of_reading(
-    problem: Problem, there: frozenset[str], reading: Reading, rows: int | None
+    problem: Problem, there: frozenset[str], reading: Reading, rows: int | None, *, experiments: bool
 ) -> tuple[tuple[Scope, ...], tuple[Scope, ...]]:
     """What estimates need, and what can be spared: naive comparisons, and what may contradict the graph."""
     asked, spare = _default_scopes(problem, there, reading, rows)
+    if experiments:
+        asked = (*asked, *experiment_scopes(problem, reading, there))
     doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
     return asked, spare if doubted is None or not there.issuperset(doubted) else (*spare, doubted)
 

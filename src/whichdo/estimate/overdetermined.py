@@ -61,10 +61,15 @@ class FactorTest:
     freedom: int
     """How many differences were compared."""
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """What was compared: ``the law of M given X from looks and experiments on Z``."""
         law = f"the law of {listed(self.nodes)}" + (f" given {listed(self.given)}" if self.given else "")
         where = listed("looks" if not each else f"experiments on {' with '.join(each)}" for each in self.sources)
-        return f"{law} from {where} (p = {self.p:.1g})"
+        return f"{law} from {where}"
+
+    def __str__(self) -> str:
+        return f"{self.words} (p = {self.p:.1g})"
 
 
 def compare_factors(seen: Tally, worth: FloatArray) -> tuple[FactorTest, ...]:

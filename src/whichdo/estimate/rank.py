@@ -10,7 +10,7 @@ import numpy as np
 from whichdo.errors import UsageError, counted, option, quoted
 from whichdo.estimate.blending import learn
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
-from whichdo.estimate.disagreement import disagreement_words
+from whichdo.estimate.contradiction import contradiction_words
 from whichdo.estimate.doubt import checked_doubt
 from whichdo.estimate.doubted import pool_with_doubt
 from whichdo.estimate.estimator import Looked, Rule, learned_laws
@@ -263,7 +263,7 @@ def _given(looked: Looked, arm: Arm) -> tuple[str, ...]:
 
 def _contradicted(seen: Tally, worth: FloatArray, rule: Rule) -> tuple[str, ...]:
     """Whether the looks contradict the graph, where the estimates do not lean on all of it."""
-    return disagreement_words(seen.problem, seen, worth) if rule.reading is Reading.ROBUST else ()
+    return contradiction_words(seen.problem, seen, worth) if rule.reading is Reading.ROBUST else ()
 
 
 def _weighted(seen: Tally, looked: Looked) -> tuple[str, ...]:
