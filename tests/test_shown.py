@@ -70,7 +70,7 @@ def read(html: str) -> str:
 def test_print_of_a_problem_names_its_nodes_and_values() -> None:
     text = str(PROBLEM)
     assert text.splitlines()[0] == "maximize earnings <1978> ($) (numbers from 0 to 60000): 3 arms on 1 node"
-    assert [line.split("  ")[-1] for line in text.splitlines()[4:]] == [
+    assert [line.split("  ")[-1].strip() for line in text.splitlines()[4:]] == [
         "under 30, 30 to under 50, 50 or more", "0, 1", "numbers from 0 to 60000"
     ]  # fmt: skip
     assert [line.split("  ")[0] for line in text.splitlines()[4:]] == ["age in years", "X", "earnings <1978> ($)"]
