@@ -135,3 +135,16 @@ def test_columns_are_aligned() -> None:
     assert text_table(("a", "number"), [("long", "1"), ("b", "22")]) == (
         "a     number\n----  ------\nlong       1\nb         22"
     )
+
+
+def test_a_graph_prints_its_edges_and_is_drawn_in_a_notebook() -> None:
+    graph = wd.CausalGraph.parse("X -> M; M -> Y; X <-> Y")
+    assert str(graph) == "X  -> M  <-> Y\nM  -> Y\nY"
+    assert graph._repr_html_() == wd.draw_svg(graph)
+    assert repr(graph).startswith("CausalGraph.parse(")
+
+
+def test_a_large_graph_is_summed_up() -> None:
+    graph = wd.CausalGraph(directed=[(f"n{number}", "Y") for number in range(500)])
+    assert str(graph) == "<CausalGraph of 501 nodes, 500 ->, 0 <->>"
+    assert graph._repr_html_() == "<pre>&lt;CausalGraph of 501 nodes, 500 -&gt;, 0 &lt;-&gt;&gt;</pre>"

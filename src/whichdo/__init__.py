@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
     from whichdo.domains import Bins, bins
+    from whichdo.drawing.svg import draw_svg
     from whichdo.errors import (
         Busy,
         ConflictError,
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
     from whichdo.proposing.proposal import propose
-    from whichdo.report.svg import draw_svg
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
@@ -178,7 +178,7 @@ _ROOMS = {
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
     "whichdo.proposing.proposal": ("propose",),
-    "whichdo.report.svg": ("draw_svg",),
+    "whichdo.drawing.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),

@@ -10,16 +10,16 @@ from __future__ import annotations
 from math import hypot
 from typing import TYPE_CHECKING, NamedTuple
 
+from whichdo.drawing.curves import Block, Curve, Plane, arc, arrow, ports, sample, swap
+from whichdo.drawing.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
+from whichdo.drawing.layout import Box, Layout, layout
 from whichdo.errors import TooLarge, UsageError, nearest, quoted
-from whichdo.report.curves import Block, Curve, Plane, arc, arrow, ports, sample, swap
-from whichdo.report.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
-from whichdo.report.layout import Box, Layout, layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.drawing.layout import Pair, Point
     from whichdo.graph.admg import CausalGraph
-    from whichdo.report.layout import Pair, Point
 
 __all__ = ["MAX_EDGES", "MAX_NODES", "draw_svg"]
 
