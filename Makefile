@@ -10,10 +10,14 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check quick test style types coverage setup bench families earning confounded estimates reproduction soak clean
+.PHONY: demo dist check quick test style types coverage setup bench families earning confounded estimates reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
+
+# A wheel in dist/, to install where there is no clone.
+dist: $(VENV)/.demo-ready
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 # For every edit: style, then types beside the tests that are not marked slow, with few repetitions.
 check: style

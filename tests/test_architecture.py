@@ -127,7 +127,7 @@ def test_imports_point_down() -> None:
         ("world.sampler", "if TYPE_CHECKING:\n    from whichdo.session import Session"),
         ("graph.admg", "from whichdo.problem import Problem"),
         ("graph.formats.text", "from ...problem import Problem"),
-        ("report.text", "from whichdo.cli.output import console"),
+        ("drawing.text", "from whichdo.cli.output import console"),
     ],
 )
 def test_an_upward_import_is_seen(module: str, code: str) -> None:

@@ -134,7 +134,8 @@ def test_the_example_of_the_formats_page_is_a_problem(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     (tmp_path / "problem.toml").write_text(text)
     problem = read_problem(tmp_path / "problem.toml")
-    assert problem.graph == parse_graph("X -> M; M -> Y; X <-> Y")
+    assert problem.graph == parse_graph("X -> M; M -> Y; X <-> Y; {age region} -> Y")
+    assert problem.domains["age"] == ("under 35", "35 to under 45", "45 or more")
     assert [str(arm) for arm in problem.arms][-1] == "do(M=high)"
 
 

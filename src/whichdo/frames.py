@@ -1,7 +1,8 @@
-"""Tables as data frames of whichever library is installed."""
+"""Tables as data frames of whichever library is installed, as text for a terminal, and as HTML for a notebook."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import UsageError, quoted
@@ -9,7 +10,7 @@ from whichdo.errors import UsageError, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["frame_of"]
+__all__ = ["frame_of", "html_table", "text_table"]
 
 FRAMES = ("pandas", "polars", "pyarrow")
 
@@ -27,3 +28,41 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -
             continue
     wanted = backend or "pandas, polars or pyarrow"
     raise UsageError(f"A frame needs {wanted}, which is not installed. to_dict() gives the same columns.")
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
+    """Rows in aligned columns below their heads: the first ``texts`` columns to the left, numbers to the right."""
+    widths = [max(len(row[place]) for row in (heads, *rows)) for place in range(len(heads))]
+    lines = []
+    for row in (heads, ["-" * width for width in widths], *rows):
+        cells = [
+            cell.ljust(widths[place]) if place < texts else cell.rjust(widths[place]) for place, cell in enumerate(row)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def html_table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    caption: str,
+    *,
+    texts: int = 1,
+    bold: Sequence[int] = (),
+    lines: Sequence[str] = (),
+) -> str:
+    """The same for a notebook, in the colours of its theme; ``bold`` rows stand out, ``lines`` stand below."""
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        sides = ("left" if place < texts else "right" for place in range(len(row)))
+        return "".join(
+            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, row, strict=True)
+        )
+
+    strong = ' style="font-weight:bold"'
+    body = "".join(f"<tr{strong if n in bold else ''}>{cells(row, 'td')}</tr>" for n, row in enumerate(rows))
+    below = "".join(f"<div>{escape(line)}</div>" for line in lines)
+    return (
+        f'<div><table><caption style="text-align:left;white-space:nowrap"><b>{escape(caption)}</b></caption>'
+        f"<thead><tr>{cells(heads, 'th')}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
+    )

@@ -38,7 +38,8 @@ from whichdo.domains import (
     settings_of,
     worth_of_levels,
 )
-from whichdo.errors import ProblemError, TooLarge, UsageError, nearest, quoted, visible
+from whichdo.errors import ProblemError, TooLarge, UsageError, counted, nearest, quoted, visible
+from whichdo.frames import html_table, text_table
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, Verdict, listed
 from whichdo.identification.reasons import complete_verdicts
@@ -63,6 +64,8 @@ __all__ = [
 ]
 
 MAX_WARNINGS = 20
+MAX_NODES_SHOWN, MOST_SHOWN = 50, 6
+HEADS = ("node", "part", "values")
 GROUPS = '{"region": {"other": ["Alaska", "Hawaii"]}}'
 LABELS = '{"re78": "earnings 1978 ($)"}'
 
@@ -346,6 +349,31 @@ class Problem:
             f"<Problem: {self.goal} {self.reward}, {len(self.arms)} arms on {len(self.intervene)} "
             f"of {len(self.graph.nodes)} nodes>"
         )
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self._headline}", "", text_table(HEADS, self._shown_rows, texts=3)])
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADS, self._shown_rows, self._headline, texts=3)
+
+    @property
+    def _headline(self) -> str:
+        what = f" ({self.reward_range})" if self.reward_range is not None else ""
+        arms = f"{len(self.arms):,} arms on {counted(len(self.intervene), 'node')}"
+        return f"{self.goal} {self.label(self.reward)}{what}: {arms}"
+
+    @cached_property
+    def _shown_rows(self) -> list[tuple[str, ...]]:
+        """What people read of each node: its values, whether arms set it, and whether looking settles them."""
+        rows: list[tuple[str, ...]] = []
+        for name, values in self.domains.items():
+            numeric = name == self.reward and self.reward_range is not None
+            shown = str(self.reward_range) if numeric else ", ".join(map(str, values[:MOST_SHOWN]))
+            more = f", ... {len(values):,} in all" if len(values) > MOST_SHOWN and not numeric else ""
+            verdict = self.verdicts.get((name,)) if name in self.intervene else None
+            part = "reward" if name == self.reward else "" if verdict is None else f"can be set; {verdict.route}"
+            rows.append((self.label(name), part, shown + more))
+        return rows[:MAX_NODES_SHOWN] + ([(f"... {len(rows):,} nodes", "", "")] if len(rows) > MAX_NODES_SHOWN else [])
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Problem cannot be changed; make a new one (tried to set {name})")

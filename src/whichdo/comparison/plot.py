@@ -5,14 +5,13 @@ Drawn with matplotlib's own objects, never through pyplot, as the forest plot is
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from math import isnan, log
 from typing import TYPE_CHECKING, Any
 
 from whichdo.comparison.table import short
-from whichdo.errors import InputError, counted, visible
-from whichdo.estimate.forest import FAINT, INK, SETTINGS, TIMELESS, check_plot
+from whichdo.errors import counted, visible
+from whichdo.estimate.forest import FAINT, INK, drawn_figure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,32 +30,20 @@ LINE = 0.052
 """The height of a name, as a share of the axes."""
 
 
-def regret_plot(comparison: Comparison, path: Path, *, title: str | None = None) -> None:
-    """Draw a comparison into a file (PNG, SVG or PDF by its suffix)."""
-    check_plot(path)
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(), warnings.catch_warnings():
-        mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a box stands for an unknown letter
-        figure = Figure(figsize=(7.5, 4.4), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
+def regret_plot(comparison: Comparison, path: Path | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+    """Draw a comparison into a file (PNG, SVG or PDF by its suffix), axes, or a figure of its own, which it returns."""
+    with drawn_figure(path, ax, (7.5, 4.4)) as (figure, axes):
         _draw(axes, comparison)
         axes.set_ylabel(f"mean {_kind(comparison)} regret (lower is better)")
         axes.set_title(_title(comparison) if title is None else title, loc="left", fontsize=10, color=INK)
-        figure.supxlabel(_footnote(comparison), x=0.01, ha="left", fontsize=7.5, color=FAINT)
-        try:
-            figure.savefig(path, dpi=150, metadata=TIMELESS.get(path.suffix.lower()))
-        except (OSError, ValueError) as error:
-            raise InputError(f"The plot cannot be written to {visible(path.name)}: {error}.") from None
+        if ax is None:
+            figure.supxlabel(_footnote(comparison), x=0.01, ha="left", fontsize=7.5, color=FAINT)
+    return figure
 
 
 def _title(comparison: Comparison) -> str:
-    return f"Regret in {visible(comparison.problem.reward)}, {counted(len(comparison.problem.arms), 'arm')}"
+    problem = comparison.problem
+    return f"Regret in {visible(problem.label(problem.reward))}, {counted(len(problem.arms), 'arm')}"
 
 
 def _kind(comparison: Comparison) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from whichdo.comparison.spelling import policy_text, read_policy
 from whichdo.errors import Unsuitable, UsageError, counted, quoted
 from whichdo.evidence import whole_number
-from whichdo.frames import frame_of
+from whichdo.frames import frame_of, html_table, text_table
 from whichdo.simulation import Job, check_horizon, simulate_all
 
 if TYPE_CHECKING:
@@ -98,14 +98,37 @@ class Comparison:
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
         return frame_of(self.to_dict(), backend)
 
-    def plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Draw mean regret against the horizon into a file, PNG, SVG or PDF by its suffix: a line for each policy.
+    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+        """Draw mean regret against the horizon: a line for each policy.
 
-        Bands are one standard error of the mean to each side.  Needs matplotlib, of which no global setting is touched.
+        Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
+        figure.  Bands are one standard error of the mean to each side.  No global setting of matplotlib is touched.
         """
         from whichdo.comparison.plot import regret_plot
 
-        regret_plot(self, Path(os.fspath(path)), title=title)
+        return regret_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title)
+
+    def __str__(self) -> str:
+        return text_table(self._heads, self._shown_rows)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._heads, self._shown_rows, repr(self)[1:-1])
+
+    @property
+    def _heads(self) -> tuple[str, ...]:
+        return ("policy", "horizon", "regret", "±", "best arm found")
+
+    @property
+    def _shown_rows(self) -> list[tuple[str, ...]]:
+        """What people read: a policy that cannot serve a horizon says so."""
+        rows: list[tuple[str, ...]] = []
+        for cell in self.cells:
+            known = cell.refusal is None
+            numbers = (
+                (f"{cell.regret:.4g}", f"{cell.error:.2g}", f"{cell.share_best:.0%}") if known else ("-", "-", "-")
+            )
+            rows.append((cell.policy, short(cell.horizon), *numbers))
+        return rows
 
     def __repr__(self) -> str:
         policies, horizons = (

@@ -7,6 +7,7 @@ settings and its figures.
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,12 @@ import numpy as np
 from whichdo.errors import InputError, UsageError, counted, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from whichdo.estimate.ranking import ArmRank, Ranking
 
-__all__ = ["check_plot", "forest_plot"]
+__all__ = ["check_plot", "drawn_figure", "forest_plot"]
 
 KINDS = (".png", ".svg", ".pdf")
 #: The same ranking gives the same bytes: no file holds the time.
@@ -42,36 +44,65 @@ SETTINGS: dict[Any, Any] = {
 }
 
 
-def forest_plot(ranking: Ranking, path: Path, *, title: str | None = None) -> None:
-    """Draw the ranking into a file (PNG, SVG or PDF by its suffix), best arm on top."""
-    check_plot(path)
+def forest_plot(ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+    """Draw the ranking, best arm on top: into a file (PNG, SVG or PDF by its suffix), axes, or a figure of its own.
+
+    Returns the figure.
+    """
+    rows = ranking.ordered[:MOST]
+    with drawn_figure(path, ax, (7.5, 1.6 + 0.34 * len(rows))) as (figure, axes):
+        _draw(axes, rows, ranking)
+        _legend(figure if ax is None else axes, axes, rows, ranking)
+        axes.set_title(_title(ranking) if title is None else title, loc="left", fontsize=10, color=INK)
+    return figure
+
+
+@contextmanager
+def drawn_figure(path: Path | None, ax: Any, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
+    """A figure and its axes to draw on, with the package's own settings; written to ``path`` afterwards.
+
+    ``ax`` are axes of the caller's, whose figure is returned; without them there is a new one, and pyplot does not
+    know of it.
+    """
+    if path is not None:
+        check_plot(path)
+    else:
+        check_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = ranking.ordered[:MOST]
+    if ax is not None and not hasattr(ax, "get_figure"):
+        raise UsageError(f"`ax` is a {type(ax).__name__}; give axes of matplotlib, such as plt.gca().")
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a box stands for an unknown letter
-        figure = Figure(figsize=(7.5, 1.6 + 0.34 * len(rows)), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        _draw(axes, rows, ranking)
-        _legend(figure, axes, rows, ranking)
-        axes.set_title(_title(ranking) if title is None else title, loc="left", fontsize=10, color=INK)
-        try:
-            figure.savefig(path, dpi=150, metadata=TIMELESS.get(path.suffix.lower()))
-        except (OSError, ValueError) as error:
-            raise InputError(f"The plot cannot be written to {visible(path.name)}: {error}.") from None
+        if ax is None:
+            figure = Figure(figsize=size, layout="constrained")
+            FigureCanvasAgg(figure)
+            yield figure, figure.add_subplot()
+        else:
+            figure = ax.get_figure()
+            yield figure, ax
+        if path is not None:
+            try:
+                figure.savefig(path, dpi=150, metadata=TIMELESS.get(path.suffix.lower()))
+            except (OSError, ValueError) as error:
+                raise InputError(f"The plot cannot be written to {visible(path.name)}: {error}.") from None
 
 
-def check_plot(path: Path) -> None:
-    """Refuse, before a long log is read, what could not be drawn at its end."""
+def check_matplotlib() -> None:
+    """Refuse to draw where matplotlib is not installed."""
     try:
         import matplotlib as mpl  # noqa: F401 - only whether it is there
     except ModuleNotFoundError:
         raise UsageError("A plot needs matplotlib: pip install 'whichdo[plots]'.") from None
+
+
+def check_plot(path: Path) -> None:
+    """Refuse, before a long log is read, what could not be drawn at its end."""
+    check_matplotlib()
     if path.suffix.lower() not in KINDS:
         raise UsageError(f"{visible(path.name)} does not tell what to draw: end it in {', '.join(KINDS)}.")
     if not path.absolute().parent.is_dir():
@@ -141,8 +172,8 @@ def _keep_inside(axes: Any, low: float, high: float) -> None:
     axes.set_xlim(max(left, low - margin), min(right, high + margin))
 
 
-def _legend(figure: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
-    """Only what the picture shows."""
+def _legend(holder: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
+    """Only what the picture shows; below the axes, whether they are alone in their figure or not."""
     known = [row for row in rows if not np.isnan(row.estimate)]
     if any(not row.must_try for row in known):
         axes.plot([], [], **{**_DOT, "ls": "-", "lw": 2}, label="mean if it is done, with interval")
@@ -154,7 +185,10 @@ def _legend(figure: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking)
         axes.plot([], [], **_NAIVE, label="mean among those who happen to have it (naive)")
     if not np.isnan(ranking[next(iter(ranking))].estimate):
         axes.plot([], [], color=FAINT, lw=0.8, ls=(0, (4, 3)), label="mean if nothing is done")
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    if holder is axes:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=8)
+    else:
+        holder.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
 
 
 def _axis(ranking: Ranking) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.errors import counted
 from whichdo.estimate.contest import DRAWS
-from whichdo.frames import frame_of
+from whichdo.frames import frame_of, html_table, text_table
 from whichdo.graph.identify import listed
 from whichdo.problem import Arm, Goal, Problem
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["ArmRank", "Ranking", "Source", "decimals"]
 
 MOST_DECIMALS = 8
+MOST_SHOWN = 40
+"""Arms that are printed; `Ranking.to_frame` has all of them."""
 
 
 def decimals(half_width: float) -> int:
@@ -282,15 +284,50 @@ class Ranking(Mapping[Arm, ArmRank]):
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
         return frame_of(self.to_dict(), backend)
 
-    def plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Draw the table into a file, PNG, SVG or PDF by its suffix: every estimate with its interval, best on top.
+    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+        """Draw the table: every estimate with its interval, best on top.
 
-        The naive mean stands below each estimate, and an arm that must be tried is hollow.  Needs matplotlib, of which
-        no global setting is touched.
+        Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
+        figure.  The naive mean stands below each estimate, and an arm that must be tried is hollow.  No global setting
+        of matplotlib is touched.
         """
         from whichdo.estimate.forest import forest_plot
 
-        forest_plot(self, Path(os.fspath(path)), title=title)
+        return forest_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title)
+
+    def __str__(self) -> str:
+        head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"
+        notes = [f"! {line}" for line in self.warnings]
+        return "\n".join([head, "", text_table(self._heads, self._shown_rows), "", *self.summary, *notes])
+
+    def _repr_html_(self) -> str:
+        head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"
+        bold = [place for place, row in enumerate(self.ordered[:MOST_SHOWN]) if row is self.best]
+        return html_table(self._heads, self._shown_rows, head, bold=bold, lines=(*self.summary, *self.warnings))
+
+    @property
+    def _reward(self) -> str:
+        return self.problem.label(self.problem.reward)
+
+    @property
+    def _heads(self) -> tuple[str, ...]:
+        return ("arm", f"mean {self._reward}", f"{self.confidence:.0%} interval", "against do()", "naive")
+
+    @property
+    def _shown_rows(self) -> list[tuple[str, ...]]:
+        """What people read, best first."""
+        rows: list[tuple[str, ...]] = [
+            (
+                str(row.arm),
+                row.written(row.estimate),
+                row.interval,
+                "" if row.arm.is_look else row.effect_text,
+                "" if row.arm.is_look or isnan(row.conditional) else row.written(row.conditional),
+            )
+            for row in self.ordered[:MOST_SHOWN]
+        ]
+        more = len(self) - MOST_SHOWN
+        return rows if more <= 0 else [*rows, (f"... and {more:,} more", "", "", "", "")]
 
     def __repr__(self) -> str:
         looks, best = counted(self.looks, "look"), self.best

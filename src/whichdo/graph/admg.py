@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cached_property
+from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from whichdo.errors import GraphError, UsageError, nearest, quoted
+from whichdo.errors import GraphError, TooLarge, UsageError, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["MAX_EDGES", "CausalGraph"]
 
+MOST_SHOWN = 200
+"""Nodes of a graph that is printed edge by edge, and drawn in a notebook."""
 #: The most edges of a graph, whether it was read so or projected.
 MAX_EDGES = 200_000
 
@@ -250,6 +253,19 @@ class CausalGraph:
         if len(self.nodes) > 20:
             return f"<CausalGraph of {len(self.nodes)} nodes, {len(self.directed)} ->, {len(self.bidirected)} <->>"
         return f"CausalGraph.parse({write_text(self)!r})"
+
+    def __str__(self) -> str:
+        from whichdo.drawing.text import draw_text  # drawing is made of graphs, so one of the two imports late
+
+        return draw_text(self) if len(self.nodes) <= MOST_SHOWN else repr(self)
+
+    def _repr_html_(self) -> str:
+        from whichdo.drawing.svg import draw_svg
+
+        try:
+            return draw_svg(self) if 0 < len(self.nodes) <= MOST_SHOWN else f"<pre>{escape(repr(self))}</pre>"
+        except TooLarge:
+            return f"<pre>{escape(str(self))}</pre>"
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a CausalGraph cannot be changed; make a new one (tried to set {name})")

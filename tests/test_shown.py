@@ -1,0 +1,150 @@
+"""What people see: print, notebooks and figures of problems, rankings, comparisons and graphs."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import whichdo as wd
+from whichdo.errors import UsageError
+from whichdo.frames import text_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+matplotlib = pytest.importorskip("matplotlib")
+
+PROBLEM = wd.Problem(
+    "age -> {X Y}; X -> Y",
+    "Y",
+    ["X"],
+    domains={"age": wd.bins([30, 50])},
+    reward_range=(0, 60_000),
+    labels={"Y": "earnings <1978> ($)", "age": "age in years"},
+)
+
+
+def ranking() -> wd.Ranking:
+    rng = np.random.default_rng(0)
+    age = rng.uniform(20, 70, 2_000)
+    x = rng.integers(0, 2, 2_000)
+    y = np.clip(20_000 + 5_000 * x + 100 * age + rng.normal(0, 3_000, 2_000), 0, 60_000)
+    return wd.rank(PROBLEM, {"age": age, "X": x, "Y": y})
+
+
+def comparison() -> wd.Comparison:
+    network = wd.CausalNetwork({"X": wd.bernoulli([], 0.5), "Y": wd.bernoulli(["X"], [0.3, 0.6])})
+    return wd.compare(["ue", "sr"], network, network.problem("Y"), horizons=[30, 60], runs=3)
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + " "
+
+
+def read(html: str) -> str:
+    """The text of a piece of HTML, whose tags must close."""
+    tags = Tags()
+    tags.feed(html)
+    assert tags.open == []
+    return tags.text
+
+
+def test_print_of_a_problem_names_its_nodes_and_values() -> None:
+    text = str(PROBLEM)
+    assert text.splitlines()[0] == "maximize earnings <1978> ($) (numbers from 0 to 60000): 3 arms on 1 node"
+    assert [line.split("  ")[-1].strip() for line in text.splitlines()[4:]] == [
+        "under 30, 30 to under 50, 50 or more", "0, 1", "numbers from 0 to 60000"
+    ]  # fmt: skip
+    assert [line.split("  ")[0] for line in text.splitlines()[4:]] == ["age in years", "X", "earnings <1978> ($)"]
+    assert "can be set; adjustment" in text.splitlines()[5]
+
+
+def test_print_of_a_ranking_is_the_table_with_its_answer() -> None:
+    text = str(ranking())
+    assert "mean earnings <1978> ($)" in text.splitlines()[2]
+    assert text.splitlines()[4].startswith("do(X=1)")
+    assert "Best: do(X=1), mean earnings <1978> ($)" in text
+    assert "against doing nothing +" in text
+
+
+def test_print_of_a_comparison_has_a_line_for_each_policy_and_horizon() -> None:
+    lines = str(comparison()).splitlines()
+    assert lines[0].split() == ["policy", "horizon", "regret", "±", "best", "arm", "found"]
+    assert [line.split()[:2] for line in lines[2:]] == [["ue", "30"], ["ue", "60"], ["sr", "30"], ["sr", "60"]]
+
+
+@pytest.mark.parametrize("what", ["problem", "ranking", "comparison"])
+def test_notebooks_show_a_table_in_which_names_are_text(what: str) -> None:
+    shown: Any = {"problem": lambda: PROBLEM, "ranking": ranking, "comparison": comparison}[what]()
+    html = shown._repr_html_()
+    assert "<table" in html
+    assert "<1978>" not in html
+    if what != "comparison":
+        assert "earnings <1978> ($)" in read(html)
+
+
+def test_the_best_arm_stands_out_in_a_notebook() -> None:
+    assert '<tr style="font-weight:bold"><td style="text-align:left">do(X=1)</td>' in ranking()._repr_html_()
+
+
+@pytest.mark.parametrize("what", [ranking, comparison])
+def test_plot_returns_its_figure_draws_into_given_axes_and_writes_files(what: Any, tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    found = what()
+    figure = found.plot()
+    assert isinstance(figure, Figure)
+    assert len(figure.axes) == 1
+    mine = Figure()
+    left, right = mine.subplots(1, 2)
+    assert found.plot(ax=right, title="mine") is mine
+    assert right.get_title(loc="left") == "mine"
+    assert not left.lines
+    assert right.lines
+    assert isinstance(found.plot(tmp_path / "a.png"), Figure)
+    assert (tmp_path / "a.png").stat().st_size > 1_000
+    with pytest.raises(UsageError, match="`ax` is a int; give axes of matplotlib"):
+        found.plot(ax=3)
+
+
+def test_labels_stand_on_the_axis_and_in_the_title() -> None:
+    axes = ranking().plot().axes[0]
+    assert axes.get_xlabel() == "mean earnings <1978> ($) (higher is better)"
+    assert axes.get_title(loc="left").startswith("Best for earnings <1978> ($): do(X=1)")
+
+
+def test_columns_are_aligned() -> None:
+    assert text_table(("a", "number"), [("long", "1"), ("b", "22")]) == (
+        "a     number\n----  ------\nlong       1\nb         22"
+    )
+
+
+def test_a_graph_prints_its_edges_and_is_drawn_in_a_notebook() -> None:
+    graph = wd.CausalGraph.parse("X -> M; M -> Y; X <-> Y")
+    assert str(graph) == "X  -> M  <-> Y\nM  -> Y\nY"
+    assert graph._repr_html_() == wd.draw_svg(graph)
+    assert repr(graph).startswith("CausalGraph.parse(")
+
+
+def test_a_large_graph_is_summed_up() -> None:
+    graph = wd.CausalGraph(directed=[(f"n{number}", "Y") for number in range(500)])
+    assert str(graph) == "<CausalGraph of 501 nodes, 500 ->, 0 <->>"
+    assert graph._repr_html_() == "<pre>&lt;CausalGraph of 501 nodes, 500 -&gt;, 0 &lt;-&gt;&gt;</pre>"
