@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Learning", "experiment_rows", "learn"]
 
+MOST_LENDERS = 16
+"""The most sources of one formula that are evaluated by themselves as well."""
+
 
 def learn(problem: Problem, seen: Tally, worth: FloatArray, rule: Rule) -> Looked:
     """As `whichdo.estimate.estimator.look`, from the rows of experiments as well.
@@ -223,8 +226,9 @@ class Learning(_Remembering):
         def alone(rows: Rows) -> Settled:
             return settle(engine, laws, reward, shrink_reward(rows, targets, self.rule.shrinkage), self.looks, joint)
 
+        cheap = len(apart) <= MOST_LENDERS
         self.origins[formula.targets] = tuple(
-            Origin(each, weights @ shares_of(rows.sizes, whole.sizes).ravel(), partial(alone, rows))
+            Origin(each, weights @ shares_of(rows.sizes, whole.sizes).ravel(), partial(alone, rows) if cheap else None)
             for each, rows in apart.items()
         )
         return found, (given, Radix.of(given, self.sizes).codes(found.weakest))
