@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Blending", "FactorSource", "pooled_rows", "shares_of"]
 
+POOLED, ADJOINT = ("", "pooled"), ("", "adjoint")
+"""In place of a source: all that count a law directly, and the weights of a sum.  No node has an empty name."""
 UNSEEN = 1e-3
 """How many rows one that was never seen counts for in the weights of sources: next to none, but a weight."""
 MOST_ALONE = 256
@@ -109,9 +111,10 @@ class FactorSource:
 
     def _add(self, direct: Mapping[Names, tuple[Looking, Conditional]]) -> None:
         """Let other sources that count the same law directly speak too; ``direct`` names the own one as well."""
-        law = next(conditionals_in(self.expression))
+        law = Conditional(self.factor.nodes, self.factor.given, POOLED)
+        self.expression, self.rewards, self.laws = law, {}, {}
         strength = self._rows.rule.shrinkage
-        if law in self.rewards:
+        if self._reward in law.nodes:
             apart = {source: rows.rows_given(each.given) for source, (rows, each) in direct.items()}
             whole = pooled_rows(list(apart.values()))
             self.rewards[law] = shrink_reward(whole, self._targets(law), strength)
@@ -145,7 +148,7 @@ class FactorSource:
         """The slopes of sums of its cells in every cell of its conditionals; ``adjoint`` has a row for each sum."""
         if isinstance(self.expression, Conditional) and self.is_direct:
             return {self.expression: adjoint}
-        weight = Conditional(self.factor.nodes, self.factor.given, ("",))  # no source is called so
+        weight = Conditional(self.factor.nodes, self.factor.given, ADJOINT)
         engine = table_evaluator(sum_over(self.axes, product([weight, self.expression])), (), self._sizes)
         found: dict[Conditional, list[FloatArray]] = {each: [] for each in engine.conditionals if each != weight}
         for row in adjoint:
