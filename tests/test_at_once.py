@@ -51,7 +51,7 @@ def test_the_sets_are_the_minimal_ones_on_random_graphs() -> None:
             assert {each for each in problem.target_sets if len(each) > 1 or each in wanted} == wanted
             every = [
                 each
-                for size in range(1, problem.at_once + 1)
+                for size in range(1, at_once + 1)
                 for each in itertools.combinations(sorted(problem.intervene), size)
             ]
             assert set(every) == {*problem.target_sets, *problem.merged}

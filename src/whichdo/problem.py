@@ -123,6 +123,8 @@ class Problem:
     """What some nodes are called in tables, plots and reports."""
     arms: tuple[Arm, ...]
     """``do()`` first, then the arms of each intervenable node in order, or the arms as they were listed."""
+    at_once: int
+    """How many nodes an arm may set; where arms were listed, the most that one of them sets."""
     costs: Mapping[Arm, float]
     """What a pull of each arm costs."""
     _texts: ArmTexts
@@ -159,6 +161,7 @@ class Problem:
         if arms is None:
             self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
             self.__dict__["arms"] = self._made(at_once)
+            self.__dict__["at_once"] = at_once
         else:
             if at_once != 1:
                 raise ProblemError("`at_once` and `arms` were both given. Arms that are listed need no limit.")
@@ -170,6 +173,7 @@ class Problem:
             chosen = given_list(arms, "`arms`", "arms")
             self.__dict__["arms"] = listed_arms(chosen, self.graph, self.reward, self.domains)
             self.__dict__["intervene"] = MappingProxyType(self._occurring())
+            self.__dict__["at_once"] = max(len(arm.targets) for arm in self.arms)
         self.__dict__["_texts"] = ArmTexts(self.arms)
         self.__dict__["rewards"] = MappingProxyType(worth_of_levels(self.reward, self.domains[self.reward], rewards))
         self.__dict__["costs"] = MappingProxyType(self._costs(given_mapping(costs, "costs", "{do(X=1): 5}")))
@@ -236,15 +240,10 @@ class Problem:
         return prod(self.sizes[name] for name in scope)
 
     @cached_property
-    def at_once(self) -> int:
-        """The most nodes that one arm sets."""
-        return max(len(arm.targets) for arm in self.arms)
-
-    @cached_property
     def merged(self) -> Mapping[Targets, Targets]:
         """Target sets that ``at_once`` did not list, because arms on fewer nodes do the same: these fewer nodes.
 
-        Empty where the arms were listed by hand.  Sets of more nodes than any arm has are not among them.
+        Empty where the arms were listed by hand.
 
         >>> Problem("Z -> X -> Y", "Y", at_once=2).merged
         mappingproxy({('X', 'Z'): ('X',)})
@@ -387,8 +386,9 @@ class Problem:
     @cached_property
     def _plain(self) -> dict[str, object]:
         """The constructor's other arguments, as given or by default."""
-        listed_or_not = {"arms": self.arms} if self.has_listed_arms else {"intervene": dict(self.intervene)}
-        return {**listed_or_not, **self._values, "goal": str(self.goal), "costs": dict(self.costs)}
+        made = self.merged or not self.has_listed_arms
+        arms = {"intervene": dict(self.intervene), "at_once": self.at_once} if made else {"arms": self.arms}
+        return {**arms, **self._values, "goal": str(self.goal), "costs": dict(self.costs)}
 
     @cached_property
     def _values(self) -> dict[str, object]:

@@ -104,6 +104,7 @@ def test_what_experiments_settle_is_exact_on_random_networks() -> None:
                 assert looked.means[place] == pytest.approx(trials.truth[place], abs=1e-9)
                 start = looked.start_of(int(looked.sources[place]))
                 for origin in looked.origins_of(place):
+                    assert origin.settled is not None
                     mean = origin.settled.means[looked.sources[place] - start]
                     assert mean == pytest.approx(trials.truth[place], abs=1e-9)
                 by_experiments += not verdict.identified

@@ -128,12 +128,16 @@ def _sources_text(row: ArmRank) -> str:
     parts = []
     for each in row.sources:
         estimate, low, high = map(row.written, each[2:])
-        parts.append(f"{each.source} {each.weight:.0%}: {estimate} ({low} to {high})")
+        alone = "" if math.isnan(each.estimate) else f": {estimate} ({low} to {high})"
+        parts.append(f"{each.source} {each.weight:.0%}{alone}")
     return "; ".join(parts)
 
 
 def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:
     columns = found.to_dict()
+    columns["sources"] = [
+        [{name: json_value(value) for name, value in each.items()} for each in some] for some in columns["sources"]
+    ]
     rows = [{name: json_value(column[j]) for name, column in columns.items()} for j in range(len(found))]
     return {
         "reward": found.problem.reward,

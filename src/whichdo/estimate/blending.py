@@ -12,7 +12,7 @@ have the same law of the reward are added to the looks, stratum by stratum, and 
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,13 +35,16 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import CodeArray, FloatArray
     from whichdo.estimate.settled import Settled
-    from whichdo.estimate.shrinkage import Rows
+    from whichdo.estimate.shrinkage import Law, Rows
     from whichdo.graph.targets import Targets
-    from whichdo.identification.estimand import Expression, Names
+    from whichdo.identification.estimand import Conditional, Expression, Names
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
 __all__ = ["Learning", "experiment_rows", "learn"]
+
+MOST_LENDERS = 16
+"""The most sources of one formula that are evaluated by themselves as well."""
 
 
 def learn(problem: Problem, seen: Tally, worth: FloatArray, rule: Rule) -> Looked:
@@ -93,12 +96,36 @@ def _joined(problem: Problem, scope: Scope, arms: Sequence[Arm], tables: Sequenc
     return found
 
 
-class Learning(Looking):
+class _Remembering(Looking):
+    """Rows of an experiment, whose laws many arms ask for."""
+
+    @cached_property
+    def _known(self) -> dict[object, Any]:
+        return {}
+
+    def law(self, each: Conditional, inside: tuple[str, ...]) -> Law:
+        """As of `Looking`."""
+        if each not in self._known:
+            self._known[each] = super().law(each, inside)
+        found: Law = self._known[each]
+        return found
+
+    def rows_given(self, given: tuple[str, ...]) -> Rows:
+        """As of `Looking`."""
+        if given not in self._known:
+            self._known[given] = super().rows_given(given)
+        found: Rows = self._known[given]
+        return found
+
+
+class Learning(_Remembering):
     """One estimation of all arms from looks and experiments."""
 
     def __init__(self, problem: Problem, seen: Tally, worth: FloatArray, rule: Rule) -> None:
         super().__init__(problem, seen, worth, rule)
         self._seen = seen
+        self._counted: dict[tuple[Names, Expression], bool] = {}
+        self._blended: dict[Blend, Settled] = {}
 
     @cached_property
     def at(self) -> Mapping[Names, Looking]:
@@ -109,7 +136,7 @@ class Learning(Looking):
         for targets in dict.fromkeys(arm.targets for arm in self._seen.tables if not arm.is_look):
             rows = experiment_rows(self._seen, targets)
             if rows is not None:
-                found[targets] = Looking(self.problem, rows, self.worth, self.rule)
+                found[targets] = _Remembering(self.problem, rows, self.worth, self.rule)
         return found
 
     @cached_property
@@ -142,8 +169,12 @@ class Learning(Looking):
 
     def has_counted(self, source: Names, expression: Expression) -> bool:
         """Whether all laws of an expression can be had from the rows of its source."""
-        rows = self.at.get(source)
-        return rows is not None and all(rows.found(each.columns) is not None for each in conditionals_in(expression))
+        key = (source, expression)
+        if key not in self._counted:
+            rows = self.at.get(source)
+            laws = conditionals_in(expression)
+            self._counted[key] = rows is not None and all(rows.found(law.columns) is not None for law in laws)
+        return self._counted[key]
 
     def evaluated(self, choice: Formula | Blend) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]]:
         """All settings of a formula or a blend."""
@@ -160,10 +191,6 @@ class Learning(Looking):
             except TooLarge:
                 pass  # it is adjusted for stratum by stratum, with looks alone
         return super().evaluated(choice)
-
-    @cached_property
-    def _blended(self) -> dict[Blend, Settled]:
-        return {}
 
     # --------------------------------------------------------------------------------------------------- borrowing
 
@@ -199,8 +226,9 @@ class Learning(Looking):
         def alone(rows: Rows) -> Settled:
             return settle(engine, laws, reward, shrink_reward(rows, targets, self.rule.shrinkage), self.looks, joint)
 
+        cheap = len(apart) <= MOST_LENDERS
         self.origins[formula.targets] = tuple(
-            Origin(each, weights @ shares_of(rows.sizes, whole.sizes).ravel(), partial(alone, rows))
+            Origin(each, weights @ shares_of(rows.sizes, whole.sizes).ravel(), partial(alone, rows) if cheap else None)
             for each, rows in apart.items()
         )
         return found, (given, Radix.of(given, self.sizes).codes(found.weakest))

@@ -75,12 +75,15 @@ class Origin:
     """The targets of an experiment, or () for looks."""
     weights: FloatArray
     """Its part in each estimate."""
-    evaluate: Callable[[], Settled]
+    evaluate: Callable[[], Settled] | None
 
     @cached_property
-    def settled(self) -> Settled:
-        """What the estimates would be if all that it speaks of were taken from it alone; worked out when asked for."""
-        return self.evaluate()
+    def settled(self) -> Settled | None:
+        """What the estimates would be if all that it speaks of were taken from it alone; None where that is too much.
+
+        Worked out when it is asked for.
+        """
+        return None if self.evaluate is None else self.evaluate()
 
 
 @dataclass(frozen=True)

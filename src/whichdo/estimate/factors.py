@@ -16,7 +16,6 @@ it takes them as given and follows every source through all factors by its slope
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -39,8 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Blending", "FactorSource", "pooled_rows", "shares_of"]
 
+POOLED, ADJOINT = ("", "pooled"), ("", "adjoint")
+"""In place of a source: all that count a law directly, and the weights of a sum.  No node has an empty name."""
 UNSEEN = 1e-3
 """How many rows one that was never seen counts for in the weights of sources: next to none, but a weight."""
+MOST_ALONE = 256
+"""The most sources of a blend times its factors for which each source is evaluated by itself as well."""
 MOST_SLOPES = 1 << 22
 """The most cells of a factor times rows of its kernel for which the weights are worked out row by row."""
 
@@ -55,19 +58,27 @@ def pooled_rows(parts: Sequence[Rows]) -> Rows:
     return Rows(sizes, sizes, means, squares)
 
 
-def shares_of(part: FloatArray, whole: FloatArray) -> FloatArray:
+def shares_of(part: FloatArray, whole: FloatArray | float) -> FloatArray:
     """A part of each number, 0 where there is nothing."""
-    return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=whole > 0)
+    return np.divide(part, whole, out=np.zeros(np.shape(part)), where=np.asarray(whole) > 0)
+
+
+def _is_direct(factor: CFactor, expression: Expression) -> bool:
+    return isinstance(expression, Conditional) and expression.columns == factor.symbol.columns
 
 
 class FactorSource:
-    """One c-factor as one source has it.
+    """One c-factor as one source has it, or several that count it directly, together.
 
-    ``rewards`` and ``laws`` hold what the source says of each conditional of its formula.
+    ``rewards`` and ``laws`` hold what is said of each conditional of the formula.
     """
 
     def __init__(self, rows: Looking, factor: CFactor, source: Names, expression: Expression) -> None:
-        self.factor, self.source, self.expression = factor, source, expression
+        self.factor, self.expression = factor, expression
+        self.parts: dict[Names, FloatArray] = {source: np.ones([1] * len(factor.given))}
+        """The part of each source in every row of the factor."""
+        self.looked: Rows | None = None
+        """What looks alone say, where they are one of several."""
         self._rows = rows
         self._reward = rows.problem.reward
         self._sizes = {**rows.sizes, self._reward: 1}
@@ -77,9 +88,45 @@ class FactorSource:
         self.laws: dict[Conditional, Law] = {}
         for each in conditionals_in(expression):
             if self._reward in each.nodes:
-                self.rewards[each] = self._rows.rows(each, self._targets(each), ())
+                self.rewards[each] = rows.rows(each, self._targets(each), ())
             else:
-                self.laws[each] = self._rows.law(each, ())
+                self.laws[each] = rows.law(each, ())
+
+    @classmethod
+    def together(cls, at: Mapping[Names, Looking], factor: CFactor) -> list[FactorSource]:
+        """A factor as all its sources have it; those that count it directly as one, with all their rows.
+
+        A row that is rare in one source then leans on the others before it leans on margins, and has their variance.
+        """
+        pairs = factor.sources
+        direct = [(source, each) for source, each in pairs if _is_direct(factor, each)]
+        if len(direct) < 2:
+            return [cls(at[source], factor, source, each) for source, each in pairs]
+        whole = cls(at[direct[0][0]], factor, *direct[0])
+        whole._add({source: (at[source], next(conditionals_in(each))) for source, each in direct})
+        return [
+            whole,
+            *(cls(at[source], factor, source, each) for source, each in pairs if (source, each) not in direct),
+        ]
+
+    def _add(self, direct: Mapping[Names, tuple[Looking, Conditional]]) -> None:
+        """Let other sources that count the same law directly speak too; ``direct`` names the own one as well."""
+        law = Conditional(self.factor.nodes, self.factor.given, POOLED)
+        self.expression, self.rewards, self.laws = law, {}, {}
+        strength = self._rows.rule.shrinkage
+        if self._reward in law.nodes:
+            apart = {source: rows.rows_given(each.given) for source, (rows, each) in direct.items()}
+            whole = pooled_rows(list(apart.values()))
+            self.rewards[law] = shrink_reward(whole, self._targets(law), strength)
+            self.looked = apart.get(())
+            self.parts = {source: shares_of(rows.sizes, whole.sizes) for source, rows in apart.items()}
+            return
+        own = {source: rows.law(each, ()) for source, (rows, each) in direct.items()}
+        tail = (1,) * len(law.nodes)
+        sizes = np.sum([each.sizes for each in own.values()], axis=0)
+        mass = np.sum([each.raw * each.sizes.reshape(*sizes.shape, *tail) for each in own.values()], axis=0)
+        self.laws[law] = shrink_law(mass, len(tail), strength, sizes)
+        self.parts = {source: shares_of(each.sizes, sizes) for source, each in own.items()}
 
     def _targets(self, reward: Conditional) -> list[int]:
         """The axes of the reward's table that can be set: rarely seen rows lean on both margins."""
@@ -88,33 +135,7 @@ class FactorSource:
     @property
     def is_direct(self) -> bool:
         """Whether the factor is counted as it is, without a formula."""
-        return isinstance(self.expression, Conditional) and self.expression.columns == self.axes
-
-    @staticmethod
-    def share(sources: Sequence[FactorSource]) -> None:
-        """Let sources that count a factor directly share what they say: each has its part of all rows together.
-
-        A row that is rare in one source then leans on the others before it leans on margins, and has their variance.
-        """
-        direct = [each for each in sources if each.is_direct]
-        if len(direct) < 2:
-            return
-        laws = [next(conditionals_in(each.expression)) for each in direct]
-        if all(each.rewards for each in direct):
-            apart = [each._rows.rows_given(law.given) for each, law in zip(direct, laws, strict=True)]
-            whole = pooled_rows(apart)
-            shrunk = shrink_reward(whole, direct[0]._targets(laws[0]), direct[0]._rows.rule.shrinkage)
-            for each, law, rows in zip(direct, laws, apart, strict=True):
-                each.rewards[law] = replace(shrunk.portion(shares_of(rows.sizes, whole.sizes)), mass=rows.mass)
-            return
-        own = [each.laws[law] for each, law in zip(direct, laws, strict=True)]
-        tail = (1,) * len(laws[0].nodes)
-        sizes = np.sum([each.sizes for each in own], axis=0)
-        mass = np.sum([each.raw * each.sizes.reshape(*each.sizes.shape, *tail) for each in own], axis=0)
-        joined = shrink_law(mass, len(tail), direct[0]._rows.rule.shrinkage, sizes)
-        for each, law, mine in zip(direct, laws, own, strict=True):
-            part = shares_of(mine.sizes, sizes)
-            each.laws[law] = replace(joined, sizes=mine.sizes, strength=joined.strength * part)
+        return _is_direct(self.factor, self.expression)
 
     def table(self, means: Mapping[Conditional, FloatArray] | None = None) -> FloatArray:
         """The law of its nodes given what they depend on; of the reward the mean, or what ``means`` says instead."""
@@ -127,7 +148,7 @@ class FactorSource:
         """The slopes of sums of its cells in every cell of its conditionals; ``adjoint`` has a row for each sum."""
         if isinstance(self.expression, Conditional) and self.is_direct:
             return {self.expression: adjoint}
-        weight = Conditional(self.factor.nodes, self.factor.given, ("",))  # no source is called so
+        weight = Conditional(self.factor.nodes, self.factor.given, ADJOINT)
         engine = table_evaluator(sum_over(self.axes, product([weight, self.expression])), (), self._sizes)
         found: dict[Conditional, list[FloatArray]] = {each: [] for each in engine.conditionals if each != weight}
         for row in adjoint:
@@ -164,19 +185,26 @@ class FactorSource:
         return (self.rewards[each].means if means is None else means[each])[..., None]
 
 
+def _stacked(source: FactorSource, rows: Shrunk, weights: FloatArray) -> RewardRows:
+    """The rows of the reward that one source has, with those of looks apart from others: do() has the looks alone."""
+    looked = source.looked
+    if looked is None:
+        of_looks = () in source.parts
+        shares = shares_of(rows.mass, rows.mass.sum()) if of_looks else np.zeros(rows.mass.shape)
+        return RewardRows(rows, weights, shares.ravel())
+    shares = shares_of(looked.mass, looked.mass.sum()).ravel()
+    return RewardRows.split(rows, weights, shares, looked.sizes)
+
+
 class Blending:
     """The evaluation of one blend."""
 
     def __init__(self, looks: Looking, at: Mapping[Names, Looking], blend: Blend) -> None:
         self.looks, self.at, self.blend = looks, at, blend
         self.engine = evaluator(blend.estimand, {**looks.sizes, looks.problem.reward: 1})
-        self.sources = {
-            factor.symbol: [FactorSource(at[pair[0]], factor, *pair) for pair in factor.sources]
-            for factor in blend.factors
-        }
+        self.sources = {factor.symbol: FactorSource.together(at, factor) for factor in blend.factors}
         self.weights: dict[Conditional, list[FloatArray]] = {}
         for symbol, sources in self.sources.items():
-            FactorSource.share(sources)
             worth = [each.worth() for each in sources]
             total = np.sum(worth, axis=0)
             tail = (1,) * len(symbol.nodes)
@@ -197,17 +225,18 @@ class Blending:
                 parts.add(laws[each], slope, independent=True)
         nothing = looks.rows_given(())
         base = float(nothing.means) if looks.number else 0.5
-        rows, weights, shares = [], [], []
-        for each, shrunk in rewards.items():
-            rows.append(shrunk)
-            weights.append(gradient.slopes[each].reshape(settings, -1))
-            mass = shrunk.mass.ravel()
-            shares.append(mass / mass.sum() if not each.source and mass.any() else np.zeros(mass.size))
-        if looks.number and not any(each.any() for each in shares):
-            rows.append(shrink_reward(nothing, [], 0.0))
-            weights.append(np.zeros((settings, 1)))
-            shares.append(np.ones(1))
-        stack = RewardRows(Shrunk.join(rows), np.concatenate(weights, axis=1), np.concatenate(shares))
+        stacks = []
+        for source in every:
+            for each, shrunk in source.rewards.items():
+                stacks.append(_stacked(source, shrunk, gradient.slopes[each].reshape(settings, -1)))
+        if looks.number and not any(each.shares.any() for each in stacks):
+            alone = shrink_reward(nothing, [], 0.0)
+            stacks.append(RewardRows(alone, np.zeros((settings, 1)), np.ones(1)))
+        stack = RewardRows(
+            Shrunk.join([each.rows for each in stacks]),
+            np.concatenate([each.weights for each in stacks], axis=1),
+            np.concatenate([each.shares for each in stacks]),
+        )
         apart = float(stack.shares @ (stack.rows.means - base) ** 2) / max(looks.looks, 1.0)
         most = sum(self.at[source].looks for source in self.blend.sources)
         return finish(
@@ -224,10 +253,16 @@ class Blending:
         settings = len(self.settled.means)
         parts = {source: np.zeros(settings) for source in self.blend.sources}
         for symbol, sources in self.sources.items():
+            tail = (1,) * len(symbol.nodes)
             for each, weight, table in zip(sources, self.weights[symbol], tables[symbol], strict=True):
-                share = (adjoints[symbol] * (weight * table)).reshape(settings, -1).sum(axis=1)
-                parts[each.source] += share / len(self.sources)
-        return tuple(Origin(source, part, partial(self._alone, source)) for source, part in parts.items())
+                cells = adjoints[symbol] * (weight * table)
+                for source, part in each.parts.items():
+                    share = (cells * part.reshape(*part.shape, *tail)).reshape(settings, -1).sum(axis=1)
+                    parts[source] += share / len(self.sources)
+        cheap = len(parts) * len(self.sources) <= MOST_ALONE
+        return tuple(
+            Origin(source, part, partial(self._alone, source) if cheap else None) for source, part in parts.items()
+        )
 
     def _alone(self, source: Names) -> Settled:
         """With every factor that one source yields taken from it alone."""

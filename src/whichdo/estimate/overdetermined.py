@@ -134,7 +134,7 @@ def _compare(learning: Learning, factor: CFactor) -> FactorTest | None:
     value, freedom = _chi_square(apart, covariance)
     if not freedom:
         return None
-    named = tuple(sources[place].source for place in kept)
+    named = tuple(counted[place][0] for place in kept)
     return FactorTest(factor.nodes, factor.given, named, chi_square_tail(value, freedom), freedom)
 
 

@@ -74,8 +74,10 @@ def sources_of_arms(
     for start, origins in looked.origins.items():
         for each in origins:
             name = f"do({', '.join(each.source)})" if each.source else "looks"
-            numbers = zip(each.weights, each.settled.means, *each.settled.limits(z), strict=True)
-            for setting, row in enumerate(numbers):
+            unknown = np.full(each.weights.shape, np.nan)
+            alone = each.settled
+            numbers = (unknown,) * 3 if alone is None else (alone.means, *alone.limits(z))
+            for setting, row in enumerate(zip(each.weights, *numbers, strict=True)):
                 entries.setdefault(start + setting, []).append(source(name, *row))
     pulled = np.flatnonzero(pooled.pulls > 0)
     own: FloatArray = np.full((2, len(pooled.pulls)), np.nan)

@@ -49,7 +49,8 @@ class Source(NamedTuple):
     the mean of its parts in them.
     """
     estimate: float
-    """The estimate if all that the source speaks of were taken from it alone."""
+    """The estimate if all that the source speaks of were taken from it alone; NaN where sources and laws are very many.
+    """
     low: float
     high: float
 

@@ -337,7 +337,7 @@ class LawParts:
             self.above += np.where(never, slopes.max(axis=2) - middle, 0.0).sum(axis=1)
         if independent:
             apart = slopes - middle[:, :, None]
-            room = np.where(never, 0.0, 1 / np.where(never, 1.0, sizes + np.ravel(law.strength)))
+            room = np.where(never, 0.0, 1 / np.where(never, 1.0, sizes + law.strength))
             self.covariance += np.einsum("arv,brv,rv->ab", apart, apart, shares * room[:, None])
 
 

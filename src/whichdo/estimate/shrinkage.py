@@ -78,7 +78,7 @@ class Law:
     """The effective number of rows, an axis for each column that is given."""
     raw: FloatArray
     """The plain shares; those of a row never seen are the shrunk ones."""
-    strength: float | FloatArray
+    strength: float
     """By how many rows it was shrunk: 0 for a law that depends on nothing."""
 
 

@@ -9,6 +9,7 @@ the graph if these extra nodes are m-separated from the nodes by what is given (
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whichdo.graph.admg import CausalGraph
@@ -34,9 +35,16 @@ def leaves_alone(graph: CausalGraph, tried: Iterable[str], law: Conditional) -> 
     >>> leaves_alone(graph, ["X"], Conditional(("Y",), ("X", "M")))
     False
     """
-    switches = {name: f"{name} was set" for name in tried}
-    while set(switches.values()).intersection(graph.nodes):
-        switches = {name: f"{text}?" for name, text in switches.items()}
-    arrows = [*sorted(graph.directed), *((switch, name) for name, switch in switches.items())]
-    drawn = CausalGraph([*switches.values(), *graph.nodes], arrows, graph.bidirected)
-    return m_separated(drawn, switches.values(), law.nodes, law.given)
+    switches, drawn = _with_switches(graph, tuple(tried))
+    return m_separated(drawn, switches, law.nodes, law.given)
+
+
+@lru_cache(maxsize=256)
+def _with_switches(graph: CausalGraph, tried: tuple[str, ...]) -> tuple[tuple[str, ...], CausalGraph]:
+    """A node for each that was tried, and the graph in which it acts on that."""
+    ending = " was set"
+    while any(f"{name}{ending}" in graph for name in tried):
+        ending += "?"
+    switches = tuple(f"{name}{ending}" for name in tried)
+    arrows = [*sorted(graph.directed), *zip(switches, tried, strict=True)]
+    return switches, CausalGraph([*switches, *graph.nodes], arrows, graph.bidirected)
