@@ -178,11 +178,12 @@ def ranking(
         looked = _sampled(seen, looked, worth, rule, whole_number(sampled, "number of draws"))
     equal = equal_arms(problem)
     seen_by_arm = with_shared_pulls(seen, equal)
-    pooled = pool_with_doubt(pool(looked, seen_by_arm, worth), seen_by_arm, worth, doubt, logged)
+    plain = pool(looked, seen_by_arm, worth)
+    pooled = pool_with_doubt(plain, seen_by_arm, worth, doubt, logged)
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)
-    must_try = must_try_of(pooled)
+    must_try = must_try_of(plain)  # a doubt makes no arm unknown
     naive = _conditionals(seen, worth)
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     rows = []
