@@ -11,7 +11,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo dist check quick test style types coverage setup bench families earning confounded estimates \
-        robustness reproduction soak clean
+        robustness checking reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
@@ -67,6 +67,10 @@ estimates: setup
 # Ours with a wrong graph or old logs, for several doubts; writes docs/robustness.md.
 robustness: setup
 	$(BIN)/python -m benchmarks.robustness
+
+# How often checks accuse right graphs and find wrong ones; writes docs/check-power.md.
+checking: setup
+	$(BIN)/python -m benchmarks.checking
 
 # All eight experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup

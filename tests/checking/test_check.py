@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,3 +277,14 @@ def test_a_tally_with_weights_is_refused() -> None:
     tally, _ = count_with_notes(wd.Problem("X -> Y", "Y"), rows, weights="w")
     with pytest.raises(UsageError, match="have weights"):
         wd.check(wd.Problem("X -> Y", "Y"), tally)
+
+
+def test_the_page_prints_what_its_comments_say(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "check.md").read_text(encoding="utf-8"), re.DOTALL)
+    expected = [line.split("# ", 1)[1].strip() for line in code.splitlines() if line.startswith("print(")]
+    exec(compile(code, "check.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == expected
