@@ -1,1 +1,1 @@
-"""Pictures of causal graphs, drawn without any dependency."""
+"""The graph as a picture (SVG) and as lines of text."""

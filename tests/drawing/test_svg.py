@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.report.graphs import BOW, FRONT_DOOR, GRAPHS, HOSTILE, LONG, random_graph
+from tests.drawing.graphs import BOW, FRONT_DOOR, GRAPHS, HOSTILE, LONG, random_graph
 from whichdo.drawing.curves import sample
 from whichdo.drawing.svg import KINDS, draw_svg
 from whichdo.errors import GraphError, TooLarge, UsageError

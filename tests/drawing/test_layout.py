@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.report.graphs import EXPERIMENT_3, FRONT_DOOR, GRAPHS, random_graph
+from tests.drawing.graphs import EXPERIMENT_3, FRONT_DOOR, GRAPHS, random_graph
 from whichdo.drawing.alignment import Wish, mean, settle
 from whichdo.drawing.crossings import crossings, reduce_crossings
 from whichdo.drawing.layers import MAX_STONES, Ladder, assign_layers, build_ladder
