@@ -28,6 +28,7 @@ LAYERS = {
     "progress": 0,
     "tails": 0,
     "arms": 1,
+    "blends": 1,
     "counting": 1,
     "domains": 1,
     "evidence": 1,

@@ -202,15 +202,15 @@ def doubted_scope(problem: Problem) -> Scope | None:
     return scope if missing and problem.cells(scope) <= MOST_DOUBTED else None
 
 
-def setting_numbers(problem: Problem, formula: Formula, places: Sequence[int]) -> IntArray:
-    """The number of each arm's setting among all settings of the formula's targets; arms by position."""
-    if not formula.targets:
+def setting_numbers(problem: Problem, targets: Names, places: Sequence[int]) -> IntArray:
+    """The number of each arm's setting among all settings of some targets; arms by position."""
+    if not targets:
         return np.zeros(len(places), np.int64)
     codes = [
         np.array([problem.domains[name].index(problem.arms[place].settings[name]) for place in places])
-        for name in formula.targets
+        for name in targets
     ]
-    return Radix.of(formula.targets, problem.sizes).numbers(codes)
+    return Radix.of(targets, problem.sizes).numbers(codes)
 
 
 def naive_scope(problem: Problem, targets: Iterable[str]) -> Scope:

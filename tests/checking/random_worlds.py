@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.evidence import Tally
 from whichdo.graph.admg import CausalGraph
-from whichdo.problem import Problem, Value
+from whichdo.problem import LOOK, Problem, Value
+from whichdo.tables import Table
 
 if TYPE_CHECKING:
-    from whichdo.arrays import CodeArray, FloatArray
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
 
 
 def random_graph(rng: np.random.Generator, nodes: int, arrows: float, hidden: float) -> CausalGraph:
@@ -60,6 +63,35 @@ class RandomWorld:
             above += [values for edge, values in causes.items() if name in edge]
             found[name] = _draw(rng, self.laws[name][tuple(above)] if above else self.laws[name][None].repeat(rows, 0))
         return found
+
+    def law(self, setting: dict[str, int] | None = None) -> FloatArray:
+        """The exact law of all nodes, an axis for each, by looking or with some nodes set."""
+        letters = dict(zip([*self.graph.nodes, *self.hidden], string.ascii_letters, strict=False))
+        parts, axes = list(self.hidden.values()), [letters[edge] for edge in self.hidden]
+        for name in self.graph.nodes:
+            if setting and name in setting:
+                parts.append(np.eye(self.sizes[name])[setting[name]])
+                axes.append(letters[name])
+                continue
+            above = [*self.graph.parents(name), *(edge for edge in self.hidden if name in edge)]
+            parts.append(self.laws[name])
+            axes.append("".join(letters[each] for each in above) + letters[name])
+        nodes = "".join(letters[name] for name in self.graph.nodes)
+        found: FloatArray = np.einsum(f"{','.join(axes)}->{nodes}", *parts, optimize=True)
+        return found
+
+    def tally(self, problem: Problem, counts: IntArray) -> Tally:
+        """Looks that occurred so often, in one table of all nodes; ``counts`` has an axis for each."""
+        table = Table.of(self.graph.nodes, counts)
+        rewards = table.marginal(("Y",))
+        levels = np.zeros((len(problem.arms), self.sizes["Y"]), np.int64)
+        levels[0] = rewards.count
+        return Tally(problem, levels, {LOOK: {table.scope: table, rewards.scope: rewards}})
+
+    def looks(self, problem: Problem, rng: np.random.Generator, rows: int) -> Tally:
+        """As many rows as wanted, at the cost of one draw."""
+        law = self.law()
+        return self.tally(problem, rng.multinomial(rows, law.ravel() / law.sum()).reshape(law.shape))
 
     def problem(self, graph: CausalGraph | None = None) -> Problem:
         """All arms on single nodes, by this graph or another that someone believes in."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import whichdo as wd
+from whichdo.counting import count_with_notes
 from whichdo.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -223,12 +224,12 @@ def pulled(rows: int, *, acts: float, seed: int = 7) -> dict[str, Any]:
 def test_an_experiment_that_moves_what_it_should_leave_alone_is_noticed() -> None:
     asked = wd.Problem("W -> Y; X -> Y; W <-> X", "Y")
     wrong = wd.check(asked, pulled(300, acts=0.3), arm="arm")
-    assert [str(each) for each in wrong.cross_checks if each.fails] == ["W under do(X) and among looks"]
+    assert "W under do(X) and among looks" in [str(each) for each in wrong.cross_checks if each.fails]
     assert not wrong.ok
     assert "Another test fails: W under do(X) and among looks" in str(wrong)
     right = wd.check(asked, pulled(300, acts=0.0), arm="arm")
     assert right.ok
-    assert [(each.kind, each.node) for each in right.cross_checks] == [("experiments", "W")]
+    assert ("experiments", "W") in [(each.kind, each.node) for each in right.cross_checks]
 
 
 def test_few_pulls_against_many_looks_are_weighed_by_the_few() -> None:
@@ -236,7 +237,7 @@ def test_few_pulls_against_many_looks_are_weighed_by_the_few() -> None:
     looks, few = pulled(60_000, acts=0.0), pulled(60, acts=0.35, seed=9)
     rows = {name: looks[name][:60_000] + few[name][60:] for name in looks}
     found = wd.check(wd.Problem("W -> Y; X -> Y; W <-> X", "Y"), rows, arm="arm")
-    assert [each.node for each in found.cross_checks if each.fails] == ["W"]
+    assert "W" in [each.node for each in found.cross_checks if each.fails]
 
 
 def test_estimates_that_contradict_each_other_are_part_of_the_check() -> None:
@@ -252,3 +253,25 @@ def test_estimates_that_contradict_each_other_are_part_of_the_check() -> None:
     assert estimates.fails
     assert estimates.size == pytest.approx(0.14, abs=0.03)
     assert {str(each.edge) for each in found.suspects[0]} >= {"A <-> B", "A -> B", "B -> A"}
+
+
+def test_looks_and_experiments_that_disagree_on_a_law_are_part_of_the_check() -> None:
+    """Without X <-> Y the law of Y given X is the same by looking and by setting X; a hidden cause makes it another."""
+    rng = np.random.default_rng(12)
+    hidden = rng.random(4_000) < 0.5
+    done = np.arange(4_000) >= 2_000
+    x = np.where(done, rng.random(4_000) < 0.5, rng.random(4_000) < 0.2 + 0.6 * hidden)
+    y = rng.random(4_000) < 0.2 + 0.4 * hidden + 0.1 * x
+    arms = np.where(done, np.where(x, "do(X=1)", "do(X=0)"), "do()").tolist()
+    rows = {"X": x.astype(int), "Y": y.astype(int), "arm": arms}
+    found = wd.check(wd.Problem("X -> Y", "Y"), rows, arm="arm")
+    (failing,) = [each for each in found.cross_checks if each.fails]
+    assert (failing.kind, str(failing)) == ("factors", "the law of Y given X from looks and experiments on X")
+    assert wd.check(wd.Problem("X -> Y; X <-> Y", "Y"), rows, arm="arm").ok
+
+
+def test_a_tally_with_weights_is_refused() -> None:
+    rows = {"X": [0, 1] * 50, "Y": [0, 1] * 50, "w": [1.0, 2.0] * 50}
+    tally, _ = count_with_notes(wd.Problem("X -> Y", "Y"), rows, weights="w")
+    with pytest.raises(UsageError, match="have weights"):
+        wd.check(wd.Problem("X -> Y", "Y"), tally)

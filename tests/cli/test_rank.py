@@ -49,6 +49,27 @@ def test_the_table_says_what_is_best_and_why(whichdo: Call) -> None:
     assert "The best of all arms with probability 100% (10,000 draws)." in answer.out
 
 
+def test_what_comes_from_experiments_is_said_below_the_table(whichdo: Call, folder: Path) -> None:
+    """Rows of experiments on M teach about X: in the reading `robust` they are added to the looks."""
+    lines = (folder / "logs.csv").read_text().splitlines()
+    place = lines[0].split(",").index("M")
+    texts = [f"do(M={line.split(',')[place]})" if number % 4 == 0 else "" for number, line in enumerate(lines[1:])]
+    rows = [f"{line},{text}" for line, text in zip(lines[1:], texts, strict=True)]
+    (folder / "tried.csv").write_text("\n".join([f"{lines[0]},what", *rows]) + "\n")
+    (folder / "both.toml").write_text('graph = "X -> M; M -> Y; X <-> Y"\nreward = "Y"\nintervene = ["X", "M"]\n')
+    answer = whichdo("rank", "both.toml", "tried.csv", "--arm", "what")
+    assert "What each is estimated from, and what each source says alone:" in answer.out
+    assert "do(X=1): looks " in " ".join(answer.out.split())
+    as_json = json.loads(whichdo("rank", "both.toml", "tried.csv", "--arm", "what", "-f", "json").out)
+    sources = {row["arm"]: [each["source"] for each in row["sources"]] for row in as_json["arms"]}
+    assert sources["do(X=1)"] == ["looks", "do(M)"]
+    table = list(
+        csv.DictReader(io.StringIO(whichdo("rank", "both.toml", "tried.csv", "--arm", "what", "-f", "csv").out))
+    )
+    assert next(row for row in table if row["arm"] == "do(X=1)")["sources"].startswith("looks ")
+    assert "What each is estimated from" not in whichdo("rank", "problem.toml", "logs.csv").out
+
+
 def test_one_look_is_one_look(whichdo: Call, folder: Path) -> None:
     (folder / "one.csv").write_text("X,M,Y\n1,1,1\n")
     answer = whichdo("rank", "problem.toml", "one.csv")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 import whichdo as wd
+from tests.checking.test_size_and_power import right_world
 from tests.soak import scaled
 from whichdo.estimate.disagreement import disagreements
 from whichdo.evidence import observe
@@ -13,6 +16,9 @@ from whichdo.formulas import counted_scopes, doubted_scope
 from whichdo.problem import Problem, do
 from whichdo.world.network import CausalNetwork, bernoulli
 from whichdo.world.sampler import World
+
+if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray
 
 
 def alike(rows: int, share: float, seed: int = 1) -> dict[str, object]:
@@ -41,9 +47,16 @@ def test_with_the_edge_or_without_the_likeness_nothing_is_said() -> None:
         assert not any("contradict" in line for line in wd.rank(problem, alike(20_000, share)).warnings)
 
 
-def test_few_rows_accuse_nobody() -> None:
+def test_few_rows_are_not_enough_to_compare_estimates() -> None:
     problem = Problem("A -> {X Y}; B -> {X Y}; X -> Y", "Y", ["X"])
-    assert not any("contradict" in line for line in wd.rank(problem, alike(1_500, 0.9)).warnings)
+    assert not any("estimates" in line for line in wd.rank(problem, alike(1_500, 0.9)).warnings)
+
+
+def test_nodes_that_are_alike_without_an_edge_are_named_by_rank() -> None:
+    problem = Problem("A -> {X Y}; B -> {X Y}; X -> Y", "Y", ["X"])
+    (line,) = [line for line in wd.rank(problem, alike(1_500, 0.9)).warnings if "contradict" in line]
+    assert line.startswith("The logs contradict the graph: A and B are not independent (p = ")
+    assert line.endswith("`whichdo check` names the edge that is likely missing and what it would change.")
 
 
 def random_network(rng: np.random.Generator) -> CausalNetwork:
@@ -75,3 +88,24 @@ def test_a_right_graph_is_accused_no_more_often_than_stated() -> None:
             found += [each.p for each in disagreements(problem, seen, np.array([0.0, 1.0])).values()]
     assert len(found) > 100
     assert np.mean(np.array(found) < 0.05) < 0.12
+
+
+@pytest.mark.slow("1 s: skewed laws have rows that are hardly seen, and shrinkage moves these most")
+def test_a_right_graph_is_not_accused_where_laws_are_skewed() -> None:
+    """Laws near 0 and 1, two to four values: p-values below .001 in at most 2% of some 160 target sets at 2,000 looks.
+
+    A right test has .1%, and more than 2% in less than one of 10,000 runs even where target sets go together by threes.
+    Planted: without taking shrinkage back it was 6%, with rows that are hardly seen 13%.
+    """
+    rng = np.random.default_rng(20_261_119)
+    found: list[float] = []
+    for _ in range(600):
+        world = right_world(rng, 0.3)
+        problem = world.problem()
+        found += [each.p for each in disagreements(problem, world.looks(problem, rng, 2_000), levels(problem)).values()]
+    assert len(found) > 100
+    assert np.mean(np.array(found) < 0.001) < 0.02
+
+
+def levels(problem: Problem) -> FloatArray:
+    return np.array(list(problem.rewards.values()))

@@ -15,7 +15,7 @@ from whichdo.estimate import kernel
 from whichdo.estimate.evaluate import evaluator
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.model import Task, lay_out, occurrences
-from whichdo.estimate.settled import Scope, Settled, settle, settle_by_adjustment
+from whichdo.estimate.settling import Scope, settle, settle_by_adjustment
 from whichdo.estimate.shrinkage import STRENGTH, Rows, shrink_law, shrink_reward
 from whichdo.formulas import Formula, Reading, choose_formula, formulas
 from whichdo.graph.admg import CausalGraph
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from whichdo.arrays import FloatArray
+    from whichdo.estimate.settled import Settled
 
 Z = normal_quantile(0.975)
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -61,10 +61,10 @@ def test_drawn_tables_have_the_margins_and_the_exact_moments() -> None:
 def test_a_rare_value_on_both_sides_is_not_called_surprising_by_chance_alone() -> None:
     """One row of 1,000 has X=1, thirty have Y=1: that the one has Y=1 too happens with chance .03.
 
-    A gamma law alone says .009, planted by leaving the confirmation out.
+    A gamma law alone says .007: seen to fail where small chances are not confirmed by drawn tables.
     """
     counts = np.array([[[970, 29], [0, 1]]])
-    assert measure_dependence(counts).p == pytest.approx(0.03, abs=0.025)
+    assert 0.015 < measure_dependence(counts).p < 0.05
 
 
 @pytest.mark.slow("2 s: thin strata at the nominal rate, which a G-test has at .27")

@@ -3,7 +3,8 @@
 What a graph says without any experiment: pairs of nodes that are independent given others
 (`whichdo.graph.implied`); that estimates which lean on every missing edge agree with those that lean
 on few (`whichdo.estimate.disagreement`); and, where rows of experiments are there, that setting a node
-leaves alone what it does not act on (`whichdo.checking.experiments`).  All tests are corrected together.
+leaves alone what it does not act on (`whichdo.checking.experiments`), and that looks and experiments
+agree on what both can tell (`whichdo.estimate.overdetermined`).  All tests are corrected together.
 Where one fails, the edges that would explain it are named, and what the decision would be with each.
 """
 
@@ -16,6 +17,7 @@ from whichdo.checking.result import Check, CrossCheck, Suspect
 from whichdo.checking.suspects import likely_missing, unseen_edges
 from whichdo.errors import UsageError
 from whichdo.estimate.disagreement import disagreements
+from whichdo.estimate.overdetermined import compare_factors
 from whichdo.estimate.rank import ranking
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import (
@@ -28,6 +30,7 @@ from whichdo.estimate.statements import (
 )
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading
+from whichdo.graph.identify import listed
 from whichdo.graph.implied import implied_statements
 from whichdo.problem import LOOK, Problem
 from whichdo.tables import MAX_CELLS
@@ -105,6 +108,8 @@ def check(
     log = _Log(problem, data, {"counts": counts, "arm": arm, "missing": missing}, progress)
     implied = _implied(problem)
     seen, notes = log.count(implied)
+    if any("weight" in table.statistics for tables in seen.tables.values() for table in tables.values()):
+        raise UsageError("A check tests rows that count alike; these have weights. Check the log without them.")
     compared = _cross_checks(seen)
     tested = check_statements(seen, implied.statements, others=[each.p for each in compared])
     chances = adjusted_chances([each.p for each in tested] + [each.p for each in compared])[len(tested) :]
@@ -139,16 +144,38 @@ def _cross_checks(seen: Tally) -> tuple[CrossCheck, ...]:
     """What is tested besides statements, not judged yet."""
     worth, _, reach = reward_scale(seen.problem)
     by_reading = [
-        CrossCheck("estimates", targets, None, each.p, each.size * reach, each.low * reach, strong=each.low > MATTERS)
+        CrossCheck(
+            "estimates",
+            targets,
+            None,
+            f"the effect of {listed(targets)} estimated with and without leaning on every missing edge",
+            each.p,
+            each.size * reach,
+            each.low * reach,
+            strong=each.low > MATTERS,
+        )
         for targets, each in disagreements(seen.problem, seen, worth).items()
     ]
     by_experiment = [
         CrossCheck(
-            "experiments", each.targets, each.node, each.p, each.strength, each.low, strong=each.low > NEGLIGIBLE
+            "experiments",
+            each.targets,
+            each.node,
+            f"{each.node} under do({listed(each.targets)}) and among looks",
+            each.p,
+            each.strength,
+            each.low,
+            strong=each.low > NEGLIGIBLE,
         )
         for each in untouched_laws(seen)
     ]
-    return (*by_reading, *by_experiment)
+    by_source = [
+        CrossCheck(
+            "factors", tuple(sorted({name for source in each.sources for name in source})), None, each.words, each.p
+        )
+        for each in compare_factors(seen, worth)
+    ]
+    return (*by_reading, *by_experiment, *by_source)
 
 
 class _Log:
@@ -203,7 +230,8 @@ class _Log:
             if there.issuperset(scope) and statement_cells(each, problem.sizes) <= most:
                 found[scope] = None
         if problem.reward_range is None:
-            wanted = ranking_scopes(problem, there, Reading.ROBUST, rows)
+            experiments = self.options["arm"] is not None
+            wanted = ranking_scopes(problem, there, Reading.ROBUST, rows, experiments=experiments)
             found |= {scope: None for scope in wanted if problem.cells(scope) <= MAX_CELLS}
         if self.options["arm"] is not None:
             found |= {(name,): None for name in nodes}
@@ -218,7 +246,11 @@ class _Log:
             return seen
 
         def scopes(there: frozenset[str], rows: int | None) -> dict[Scope, None]:
-            asked = (ranking_scopes(each, there, Reading.ROBUST, rows) for each in (self.problem, *problems))
+            experiments = self.options["arm"] is not None
+            asked = (
+                ranking_scopes(each, there, Reading.ROBUST, rows, experiments=experiments)
+                for each in (self.problem, *problems)
+            )
             return {scope: None for some in asked for scope in some if there.issuperset(scope)}
 
         return self._counted(scopes)[0]

@@ -32,17 +32,20 @@ class CrossCheck:
 
     kind: str
     """``estimates``: that two ways to estimate the arms on a target set agree.  ``experiments``: that setting the
-    targets leaves a node alone."""
+    targets leaves a node alone.  ``factors``: that looks and experiments, or several of these, agree on a law."""
     targets: Targets
+    """Whose arms are estimated, or what experiments set."""
     node: str | None
-    """The node that is left alone; None for estimates."""
+    """The node that is left alone; None for others."""
+    text: str
+    """What is compared, in words."""
     p: float
     """The chance of such a difference if the graph is right."""
-    size: float
-    """How far apart: estimates in the reward's unit, a node's law in nats."""
-    low: float
+    size: float = nan
+    """How far apart: estimates in the reward's unit, a node's law in nats; NaN for factors."""
+    low: float = nan
     """The lower end of its 95% interval."""
-    strong: bool
+    strong: bool = True
     """Whether it is surely large enough to matter."""
     adjusted: float = nan
     """The chance, corrected for all that was tested with it."""
@@ -53,10 +56,7 @@ class CrossCheck:
         return replace(self, adjusted=adjusted, fails=adjusted < level and self.strong)
 
     def __str__(self) -> str:
-        names = listed(self.targets)
-        if self.kind == "estimates":
-            return f"the effect of {names} estimated with and without leaning on every missing edge"
-        return f"{self.node} under do({names}) and among looks"
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,7 @@ class Check:
                         "kind": each.kind,
                         "targets": list(each.targets),
                         "node": each.node,
+                        "text": each.text,
                         "p": each.p,
                         "adjusted": each.adjusted,
                         "size": each.size,

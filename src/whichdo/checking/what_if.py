@@ -42,6 +42,7 @@ from whichdo.problem import LOOK, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from whichdo.blends import Blend
     from whichdo.graph.targets import Targets
     from whichdo.tables import Scope
 
@@ -167,7 +168,7 @@ class _Chosen(Looking):
     effects = False
     chosen: Mapping[Targets, Formula | str]
 
-    def formula(self, targets: Targets, made: Collection[Formula] = ()) -> Formula | str:  # noqa: ARG002
+    def formula(self, targets: Targets, made: Collection[Formula | Blend] = ()) -> Formula | str:  # noqa: ARG002
         return self.chosen[targets]
 
 

@@ -20,7 +20,7 @@ from whichdo.errors import counted, visible
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
-    from whichdo.estimate.rank import Ranking
+    from whichdo.estimate.rank import ArmRank, Ranking
 
 __all__ = ["rank"]
 
@@ -72,7 +72,8 @@ def rank(
     if format is TableFormat.JSON:
         print_json(_as_json(found, confidence))
     elif format is TableFormat.CSV:
-        print_csv(found.to_dict())
+        texts = [_sources_text(row) for row in found.values()]
+        print_csv(found.to_dict() | {"sources": texts})
     else:
         _print(found, top, confidence, plot)
 
@@ -109,10 +110,24 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     out.print("\nHow each is known:", style="bold")
     for row in shown:
         out.print(f"  {row.arm}: {row.reason}")
+    several = [row for row in shown if {each.source for each in row.sources} - {"looks", "direct"}]
+    if several:
+        out.print("\nWhat each is estimated from, and what each source says alone:", style="bold")
+        for row in several:
+            out.print(f"  {row.arm}: {_sources_text(row)}")
     for line in found.warnings:
         out.print(f"! {line}", style="yellow")
     if plot is not None:
         out.print(f"Drawn into {visible(str(plot))}.")
+
+
+def _sources_text(row: ArmRank) -> str:
+    """Every source of an arm: ``looks 62% 0.41 (0.35 to 0.48); do(Z) 38% ...``."""
+    parts = []
+    for each in row.sources:
+        estimate, low, high = map(row.written, each[2:])
+        parts.append(f"{each.source} {each.weight:.0%}: {estimate} ({low} to {high})")
+    return "; ".join(parts)
 
 
 def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.blends import experiment_scopes
 from whichdo.counting.books import CountBook, WeightBook, book_of
 from whichdo.counting.counter import Counted, Counter
 from whichdo.counting.moments import MomentAdder
@@ -120,7 +121,7 @@ def count_with_notes(
         elif reading is None:
             asked = _default_scopes(problem, there, Reading.ROBUST, None)
         else:
-            asked = ranking_scopes(problem, there, reading, rows)
+            asked = ranking_scopes(problem, there, reading, rows, experiments=arm is not None)
         counted = counter.count(source, _checked(problem, asked))
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():
@@ -128,12 +129,16 @@ def count_with_notes(
     return Tally(problem, levels, counted.tables), counted.notes
 
 
-def ranking_scopes(problem: Problem, there: frozenset[str], reading: Reading, rows: int | None) -> tuple[Scope, ...]:
+def ranking_scopes(
+    problem: Problem, there: frozenset[str], reading: Reading, rows: int | None, *, experiments: bool = False
+) -> tuple[Scope, ...]:
     """What `whichdo.rank` counts of the columns that there are: what estimates need, and what may contradict the graph.
 
-    ``rows``, where known: only what so many rows need.
+    ``rows``, where known: only what so many rows need.  With ``experiments`` what their rows say of other arms too.
     """
     asked = _default_scopes(problem, there, reading, rows)
+    if experiments:
+        asked = (*asked, *experiment_scopes(problem, reading, there))
     doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
     return asked if doubted is None or not there.issuperset(doubted) else (*asked, doubted)
 

@@ -72,12 +72,14 @@ class Contest:
     sign: float
     target_sets: IntArray
     """A number for each arm, the same for all arms on the same targets."""
+    equal: IntArray | None = None
+    """For each arm the first that is the same but for its name, where they share their direct pulls."""
 
     @cached_property
     def keys(self) -> IntArray:
         """Arms with the same evidence have the same key; an arm with pulls of its own has evidence of its own."""
         sources, pulls = self.pooled.looked.sources, self.pooled.pulls
-        alone = len(self.pooled.looked.settled.means) + np.arange(len(sources))
+        alone = len(self.pooled.looked.settled.means) + (np.arange(len(sources)) if self.equal is None else self.equal)
         return np.where((sources < 0) | (pulls > 0), alone, sources)
 
     @cached_property

@@ -5,20 +5,22 @@ much noise is known from what each row does to each estimate: the variance of th
 of the difference of the two influences, over the same rows.  Where the difference is far more than
 that, some edge is missing in the graph, whatever the experiments will say.
 
-There is one test for each target set: a chi-square on the differences of all its settings.
+There is one test for each target set: a chi-square on the differences of all its settings.  What
+shrinkage does to each estimate is no noise and is taken back first; and a setting whose estimates rest
+on rows that were hardly seen is not compared.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.estimate.estimator import Looking, Rule
 from whichdo.estimate.evaluate import evaluator
 from whichdo.formulas import Reading, choose_formula, doubted_scope, formulas
-from whichdo.graph.identify import Route, listed
+from whichdo.graph.identify import Route
 from whichdo.problem import LOOK
 from whichdo.tables import Radix, smallest_table
 from whichdo.tails import chi_square_tail
@@ -33,10 +35,8 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Table
 
-__all__ = ["Difference", "disagreement_words", "disagreements"]
+__all__ = ["Difference", "disagreements"]
 
-LEVEL = 0.01
-"""The chance of a warning, with a right graph, over all target sets together."""
 FEW = 2_000
 """Looks below which the normal law of the differences is not trusted."""
 FLAT = 1e-3
@@ -44,6 +44,10 @@ FLAT = 1e-3
 up, one says nothing new."""
 WIDE = 1.959963984540054
 """Standard errors either side of a 95% interval."""
+THIN = 20
+"""Rows of a conditional seen less often than this lean on what they borrow, and their own spread says little..."""
+BORROWED = 0.5
+"""... so a setting is compared only where they could move it by no more than so many standard errors."""
 NOTHING = 1e-9
 """A variance below this is none: the two estimates cannot differ."""
 
@@ -58,21 +62,6 @@ class Difference:
     """How far the two are apart at least, on a scale from 0 to 1 of the reward: of all settings the surest."""
     low: float
     """The lower end of its 95% interval."""
-
-
-def disagreement_words(problem: Problem, seen: Tally, worth: FloatArray) -> tuple[str, ...]:
-    """What a reader should be told: target sets whose two estimates cannot both be right."""
-    found = disagreements(problem, seen, worth)
-    wrong = {targets: each.p for targets, each in found.items() if each.p * max(len(found), 1) < LEVEL}
-    if not wrong:
-        return ()
-    least = min(wrong.values())
-    sets = listed(" with ".join(targets) for targets in wrong)
-    words = (
-        f"The logs contradict the graph: for {sets} estimates that lean on every missing edge differ from those that "
-        f"do not (p = {least:.0e}). An edge is missing somewhere; the table leans on as few as it can."
-    )
-    return (words,)
 
 
 def disagreements(problem: Problem, seen: Tally, worth: FloatArray) -> dict[Targets, Difference]:
@@ -101,6 +90,18 @@ def disagreements(problem: Problem, seen: Tally, worth: FloatArray) -> dict[Targ
     return found
 
 
+class _Influence(NamedTuple):
+    """An estimate of the means of all settings, and what a row in each cell does to it."""
+
+    means: FloatArray
+    constant: FloatArray
+    """(settings, cells): whatever the reward is."""
+    slope: FloatArray
+    """(settings, cells): times the reward."""
+    thin: FloatArray
+    """By how much each mean could be off at most for what was seen too rarely."""
+
+
 class _Cells:
     """The cells of all columns that occurred, the reward aside, with its mean and mean square in each."""
 
@@ -119,8 +120,8 @@ class _Cells:
         self.square = np.bincount(where, weights=count * reward**2) / self.count
         self.looks = float(count.sum())
 
-    def influence(self, looking: Looking, formula: Formula) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The means of all settings, and what a row in each cell does to them: a constant, a slope in the reward."""
+    def influence(self, looking: Looking, formula: Formula) -> _Influence:
+        """The means of all settings, and what a row in each cell does to them."""
         reward = formula.reward
         rows = looking.rows(reward, [j for j, name in enumerate(reward.given) if name in formula.targets], ())
         laws = {each: looking.law(each, ()) for each in formula.laws}
@@ -133,11 +134,17 @@ class _Cells:
             for each, slope in zip(engine.conditionals, slopes, strict=True)
         }
         constant = np.zeros((means.size, len(self.count)))
+        weights = by_conditional[reward].reshape(means.size, -1)
+        thin = np.abs(weights) @ (rows.sizes.ravel() < THIN)
+        # Shrinking moves the two estimates by different amounts, which is not noise: to first order it is undone.
+        plain = means + weights @ (rows.raw - rows.means).ravel()
         for each, law in laws.items():
             constant += self._of_law(each, law, by_conditional[each])
-        slope = self._of_reward(reward, rows, by_conditional[reward].reshape(means.size, -1))
+            thin += _thin(each, law, by_conditional[each])
+            plain += (by_conditional[each] * (law.raw - law.shares)).reshape(means.size, -1).sum(axis=1)
+        slope = self._of_reward(reward, rows, weights)
         at = self._numbers(reward.given)
-        return means, constant - slope * rows.means.ravel()[at], slope
+        return _Influence(plain, constant - slope * rows.means.ravel()[at], slope, thin)
 
     def _of_law(self, each: Conditional, law: Law, slope: FloatArray) -> FloatArray:
         own = tuple(range(slope.ndim - len(each.nodes), slope.ndim))
@@ -162,21 +169,34 @@ class _Cells:
         codes = [self.codes[:, self.columns.index(name)] for name in columns]
         return Radix.of(columns, self.sizes).numbers(codes)
 
-    def compared(self, first: tuple[FloatArray, ...], second: tuple[FloatArray, ...]) -> Difference | None:
+    def compared(self, first: _Influence, second: _Influence) -> Difference | None:
         """Two estimates of the same means; None where nothing could tell them apart."""
-        apart, constant, slope = (one - other for one, other in zip(first, second, strict=True))
+        apart, constant, slope, _ = (one - other for one, other in zip(first, second, strict=True))
         chance = self.count / self.looks
         middle = (chance * (constant + slope * self.mean)).sum(axis=1, keepdims=True)
         constant = constant - middle
         covariance = (constant * chance) @ constant.T + (slope * (chance * self.square)) @ slope.T
         cross = (constant * (chance * self.mean)) @ slope.T
         covariance = (covariance + cross + cross.T) / self.looks
+        error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        firm = first.thin + second.thin <= BORROWED * error
+        if not firm.any():
+            return None
+        apart, error, covariance = apart[firm], error[firm], covariance[firm][:, firm]
         values, vectors = np.linalg.eigh(covariance)
         kept = values > max(NOTHING, FLAT * float(values[-1]))
         if not kept.any():
             return None
         along = vectors[:, kept].T @ apart
         p = chi_square_tail(float((along**2 / values[kept]).sum()), int(kept.sum()))
-        least = np.abs(apart) - WIDE * np.sqrt(np.diag(covariance))
+        least = np.abs(apart) - WIDE * error
         surest = int(np.argmax(least))
         return Difference(p, float(abs(apart[surest])), max(float(least[surest]), 0.0))
+
+
+def _thin(each: Conditional, law: Law, slope: FloatArray) -> FloatArray:
+    """How far each mean would move at most if rarely seen rows of a law were others."""
+    own = tuple(range(slope.ndim - len(each.nodes), slope.ndim))
+    reach = (slope.max(axis=own) - slope.min(axis=own)).reshape(len(slope), -1)
+    found: FloatArray = reach @ (np.ravel(law.sizes) < THIN)
+    return found

@@ -6,16 +6,18 @@ evaluation.  Everything is on a scale of the reward from 0 to 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.blends import Blend
 from whichdo.errors import TooLarge, UsageError
 from whichdo.estimate.evaluate import evaluator
-from whichdo.estimate.settled import Scope as JointTable
-from whichdo.estimate.settled import Settled, WeightedSum, settle, settle_by_adjustment
+from whichdo.estimate.settled import Settled, WeightedSum
+from whichdo.estimate.settling import Scope as JointTable
+from whichdo.estimate.settling import settle, settle_by_adjustment
 from whichdo.estimate.shrinkage import (
     STRENGTH,
     Rows,
@@ -32,17 +34,17 @@ from whichdo.problem import LOOK
 from whichdo.tables import MAX_CELLS, Radix, Table, TableIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.estimate.shrinkage import Law, Shrunk
     from whichdo.evidence import Tally
     from whichdo.graph.targets import Targets
-    from whichdo.identification.estimand import Conditional
+    from whichdo.identification.estimand import Conditional, Names
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Looked", "Looking", "Rule", "learned_laws", "look"]
+__all__ = ["Looked", "Looking", "Origin", "Rule", "learned_laws", "look"]
 
 MOST_NUMBERED = 1 << 62
 """The most settings whose numbers fit a machine word."""
@@ -66,6 +68,22 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What one source says of all settings of some targets by itself."""
+
+    source: Names
+    """The targets of an experiment, or () for looks."""
+    weights: FloatArray
+    """Its part in each estimate."""
+    evaluate: Callable[[], Settled]
+
+    @cached_property
+    def settled(self) -> Settled:
+        """What the estimates would be if all that it speaks of were taken from it alone; worked out when asked for."""
+        return self.evaluate()
+
+
+@dataclass(frozen=True)
 class Looked:
     """What looks say, an entry for each setting of each target set that they settle; entry 0 is do()."""
 
@@ -84,6 +102,10 @@ class Looked:
     """For each target set the columns that its reward's table is given, and for each setting the codes of the row
     that the mean knows least about.
     """
+    origins: Mapping[int, tuple[Origin, ...]] = field(default_factory=dict)
+    """By the first entry of a target set of which experiments on others have a say: each source by itself."""
+    blends: Mapping[Targets, Blend] = field(default_factory=dict)
+    """Where each target set was put together from several sources: from which, and how."""
 
     @property
     def known(self) -> BoolArray:
@@ -94,6 +116,15 @@ class Looked:
     def by_arm(self, entries: FloatArray) -> FloatArray:
         """Numbers of entries as numbers of arms, NaN for those that looks do not settle."""
         return np.where(self.sources >= 0, entries[self.sources], np.nan)
+
+    def start_of(self, entry: int) -> int:
+        """The first entry of the target set that an entry is of; 0 for that of do()."""
+        return next((start for start, block in self.blocks if start <= entry < start + len(block)), 0)
+
+    def origins_of(self, position: int) -> tuple[Origin, ...]:
+        """The sources of an arm where there are others than looks."""
+        entry = int(self.sources[position])
+        return self.origins.get(self.start_of(entry), ()) if self.origins and entry > 0 else ()
 
     @cached_property
     def means(self) -> FloatArray:
@@ -144,44 +175,55 @@ class Looking:
         self._index = TableIndex(self.tables)
         own = self.table((problem.reward,))
         self.looks = float(mass_and_sizes({name: part.sum() for name, part in own.statistics.items()})[1])
+        self.origins: dict[Targets, tuple[Origin, ...]] = {}
 
     def all(self) -> Looked:
         """Every arm."""
         problem = self.problem
         parts = [self.nothing()]
-        first: dict[Formula, int] = {}
+        first: dict[Formula | Blend, int] = {}
         taken: dict[Targets, Formula] = {}
+        blends: dict[Targets, Blend] = {}
         why_not: dict[Targets, str] = {}
         weakest: dict[Targets, tuple[tuple[str, ...], CodeArray]] = {}
         sources = np.full(len(problem.arms), -1, np.int64)
         sources[0] = 0
         size = 1
         for targets, places in problem.positions.items():
-            formula = self.formula(targets, first)
-            if isinstance(formula, str):
-                why_not[targets] = formula
+            chosen = self.choice(targets, first)
+            if isinstance(chosen, str):
+                why_not[targets] = chosen
                 continue
-            if formula.route is not Route.SAME and formula not in first:
+            same = isinstance(chosen, Formula) and chosen.route is Route.SAME
+            if not same and chosen not in first:
                 try:
-                    found, cells = self.evaluated(formula)
+                    found, cells = self.evaluated(chosen)
                 except TooLarge as error:  # only its slopes are
                     why_not[targets] = str(error)
                     continue
-                first[formula] = size
+                first[chosen] = size
                 parts.append(found)
                 size += len(found.means)
-                weakest[formula.targets] = cells
-            taken[targets] = formula
-            start = 0 if formula.route is Route.SAME else first[formula]
-            sources[list(places)] = start + setting_numbers(problem, formula, places)
+                weakest[chosen.targets] = cells
+            if isinstance(chosen, Formula):
+                taken[targets] = chosen
+            else:
+                blends[targets] = chosen
+            start = 0 if same else first[chosen]
+            sources[list(places)] = start + setting_numbers(problem, chosen.targets, places)
         blocks = [(start, part.effect_covariance) for start, part in zip(first.values(), parts[1:], strict=True)]
-        return Looked(self.looks, _joined(parts), sources, tuple(blocks), taken, why_not, weakest)
+        origins = {start: self.origins[each.targets] for each, start in first.items() if each.targets in self.origins}
+        return Looked(self.looks, _joined(parts), sources, tuple(blocks), taken, why_not, weakest, origins, blends)
 
-    def formula(self, targets: Targets, made: Collection[Formula] = ()) -> Formula | str:
+    def choice(self, targets: Targets, made: Collection[Formula | Blend]) -> Formula | Blend | str:
+        """How a target set is estimated, or why it is not; ``made`` are known to be small enough."""
+        return self.formula(targets, made)
+
+    def formula(self, targets: Targets, made: Collection[Formula | Blend] = ()) -> Formula | str:
         """The formula that a target set is estimated by, or why it is not; ``made`` are known to be small enough."""
         return self.choose(formulas(self.problem, targets, self.rule.reading), made)
 
-    def choose(self, candidates: Sequence[Formula], made: Collection[Formula] = ()) -> Formula | str:
+    def choose(self, candidates: Sequence[Formula], made: Collection[Formula | Blend] = ()) -> Formula | str:
         """The one of these formulas to estimate by, or why there is none; as of `formula`."""
         why = self.missing(candidates)
         candidates = list(candidates)
@@ -242,8 +284,10 @@ class Looking:
         alone = Rows(*(np.asarray(part).reshape(1, 1) for part in (rows.sizes, rows.mass, rows.means, rows.squares)))
         return settle_by_adjustment(shrink_reward(alone, [1], 0.0), self.looks)
 
-    def evaluated(self, formula: Formula) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]]:
+    def evaluated(self, formula: Formula | Blend) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]]:
         """All settings of a formula, and the row of the reward's table that each knows least about."""
+        if isinstance(formula, Blend):
+            raise TypeError("looks alone have no blends")
         if formula.adjusts and self.rule.reading is not Reading.PAPER:
             return self.adjusted(formula)
         reward = formula.reward
@@ -251,13 +295,14 @@ class Looking:
         inside = self.component(formula.targets) if self.rule.threshold else ()
         rows = self.rows(reward, [place for place, name in enumerate(reward.given) if name in formula.targets], inside)
         laws = {each: self.law(each, inside) for each in formula.laws}
-        joint = None
-        if formula.shared:
-            columns = tuple(name for name in formula.scopes[0] if name != self.problem.reward)
-            whole = self.table(columns).marginal(columns).dense()
-            joint = JointTable(columns, mass_and_sizes(whole.statistics)[0])
-        found = settle(engine, laws, reward, rows, self.looks, joint)
+        found = settle(engine, laws, reward, rows, self.looks, self.joint(formula) if formula.shared else None)
         return found, (reward.given, Radix.of(reward.given, self.sizes).codes(found.weakest))
+
+    def joint(self, formula: Formula) -> JointTable:
+        """The table of all columns of a formula but the reward."""
+        columns = tuple(name for name in formula.scopes[0] if name != self.problem.reward)
+        whole = self.table(columns).marginal(columns).dense()
+        return JointTable(columns, mass_and_sizes(whole.statistics)[0])
 
     def component(self, targets: Targets) -> tuple[str, ...]:
         """The c-component of a node in the graph that the paper judges it in."""
@@ -339,14 +384,14 @@ def _numbered(table: Table, given: tuple[str, ...]) -> tuple[Table, CodeArray]:
 def _joined(parts: list[Settled]) -> Settled:
     """All entries, one after the other."""
     made = {}
-    for field in fields(Settled):
-        values = [getattr(part, field.name) for part in parts]
-        if field.name in {"looks", "base"}:
-            made[field.name] = values[0]
-        elif field.name == "effect_covariance":
-            made[field.name] = np.zeros((0, 0))
+    for name in (each.name for each in fields(Settled)):
+        values = [getattr(part, name) for part in parts]
+        if name in {"looks", "base"}:
+            made[name] = values[0]
+        elif name == "effect_covariance":
+            made[name] = np.zeros((0, 0))
         elif isinstance(values[0], WeightedSum):
-            made[field.name] = WeightedSum.join(values)
+            made[name] = WeightedSum.join(values)
         else:
-            made[field.name] = np.concatenate(values)
+            made[name] = np.concatenate(values)
     return Settled(**made)

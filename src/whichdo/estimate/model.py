@@ -117,7 +117,7 @@ class Model:
                 scopes |= dict.fromkeys(formula.scopes)
                 first[formula] = size
                 size += settings.cells
-            self.sources[places] = first[formula] + setting_numbers(problem, formula, places)
+            self.sources[places] = first[formula] + setting_numbers(problem, formula.targets, places)
         self.scopes: tuple[Scope, ...] = tuple(scopes)
         self._tasks, self._literal = tasks, literal
 

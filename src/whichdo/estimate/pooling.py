@@ -117,7 +117,7 @@ def pool(looked: Looked, seen: Tally, worth: FloatArray) -> Pooled:
     plain = np.where(pulls > 0, rows.means, np.nan)
     noise = np.maximum(rows.squares - rows.means**2, 0.0) / np.where(pulls > 0, rows.sizes, 1.0)
     settled = looked.settled
-    knows = looked.known & (looked.looks > 0)
+    knows = looked.known & (looked.by_arm(settled.most) > 0)
     sizes = np.where(knows, looked.by_arm(settled.sizes), 0.0)
     sizes = np.nan_to_num(sizes)
     total: FloatArray = sizes + worth_of_pulls

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError, counted, option, quoted
+from whichdo.estimate.blending import learn
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
-from whichdo.estimate.disagreement import disagreement_words
-from whichdo.estimate.estimator import Looked, Rule, learned_laws, look
+from whichdo.estimate.contradiction import contradiction_words
+from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.pooling import pool
+from whichdo.estimate.provenance import equal_arms, sources_of_arms, with_shared_pulls
 from whichdo.estimate.ranking import ArmRank, Ranking
-from whichdo.estimate.reasons import reason, weakest
+from whichdo.estimate.reasons import method, reason, weakest
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
 from whichdo.evidence import whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
@@ -71,7 +73,8 @@ def rank(
         from 0, of which only the ratios matter.  Excludes ``counts``.
     arm
         A column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.  Without it
-        every row is a look.
+        every row is a look.  Rows of an arm are direct pulls of it, and teach about every other arm what they leave
+        alone, except with ``reading="paper"``.
     missing
         "error" to refuse rows that lack a value, or "drop" to leave them out, which the notes then say.
     shrinkage
@@ -152,20 +155,22 @@ def ranking(
     if rule.reading is Reading.PAPER and any(len(table.statistics) > 1 for table in seen.tables.get(LOOK, {}).values()):
         raise UsageError("The paper's reading counts rows by levels of the reward; it knows no weights and no range.")
     worth, least, reach = reward_scale(problem)
-    looked = look(problem, seen, worth, rule)
+    looked = learn(problem, seen, worth, rule)
     if sampled is not None:
         looked = _sampled(seen, looked, worth, rule, whole_number(sampled, "number of draws"))
-    pooled = pool(looked, seen, worth)
+    equal = equal_arms(problem)
+    pooled = pool(looked, with_shared_pulls(seen, equal), worth)
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)
     must_try = must_try_of(pooled)
     naive = _conditionals(seen, worth)
+    sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     rows = []
     for position, arm in enumerate(problem.arms):
         cell = weakest(looked, problem, position)
         pulls = int(pooled.pulls[position])
-        formula = looked.taken.get(arm.targets)
+        shared = pulls - int(seen.pulls[position]) if pulls else 0
         rows.append(
             ArmRank(
                 arm=arm,
@@ -176,8 +181,8 @@ def ranking(
                 effect_low=reach * float(effect_low[position]),
                 effect_high=reach * float(effect_high[position]),
                 identified=arm.is_look or problem.verdicts[arm.targets].identified,
-                method=_method(looked, arm, position, pulls),
-                given=() if formula is None or not looked.looks else formula.given,
+                method=method(problem, looked, position, pulls),
+                given=_given(looked, arm),
                 effective_n=float(pooled.sizes[position]),
                 direct=pulls,
                 unseen=_unseen(pooled, position),
@@ -185,11 +190,12 @@ def ranking(
                 weakest_cell=cell[0] if cell else None,
                 weakest_count=cell[1] if cell else None,
                 must_try=bool(must_try[position]),
-                reason=reason(problem, looked, position, cell, pulls),
+                reason=reason(problem, looked, position, cell, pulls, shared),
+                sources=sources[position],
             )
         )
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    contest = Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem))
+    contest = Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem), equal)
     return Ranking(
         problem,
         rows,
@@ -231,20 +237,14 @@ def _unseen(pooled: Pooled, position: int) -> float:
     return 1.0 if np.isnan(weight) else min(weight, 1.0)
 
 
-def _method(looked: Looked, arm: Arm, position: int, pulls: int) -> str:
-    parts = []
-    if arm.is_look and looked.looks > 0:
-        parts.append("look")
-    elif looked.looks > 0 and looked.sources[position] >= 0:
-        parts.append(str(looked.taken[arm.targets].route))
-    if pulls:
-        parts.append("direct")
-    return " + ".join(parts) or "none"
+def _given(looked: Looked, arm: Arm) -> tuple[str, ...]:
+    formula = looked.taken.get(arm.targets)
+    return formula.given if formula is not None and looked.looks else ()
 
 
 def _contradicted(seen: Tally, worth: FloatArray, rule: Rule) -> tuple[str, ...]:
     """Whether the looks contradict the graph, where the estimates do not lean on all of it."""
-    return disagreement_words(seen.problem, seen, worth) if rule.reading is Reading.ROBUST else ()
+    return contradiction_words(seen.problem, seen, worth) if rule.reading is Reading.ROBUST else ()
 
 
 def _weighted(seen: Tally, looked: Looked) -> tuple[str, ...]:

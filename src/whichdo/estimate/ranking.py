@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from math import floor, isnan, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.errors import counted
 from whichdo.estimate.contest import DRAWS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from whichdo.estimate.contest import Contest
 
-__all__ = ["ArmRank", "Ranking", "decimals"]
+__all__ = ["ArmRank", "Ranking", "Source", "decimals"]
 
 MOST_DECIMALS = 8
 
@@ -35,6 +35,21 @@ def decimals(half_width: float) -> int:
     if not half_width > 0:
         return 3
     return min(max(1 - floor(log10(half_width)), 0), MOST_DECIMALS)
+
+
+class Source(NamedTuple):
+    """One source of an arm's estimate."""
+
+    source: str
+    """``looks``, ``direct`` for pulls of the arm itself, or the experiment, such as ``do(X)``: all arms on X."""
+    weight: float
+    """Its part in the estimate; those of all sources sum to one.  Where an estimate is put together from several laws,
+    the mean of its parts in them.
+    """
+    estimate: float
+    """The estimate if all that the source speaks of were taken from it alone."""
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -52,7 +67,9 @@ class ArmRank:
     identified: bool
     """Whether looking can settle this arm at all."""
     method: str
-    """look, same, adjustment, component, general, direct, a sum of two of these ("adjustment + direct"), or none."""
+    """look, same, adjustment, component, general, "experiments on X and Z", direct, a sum of some of these
+    ("adjustment + direct"), or none.
+    """
     given: tuple[str, ...]
     """What was adjusted for, or what else the formula reads."""
     effective_n: float
@@ -69,6 +86,8 @@ class ArmRank:
     """Whether it was never tried and looking says too little to compare it: its interval is wider than half the range.
     """
     reason: str
+    sources: tuple[Source, ...] = ()
+    """What the estimate comes from: looks, experiments on other nodes (rows of other arms), direct pulls."""
 
     @property
     def is_known(self) -> bool:
@@ -252,10 +271,10 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The table by columns, arms as text, in the problem's order."""
-        columns = [field.name for field in fields(ArmRank)]
-        return {
-            name: [str(row.arm) if name == "arm" else getattr(row, name) for row in self._rows.values()]
-            for name in columns
+        found = {field.name: [getattr(row, field.name) for row in self._rows.values()] for field in fields(ArmRank)}
+        return found | {
+            "arm": [str(arm) for arm in self._rows],
+            "sources": [[each._asdict() for each in row.sources] for row in self._rows.values()],
         }
 
     def to_frame(self, backend: str | None = None) -> Any:

@@ -7,12 +7,39 @@ from typing import TYPE_CHECKING
 from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
+    from whichdo.blends import Blend
     from whichdo.estimate.estimator import Looked
     from whichdo.formulas import Formula
     from whichdo.graph.identify import Verdict
-    from whichdo.problem import Arm, Problem
+    from whichdo.identification.estimand import Names
+    from whichdo.problem import Problem
 
-__all__ = ["reason", "weakest"]
+__all__ = ["method", "reason", "weakest"]
+
+
+def method(problem: Problem, looked: Looked, position: int, pulls: int) -> str:
+    """How an arm is estimated, in a few words."""
+    arm = problem.arms[position]
+    blend, parts = looked.blends.get(arm.targets), []
+    if arm.is_look:
+        parts += ["look"] if looked.looks else []
+    elif arm.targets in looked.taken:
+        parts += [str(looked.taken[arm.targets].route)] if looked.looks else []
+    elif blend is not None and () in blend.sources:
+        verdict = problem.verdicts[arm.targets]
+        parts.append(str(verdict.route) if verdict.identified else "looks")
+    experiments = [] if arm.is_look else _experiments(looked, position)
+    if experiments:
+        parts.append(f"experiments on {listed(experiments)}")
+    if pulls:
+        parts.append("direct")
+    return " + ".join(parts) or "none"
+
+
+def _experiments(looked: Looked, position: int) -> list[str]:
+    """The target sets, in words, whose rows are part of an arm's estimate."""
+    origins = looked.origins_of(position)
+    return [" with ".join(each.source) for each in origins if each.source]
 
 
 def weakest(looked: Looked, problem: Problem, position: int) -> tuple[str, int] | None:
@@ -23,34 +50,60 @@ def weakest(looked: Looked, problem: Problem, position: int) -> tuple[str, int] 
         return None
     entry = int(looked.sources[position])
     columns, codes = looked.weakest[formula.targets]
-    first = next(start for start, block in looked.blocks if start <= entry < start + len(block))
-    settings = zip(columns, codes[entry - first].tolist(), strict=True)
+    settings = zip(columns, codes[entry - looked.start_of(entry)].tolist(), strict=True)
     ordered = sorted(settings, key=lambda setting: problem.graph.index(setting[0]))
     text = ", ".join(f"{name}={problem.domains[name][code]}" for name, code in ordered)
     return text, int(looked.settled.weakest_sizes[entry])
 
 
-def reason(problem: Problem, looked: Looked, position: int, cell: tuple[str, int] | None, pulls: int) -> str:
-    """One sentence on how the arm is known, or why it is not."""
+def reason(
+    problem: Problem, looked: Looked, position: int, cell: tuple[str, int] | None, pulls: int, shared: int = 0
+) -> str:
+    """One sentence on how the arm is known, or why it is not; ``shared`` of the pulls are of arms that equal it."""
     arm = problem.arms[position]
-    words = _looking(problem, looked, arm, cell)
+    words = _looking(problem, looked, position, cell)
     if pulls and not arm.is_look:
         words += f"; {pulls:,} direct pull{'s' if pulls > 1 else ''}"
+        if shared:
+            words += f", {shared:,} of them of arms that are the same"
     return words
 
 
-def _looking(problem: Problem, looked: Looked, arm: Arm, cell: tuple[str, int] | None) -> str:
-    if arm.is_look or not looked.looks:
+def _looking(problem: Problem, looked: Looked, position: int, cell: tuple[str, int] | None) -> str:
+    arm = problem.arms[position]
+    blend = looked.blends.get(arm.targets)
+    if blend is None and (arm.is_look or not looked.looks):
         return "the mean of all looks" if looked.looks else "not looked at"
     verdict = problem.verdicts[arm.targets]
     if verdict.route is Route.SAME:
         act = "do" if arm.is_joint else "does"
         return f"{listed(arm.targets)} {act} not act on {problem.reward}: the same as do()"
     formula = looked.taken.get(arm.targets)
+    same = "" if verdict.acting == arm.targets else f"the same as setting {listed(verdict.acting)} alone: "
+    if blend is not None:
+        settles = "" if verdict.identified else "looking does not settle it, experiments do: "
+        return f"{same}{settles}{_laws(blend)}"
     if formula is None:
         return looked.why_not.get(arm.targets) or _never(verdict)
-    same = "" if verdict.acting == arm.targets else f"the same as setting {listed(verdict.acting)} alone: "
-    return f"{same}{_how(problem, formula)}{_seen(cell)}"
+    experiments = _experiments(looked, position)
+    lent = f"; rows of experiments on {listed(experiments)} count as well" if experiments else ""
+    return f"{same}{_how(problem, formula)}{_seen(cell)}{lent}"
+
+
+def _laws(blend: Blend) -> str:
+    """Which law comes from which sources."""
+    by_sources: dict[tuple[Names, ...], list[str]] = {}
+    for factor in blend.factors:
+        sources = tuple(source for source, _ in factor.sources)
+        by_sources.setdefault(sources, []).extend(factor.nodes)
+    parts = []
+    for sources, nodes in by_sources.items():
+        tried = listed(" with ".join(each) for each in sources if each)
+        words = ["looks"] if () in sources else []
+        words += [f"experiments on {tried}"] if tried else []
+        parts.append(f"{listed(nodes)} from {listed(words)}")
+    law = "law" if sum(map(len, by_sources.values())) == 1 else "laws"
+    return f"by the {law} of {'; '.join(parts)}"
 
 
 def _never(verdict: Verdict) -> str:

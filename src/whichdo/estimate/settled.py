@@ -29,16 +29,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo.estimate.limits import mean_limits
+from whichdo.estimate.shrinkage import Shrunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.estimate.evaluate import Evaluator
-    from whichdo.estimate.shrinkage import Law, Shrunk
-    from whichdo.identification.estimand import Conditional, Names
+    from whichdo.estimate.shrinkage import Law
+    from whichdo.identification.estimand import Conditional
 
-__all__ = ["Scope", "Settled", "WeightedSum", "settle", "settle_by_adjustment"]
+__all__ = ["Gradient", "LawParts", "RewardRows", "Settled", "WeightedSum", "finish", "normalised"]
 
 
 ROUNDING = 1e-9
@@ -117,19 +117,13 @@ class WeightedSum(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scope:
-    """The joint table of all columns but the reward, where all conditionals of a formula are counted from it."""
-
-    columns: Names
-    mass: FloatArray
-
-
-@dataclass(frozen=True)
 class Settled:
     """What looks say about some arms, in order."""
 
     looks: float
     """The effective number of looks."""
+    most: FloatArray
+    """The effective number of all rows behind each mean: the looks, and those of experiments where they count."""
     base: float
     """The mean of do()."""
     means: FloatArray
@@ -177,12 +171,12 @@ class Settled:
 
     @property
     def sizes(self) -> FloatArray:
-        """The number of direct pulls that would know each mean as well; never more than the looks."""
+        """The number of direct pulls that would know each mean as well; never more than the rows."""
         errors = self.variances + ((self.below + self.above) / 2) ** 2
         # Rewards that were all alike have no error to compare with: the rows themselves count.
         alike = 1 / np.maximum(self.own.row_weights, 1e-300)
         worth = np.divide(self.spreads, errors, out=alike, where=errors > 0)
-        return np.minimum(worth, self.looks)
+        return np.minimum(worth, self.most)
 
     def limits(self, z: float) -> tuple[FloatArray, FloatArray]:
         """The limits of each mean."""
@@ -201,148 +195,97 @@ class Settled:
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 
-# ------------------------------------------------------------------------------------------------------ by adjustment
+# ----------------------------------------------------------------------------------------------------- putting together
 
 
-def settle_by_adjustment(rows: Shrunk, looks: float, *, effects: bool = True) -> Settled:
-    """The mean of each setting by sum over z of P(z) E[Y | x, z].
+class RewardRows(NamedTuple):
+    """The rows that means are sums of: what each says, its weight in each mean, and its share in that of do()."""
 
-    Parameters
-    ----------
-    rows
-        The reward's table with two axes: the strata z, as many as there are or only those that occurred, and x.
-    looks
-        The effective number of looks.
-    effects
-        Whether effects against doing nothing are wanted too.  Without them what is said of their errors is empty: half
-        of the work, where only means are compared.
-    """
-    whole = rows.mass.sum()
-    shares = rows.mass / whole if whole > 0 else np.zeros(rows.mass.shape)
-    strata = shares.sum(axis=1, keepdims=True)
-    gain, loss = strata - shares, shares  # of an arm's own rows; and of all rows, its own still among them
-    base = float((shares * rows.raw).sum())
-    means = (strata * rows.means).sum(axis=0)
-    apart = rows.means - means
-    effect_law, covariance = _effect_errors(rows, shares, strata, looks) if effects else (np.empty(0), np.empty((0, 0)))
-    columns = np.arange(means.size)
-    weakest = (strata**2 * np.where(rows.seen, rows.noise, 1.0)).argmax(axis=0)
-    return Settled(
-        looks=looks,
-        base=base,
-        means=means,
-        spreads=np.maximum((strata * rows.squares).sum(axis=0) - means**2, 0.0),
-        own=_by_column(np.broadcast_to(strata, shares.shape), rows),
-        law=(strata * apart**2).sum(axis=0) / max(looks, 1.0),
-        law_shifts=np.zeros(means.shape),
-        law_below=np.zeros(means.shape),
-        law_above=np.zeros(means.shape),
-        gain=_by_column(gain, rows) if effects else WeightedSum.empty(),
-        loss=_others(loss, rows) if effects else WeightedSum.empty(),
-        effect_law=effect_law,
-        effect_covariance=covariance,
-        weakest=weakest * means.size + columns,
-        weakest_sizes=rows.sizes[weakest, columns],
-    )
+    rows: Shrunk
+    weights: FloatArray
+    """A row for each setting."""
+    shares: FloatArray
+
+    @classmethod
+    def split(cls, rows: Shrunk, weights: FloatArray, shares: FloatArray, looked: FloatArray) -> RewardRows:
+        """Rows of which ``looked`` are looks and the others are not: they share a mean, and only looks are in do()."""
+        total = rows.sizes.ravel()
+        part = np.divide(looked.ravel(), total, out=np.ones(total.shape), where=total > 0)
+        first, second = (rows.portion(each.reshape(rows.sizes.shape)) for each in (part, 1 - part))
+        return cls(
+            Shrunk.join([first, second]),
+            np.concatenate([weights * part, weights * (1 - part)], axis=1),
+            np.concatenate([shares, np.zeros(shares.shape)]),
+        )
 
 
-def _sums(weights: FloatArray, rows: Shrunk) -> tuple[FloatArray, ...]:
-    """What a weighted sum is made of, for each column of x by itself."""
-    return (
-        weights.sum(axis=0),
-        (weights * rows.means).sum(axis=0),
-        (weights**2 * rows.noise).sum(axis=0),
-        (weights * rows.moved).sum(axis=0),
-        (weights**2 * rows.reciprocals).sum(axis=0),
-        (weights * rows.seen).sum(axis=0),
-        np.where(rows.seen, 0.0, weights * rows.prior).sum(axis=0),
-    )
+class Gradient(NamedTuple):
+    """The means of all settings by some formula, and their slopes in every cell of its conditionals."""
+
+    means: FloatArray
+    slopes: dict[Conditional, FloatArray]
+    """By conditional: an axis for the setting, then those of its table."""
+    totals: FloatArray
+    """The sum of the weights of the reward's rows before it was made one; 0 for a setting that never occurred."""
 
 
-def _by_column(weights: FloatArray, rows: Shrunk) -> WeightedSum:
-    return WeightedSum._from_parts(*_sums(weights, rows))
-
-
-def _others(weights: FloatArray, rows: Shrunk) -> WeightedSum:
-    """For each column the sum over all other columns."""
-    return WeightedSum._from_parts(*(part.sum() - part for part in _sums(weights, rows)))
-
-
-def _effect_errors(rows: Shrunk, shares: FloatArray, strata: FloatArray, looks: float) -> tuple[FloatArray, FloatArray]:
-    """What the law of the strata adds to the variance of each effect, and the covariance of all effects.
-
-    The effect of x is the sum over all rows (z, x') of (P(z) [x' = x] - P(z, x')) m(x', z).  A look at (z, x') pushes
-    it by m(x, z) - m(x', z) less the effect itself.
-    """
-    means = rows.means
-    every = (shares**2 * rows.noise).sum()
-    shared = (strata * shares * rows.noise).sum(axis=0)
-    noise = every - shared[:, None] - shared[None, :] + np.diag((strata**2 * rows.noise).sum(axis=0))
-    moved = (strata * rows.moved).sum(axis=0) - (shares * rows.moved).sum()
-    happened = (shares * means).sum(axis=1, keepdims=True)
-    effects = (strata * means).sum(axis=0) - happened.sum()
-    beside = (happened * means).sum(axis=0)
-    law = (strata * means).T @ means - beside[:, None] - beside[None, :] + (shares * means**2).sum()
-    law = (law - np.outer(effects, effects)) / max(looks, 1.0)
-    # A row never seen is as good as one reward from what the margins expect.
-    guessed = (strata**2 * np.where(rows.seen, 0.0, rows.variances)).sum(axis=0)
-    covariance: FloatArray = noise + law + np.outer(moved, moved) + np.diag(guessed)
-    return np.maximum(np.diagonal(law), 0.0), covariance
-
-
-# --------------------------------------------------------------------------------------------------------- any formula
-
-
-def settle(
-    evaluator: Evaluator,
-    laws: Mapping[Conditional, Law],
-    reward: Conditional,
-    rows: Shrunk,
-    looks: float,
-    scope: Scope | None,
-) -> Settled:
-    """Evaluate a formula on shrunk conditionals, with all errors; its settings in C order.
+def normalised(
+    rewards: Sequence[Conditional],
+    evaluate: Callable[[Mapping[Conditional, FloatArray] | None], tuple[FloatArray, dict[Conditional, FloatArray]]],
+) -> Gradient:
+    """Evaluate a formula whose weights may sum to one only in the limit, and make them.
 
     Parameters
     ----------
-    evaluator
-        Of the formula, compiled for a reward of one level: its table holds means.
-    laws
-        The conditionals of the other nodes.
-    reward
-        The reward's own conditional.
-    rows
-        Its table.
-    looks
-        The effective number of looks.
-    scope
-        The joint table of all columns of the formula but the reward, where the conditionals share rows; None where
-        their rows are independent.
+    rewards
+        The conditionals of the reward: the formula is linear in their tables together.
+    evaluate
+        Values and slopes, with other means of the reward where they are given.
     """
-    means, by_conditional = _slopes(evaluator, laws, reward, rows.means)
-    weights = by_conditional.pop(reward).reshape(means.size, -1)
-    totals = weights.sum(axis=1)
+    means, slopes = evaluate(None)
+    totals = np.sum([slopes[each].reshape(means.size, -1).sum(axis=1) for each in rewards], axis=0)
     if np.abs(totals - 1).max() > ROUNDING:
-        # Weights that only sum to one in the limit, as those of the weight form, are made to.
-        _, of_totals = _slopes(evaluator, laws, reward, np.ones(rows.means.shape))
+        _, of_totals = evaluate({each: np.ones(slopes[each].shape[1:-1]) for each in rewards})
         one = np.where(totals > 0, totals, 1.0)
-        means, weights = means / one, weights / one[:, None]
-        for each, slope in by_conditional.items():
+        means = means / one
+        for each, slope in slopes.items():
             along = (-1, *[1] * (slope.ndim - 1))
-            by_conditional[each] = (slope - means.reshape(along) * of_totals[each]) / one.reshape(along)
-    whole = rows.mass.sum()
-    shares = rows.mass.ravel() / whole if whole > 0 else np.zeros(rows.mass.size)
-    base = float(shares @ rows.raw.ravel())
-    parts = _LawParts(means.size)
-    absent = totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything
-    for each, slope in by_conditional.items():
-        parts.add(laws[each], slope, independent=scope is None)
-    if scope is None:
-        law = parts.covariance
-        effect_law = law + float(shares @ (rows.means.ravel() - base) ** 2) / max(looks, 1.0)
-    else:
-        law, effect_law = _influence(means.size, scope, laws, by_conditional, reward, rows, base, looks)
-    means = np.where(absent, base, means)
+            less = 0.0 if each in rewards else means.reshape(along) * of_totals[each]
+            slopes[each] = (slope - less) / one.reshape(along)
+    return Gradient(means, slopes, totals)
+
+
+def finish(
+    gradient: Gradient,
+    stack: RewardRows,
+    parts: LawParts,
+    law: FloatArray,
+    effect_law: FloatArray,
+    *,
+    base: float,
+    looks: float,
+    most: float,
+) -> Settled:
+    """Put means, the rows they are sums of, and the errors of all laws together.
+
+    Parameters
+    ----------
+    gradient
+        The means.
+    stack
+        The rows of the reward with their weights.
+    parts
+        What shrinkage and rows never seen do to the laws of other nodes.
+    law, effect_law
+        The covariance of the means, and of the effects, that these laws cause.
+    base
+        The mean of do().
+    looks, most
+        The effective number of looks, and of all rows.
+    """
+    rows, weights, shares = stack
+    absent = gradient.totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything
+    means = np.where(absent, base, gradient.means)
     parts.below += np.where(absent, base, 0.0)
     parts.above += np.where(absent, 1 - base, 0.0)
     differences = weights - shares
@@ -352,6 +295,7 @@ def settle(
     weakest = doubts.argmax(axis=1)
     return Settled(
         looks=looks,
+        most=np.full(means.shape, most),
         base=base,
         means=means,
         spreads=np.maximum(weights @ rows.squares.ravel() - means**2, 0.0),  # 0 where nothing was seen: worth no pull
@@ -371,21 +315,7 @@ def settle(
     )
 
 
-def _slopes(
-    evaluator: Evaluator, laws: Mapping[Conditional, Law], reward: Conditional, means: FloatArray
-) -> tuple[FloatArray, dict[Conditional, FloatArray]]:
-    """The value of each setting, and its slopes in every cell of every conditional."""
-    tables = [means[..., None] if each == reward else laws[each].shares for each in evaluator.conditionals]
-    values, slopes = evaluator.slopes(tables, np.ones(1))
-    flat = values.ravel()
-    targets = len(evaluator.targets)
-    return flat, {
-        each: slope.reshape(flat.size, *slope.shape[targets:])
-        for each, slope in zip(evaluator.conditionals, slopes, strict=True)
-    }
-
-
-class _LawParts:
+class LawParts:
     """What the laws of the other nodes add to the errors, summed over their rows."""
 
     def __init__(self, settings: int) -> None:
@@ -407,52 +337,8 @@ class _LawParts:
             self.above += np.where(never, slopes.max(axis=2) - middle, 0.0).sum(axis=1)
         if independent:
             apart = slopes - middle[:, :, None]
-            room = np.where(never, 0.0, 1 / np.where(never, 1.0, sizes + law.strength))
+            room = np.where(never, 0.0, 1 / np.where(never, 1.0, sizes + np.ravel(law.strength)))
             self.covariance += np.einsum("arv,brv,rv->ab", apart, apart, shares * room[:, None])
-
-
-def _influence(
-    settings: int,
-    scope: Scope,
-    laws: Mapping[Conditional, Law],
-    slopes: Mapping[Conditional, FloatArray],
-    reward: Conditional,
-    rows: Shrunk,
-    base: float,
-    looks: float,
-) -> tuple[FloatArray, FloatArray]:
-    """The covariance of the means, and of the effects, that the laws cause, from what each cell does to them."""
-    total = scope.mass.sum()
-    if total <= 0 or looks <= 0:
-        nothing = np.zeros((settings, settings))
-        return nothing, nothing
-    pushes = np.zeros((settings, *scope.mass.shape))
-    for each, slope in slopes.items():
-        law = laws[each]
-        own = tuple(range(slope.ndim - len(each.nodes), slope.ndim))
-        middle = (slope * law.shares).sum(axis=own, keepdims=True)
-        room = law.sizes + law.strength
-        share = np.divide(looks, room, out=np.zeros(room.shape), where=law.sizes > 0)
-        pushes += _spread((slope - middle) * share.reshape(share.shape + (1,) * len(own)), each.columns, scope.columns)
-    chance = (scope.mass / total).ravel()
-    flat = pushes.reshape(settings, -1)
-    doing_nothing = _spread(rows.means[None], reward.given, scope.columns) - base
-    apart = flat - np.broadcast_to(doing_nothing, (1, *scope.mass.shape)).reshape(1, -1)
-    return _covariance(flat, chance) / looks, _covariance(apart, chance) / looks
-
-
-def _covariance(pushes: FloatArray, chance: FloatArray) -> FloatArray:
-    centred = pushes - (pushes @ chance)[:, None]
-    found: FloatArray = (centred * chance) @ centred.T
-    return found
-
-
-def _spread(table: FloatArray, columns: Names, wanted: Names) -> FloatArray:
-    """A table whose first axis is the setting, laid along the axes of the scope."""
-    order = sorted(range(len(columns)), key=lambda place: wanted.index(columns[place]))
-    moved = table.transpose(0, *(place + 1 for place in order))
-    lengths = dict(zip(columns, table.shape[1:], strict=True))
-    return moved.reshape(len(table), *(lengths.get(name, 1) for name in wanted))
 
 
 def _none_in(looks: float, z: float) -> float:

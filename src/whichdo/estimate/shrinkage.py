@@ -19,7 +19,7 @@ case in which the square is the mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,7 @@ class Law:
     """The effective number of rows, an axis for each column that is given."""
     raw: FloatArray
     """The plain shares; those of a row never seen are the shrunk ones."""
-    strength: float
+    strength: float | FloatArray
     """By how many rows it was shrunk: 0 for a law that depends on nothing."""
 
 
@@ -173,7 +173,20 @@ class Shrunk:
     squares: FloatArray
     prior: FloatArray
     """What the margins expect of each row."""
-    strength: float
+    strength: float | FloatArray
+    """By how many rows each was shrunk."""
+
+    @classmethod
+    def join(cls, parts: Sequence[Shrunk]) -> Shrunk:
+        """The rows of several tables, one after the other."""
+        names = ("sizes", "mass", "raw", "means", "squares", "prior")
+        made = {name: np.concatenate([getattr(part, name).ravel() for part in parts]) for name in names}
+        strength = [np.broadcast_to(part.strength, part.sizes.shape).ravel() for part in parts]
+        return cls(**made, strength=np.concatenate(strength))
+
+    def portion(self, part: FloatArray) -> Shrunk:
+        """The same as if only a part of each row's evidence were there; rows without any stay as they are."""
+        return replace(self, sizes=self.sizes * part, mass=self.mass * part, strength=self.strength * part)
 
     @cached_property
     def seen(self) -> BoolArray:

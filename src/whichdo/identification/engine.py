@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = ["c_factors", "checked_targets", "find_hedge", "hedge_words", "identify", "marginal"]
+__all__ = ["CFactors", "c_factors", "checked_targets", "find_hedge", "hedge_words", "identify", "marginal"]
 
 Positions = frozenset[int]
 Kernels = dict[str, "Expression"]
@@ -87,12 +87,12 @@ def identify(graph: CausalGraph, targets: Iterable[str], reward: str, tried: Ite
     P_{do(Z)}(Y | X, Z)
     """
     names = checked_targets(graph, targets, reward)
-    sources = _sources(graph, reward, tried)
+    found = CFactors(graph, reward, tried)
     left = _left(graph, names, reward)
-    factors = tuple(_factor(graph, part, sources) for part in left.c_components)
+    factors = found.of(names)
     for factor in factors:
         if not factor.sources:
-            raise _not_identified(graph, names, reward, factor.nodes, list(sources)[1:])
+            raise _not_identified(graph, names, reward, factor.nodes, list(found.sources)[1:])
     if acting_targets(graph, names, reward):
         inner = product(factor.sources[0][1] for factor in factors)
         expression = sum_over([name for name in left.nodes if name != reward], inner)
@@ -105,8 +105,29 @@ def c_factors(
     graph: CausalGraph, targets: Names, reward: str, tried: Iterable[Iterable[str]] = ()
 ) -> tuple[CFactor, ...]:
     """The c-factors of an effect with their sources; one that no source yields has none."""
-    sources = _sources(graph, reward, tried)
-    return tuple(_factor(graph, part, sources) for part in _left(graph, targets, reward).c_components)
+    return CFactors(graph, reward, tried).of(targets)
+
+
+class CFactors:
+    """The c-factors of any effect on one reward, from the same sources.
+
+    Effects share factors: what is the law of a node given its causes is so for every arm that leaves the node alone.
+    Each is found once.
+    """
+
+    def __init__(self, graph: CausalGraph, reward: str, tried: Iterable[Iterable[str]] = ()) -> None:
+        self._graph, self._reward = graph, reward
+        self.sources = _sources(graph, reward, tried)
+        """The graph that holds in the rows of each source; looks, which are (), first."""
+        self._known: dict[Names, CFactor] = {}
+
+    def of(self, targets: Names) -> tuple[CFactor, ...]:
+        """Those of do(targets); one that no source yields has none."""
+        parts = _left(self._graph, targets, self._reward).c_components
+        for part in parts:
+            if part not in self._known:
+                self._known[part] = _factor(self._graph, part, self.sources)
+        return tuple(self._known[part] for part in parts)
 
 
 def checked_targets(graph: CausalGraph, targets: Iterable[str], reward: str) -> Names:

@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["CFactor", "Conditional", "Estimand", "Expression", "Product", "Ratio", "Sum", "product", "sum_over"]
 
@@ -234,8 +234,13 @@ class Estimand:
         >>> print(wd.identify(wd.CausalGraph.parse("X -> M -> Y; X <-> Y"), ["X"], "Y").outline)
         Σ_M P_{do(X)}(M | X) P_{do(M)}(Y | M)
         """
-        inner = product(factor.symbol for factor in self.factors)
-        return sum_over([name for factor in self.factors for name in factor.nodes if name != self.reward], inner)
+        return self.outlined(self.factors, self.reward)
+
+    @staticmethod
+    def outlined(factors: Sequence[CFactor], reward: str) -> Expression:
+        """The sum over all nodes of some c-factors but the reward of the product of their symbols."""
+        inner = product(factor.symbol for factor in factors)
+        return sum_over([name for factor in factors for name in factor.nodes if name != reward], inner)
 
     def latex(self) -> str:
         """The formula in LaTeX, with what it is a formula for."""

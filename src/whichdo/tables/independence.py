@@ -18,6 +18,7 @@ is whether the dependence is large.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import nan, sqrt
 from typing import TYPE_CHECKING
 
@@ -159,13 +160,13 @@ class _Strata:
         parts = (each[telling].astype(np.float64) for each in (counts, rows, columns))
         return cls(*parts)
 
-    @property
+    @cached_property
     def total(self) -> FloatArray:
         """The rows of each stratum."""
         found: FloatArray = self.rows.sum(axis=1)
         return found
 
-    @property
+    @cached_property
     def freedom(self) -> IntArray:
         """The degrees of freedom of each stratum: values that do not occur in it have none."""
         found: IntArray = ((self.rows > 0).sum(axis=1) - 1) * ((self.columns > 0).sum(axis=1) - 1)

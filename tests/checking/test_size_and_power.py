@@ -1,0 +1,106 @@
+"""How often a check accuses a right graph, and how often it finds a missing edge that matters."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+import whichdo as wd
+from tests.checking.random_worlds import RandomWorld, random_graph
+from tests.soak import scaled
+from whichdo.estimate.rank import ranking
+from whichdo.graph.admg import CausalGraph
+from whichdo.graph.implied import implied_statements
+from whichdo.graph.separation import m_separated
+
+SIZES = (300, 1_000, 10_000, 100_000, 1_000_000)
+SKEWS = (0.3, 1.0, 3.0)
+
+
+def right_world(rng: np.random.Generator, skew: float) -> RandomWorld:
+    """Three to seven nodes of two to four values each, with a statement to test."""
+    while True:
+        nodes = int(rng.integers(3, 8))
+        graph = random_graph(rng, nodes, float(rng.uniform(0.15, 0.6)), float(rng.choice([0, 0.1, 0.2])))
+        if implied_statements(graph).statements:
+            return RandomWorld.draw(rng, graph, skew=skew)
+
+
+def accused(rng: np.random.Generator, rows: int, graphs: int) -> tuple[int, int]:
+    """How many right graphs fail a whole check, and how many have a corrected chance below 5%."""
+    fails = low = 0
+    for number in range(graphs):
+        world = right_world(rng, SKEWS[number % len(SKEWS)])
+        problem = world.problem()
+        found = wd.check(problem, world.looks(problem, rng, rows))
+        fails += not found.ok
+        low += any(each.adjusted < 0.05 for each in (*found.statements, *found.cross_checks))  # type: ignore[attr-defined]
+    return fails, low
+
+
+@pytest.mark.soak
+@pytest.mark.slow("6 s: a check that accuses right graphs is worse than none")
+@pytest.mark.parametrize("rows", SIZES)
+def test_right_graphs_are_accused_in_at_most_six_of_a_hundred_checks(rows: int) -> None:
+    """5% are promised; four standard errors of as many checks are allowed above that, at full count 6%.
+
+    Estimates are compared with shrinkage on.  Seen to fail at full count without the correction for many tests: 15% of
+    checks with 300 rows, and corrected chances below 5% in 21 to 27% of all.
+    """
+    graphs = scaled(1_000, 50)
+    fails, low = accused(np.random.default_rng([2_718, rows]), rows, graphs)
+    limit = max(0.06, 0.05 + 4 * sqrt(0.05 * 0.95 / graphs)) if graphs < 1_000 else 0.06
+    assert fails / graphs <= limit
+    assert low / graphs <= limit + 0.01
+
+
+def wrong_world(rng: np.random.Generator, skew: float, *, hidden: bool) -> tuple[RandomWorld, CausalGraph]:
+    """A world and its graph without one edge, which logs can show and which moves an estimate by .05 or more."""
+    while True:
+        nodes = int(rng.integers(3, 7))
+        graph = random_graph(rng, nodes, float(rng.uniform(0.2, 0.6)), float(rng.choice([0.1, 0.2, 0.3])))
+        arrows, causes = sorted(graph.directed), sorted(map(sorted, graph.bidirected))
+        edges: list[list[str]] | list[tuple[str, str]] = causes if hidden else arrows
+        if not edges:
+            continue
+        gone = int(rng.integers(len(edges)))
+        left = [tuple(edge) for number, edge in enumerate(edges) if number != gone]
+        believed = CausalGraph(graph.nodes, *((arrows, left) if hidden else (left, map(tuple, causes))))
+        statements = implied_statements(believed).statements
+        if all(m_separated(graph, [each.left], [each.right], each.given) for each in statements):
+            continue
+        world = RandomWorld.draw(rng, graph, most=int(rng.choice([2, 4])), skew=skew)
+        if moves(world, believed) >= 0.05:
+            return world, believed
+
+
+def moves(world: RandomWorld, believed: CausalGraph) -> float:
+    """By how much the wrong graph misjudges an arm that it claims to settle, with a thousand billion rows."""
+    problem = world.problem(believed)
+    counts = np.rint(world.law() * 1e12).astype(np.int64)
+    found = ranking(world.tally(problem, counts))
+    worth = np.array(list(problem.rewards.values()))
+    most = 0.0
+    for arm in problem.arms[1:]:
+        if found[arm].method != "none":
+            setting = {name: problem.domains[name].index(value) for name, value in arm.settings.items()}
+            truth = world.law(setting).reshape(-1, len(worth)).sum(axis=0) @ worth
+            most = max(most, abs(float(truth) - found[arm].estimate))
+    return most
+
+
+@pytest.mark.soak
+@pytest.mark.slow("4 s: missing edges that matter must be found")
+@pytest.mark.parametrize("hidden", [False, True], ids=["arrow", "hidden cause"])
+def test_visible_edges_that_move_an_arm_are_found_in_eighty_of_a_hundred(hidden: bool) -> None:
+    """20,000 rows.  In the lab, on other seeds, arrows are found in 95%, hidden causes in 82%."""
+    worlds = scaled(100, 5) if hidden else scaled(300, 15)
+    rng = np.random.default_rng([3_141, hidden])
+    found = 0
+    for number in range(worlds):
+        world, believed = wrong_world(rng, SKEWS[number % len(SKEWS)], hidden=hidden)
+        problem = world.problem(believed)
+        found += not wd.check(problem, world.looks(problem, rng, 20_000)).ok
+    assert found / worlds >= (0.8 if worlds >= 100 else 0.4)
