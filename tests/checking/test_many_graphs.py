@@ -13,6 +13,7 @@ from whichdo.checking.choices import candidates_under
 from whichdo.checking.edits import single_edits
 from whichdo.checking.many_graphs import ManyGraphs, groups
 from whichdo.formulas import FormulaMaker, Reading
+from whichdo.graph.identify import Route
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.reasons import complete_verdicts
@@ -93,3 +94,14 @@ def test_formulas_that_are_never_taken_are_left_out() -> None:
     every = candidates_under(problem, many, edits, Reading.ROBUST, few=None)[-1]["X",]
     assert [each.given for each in today] == [("C",)]
     assert [each.given for each in every] == [("C",), ("P",)]
+
+
+def test_an_edge_that_is_dropped_may_leave_the_napkin() -> None:
+    """No formula for X; without X <-> Y there is one by complete identification, and added edges never make one."""
+    problem = Problem("W -> Z -> X -> Y; W <-> X; W <-> Y; X <-> Y", "Y", ["X"])
+    edits = single_edits(problem.graph, problem.graph.nodes)
+    found = candidates_under(problem, ManyGraphs(problem.graph, edits, "Y"), edits, Reading.ROBUST)
+    routes = {str(edit): [each.route for each in formulas["X",]] for edit, formulas in zip(edits, found, strict=False)}
+    assert routes["drop X <-> Y"] == [Route.GENERAL]
+    assert not any(route for edit, route in routes.items() if edit.startswith("add"))
+    assert found[-1] == {("X",): ()}

@@ -40,7 +40,7 @@ def candidates_under(
     """For each edit, and last for the graph as it is, the formulas of each target set.
 
     As `whichdo.formulas.formulas` lists them for the edited graph, up to the first that has ``few`` cells: it is taken
-    whatever follows.  None: all of them.
+    whatever follows.  None: all of them.  Most graphs agree, and share one list then.
     """
     if reading is Reading.ROBUST:
         return _Robust(problem, many, edits, few).all()
@@ -90,9 +90,12 @@ class _Robust:
             without &= ~valid
             for given, graphs in groups(valid, members):
                 formula = self.today.adjusting(targets, [self.graph.nodes[place] for place in given])
+                longer: dict[int, Candidates] = {}  # by what was there, so that graphs that agree share one list
                 for number in _numbers(graphs):
-                    if formula not in found[number]:
-                        found[number] = (*found[number], formula)
+                    before = found[number]
+                    if id(before) not in longer:
+                        longer[id(before)] = before if formula in before else (*before, formula)
+                    found[number] = longer[id(before)]
                 if self.few is not None and formula.cells <= self.few:
                     still &= ~graphs
             if not still:

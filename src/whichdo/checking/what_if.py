@@ -145,7 +145,7 @@ def _union(
     """The scopes that any of the graphs needs, each once; what has no column is asked for by today's graph alone."""
     *edited, today = candidates
     found = dict.fromkeys(scope for each in today.values() for scope in needed_scopes(each, rows, there))
-    for each in {each: None for graph in edited for each in graph.values()}:
+    for each in {id(each): each for graph in edited for each in graph.values()}.values():
         for scope in needed_scopes(each, rows, there):
             if there.issuperset(scope):
                 found[tuple(sorted(scope, key=problem.graph.index))] = None
@@ -177,14 +177,16 @@ def _predict(problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dic
     worth, _, _ = reward_scale(problem)
     looking = _Chosen(problem, seen, worth, rule)
     options: dict[Targets, dict[Formula | str, int]] = {targets: {} for targets in problem.target_sets}
-    chosen: dict[Candidates, Formula | str] = {}
     taken = np.zeros((len(candidates), len(problem.target_sets)), np.int64)
-    for row, graph in enumerate(candidates):
-        for column, (targets, each) in enumerate(graph.items()):
-            if each not in chosen:
+    for column, (targets, own) in enumerate(options.items()):
+        known: dict[int, int] = {}  # lists that graphs share are told by their identity
+        for row, graph in enumerate(candidates):
+            each = graph[targets]
+            if id(each) not in known:
                 # Whether a formula is too large is found out when it is evaluated, unless there is another to take.
-                chosen[each] = looking.choose(each, each if len(each) == 1 else ())
-            taken[row, column] = options[targets].setdefault(chosen[each], len(options[targets]))
+                chosen = looking.choose(each, each if len(each) == 1 else ())
+                known[id(each)] = own.setdefault(chosen, len(own))
+            taken[row, column] = known[id(each)]
     rounds = max(map(len, options.values()), default=1)
     parts = Predictions.empty(rounds, len(problem.arms))
     listed = {targets: list(each) for targets, each in options.items()}

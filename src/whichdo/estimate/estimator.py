@@ -319,7 +319,8 @@ class Looking:
         table = self.table((*given, *targets, self.problem.reward))
         codes = None
         # A table of which only cells that occurred were kept has mostly others.
-        thin = table.cells is not None and len(table.scope) == len(given) + len(targets) + 1
+        exact = bool(given) and len(table.scope) == len(given) + len(targets) + 1
+        thin = exact and table.cells is not None and len(table.cells) > 0
         if thin or strata.cells * settings.cells * len(self.worth) > MAX_CELLS:
             table, codes = _numbered(table, given)
             given = ("",)

@@ -1,1 +1,1 @@
-"""Pages that say what was found: of a file, a campaign, a reproduction."""
+"""Pictures of causal graphs, drawn without any dependency."""
