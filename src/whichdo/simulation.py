@@ -329,10 +329,12 @@ class Lots:
         return words[:2], self._generator
 
 
-def played(policy: Policy, world: World, budget: float, rng: np.random.Generator) -> tuple[int, float]:
-    """One run through `play`: the position of the recommended arm, and what was spent."""
+def played(
+    policy: Policy, world: World, budget: float, rng: np.random.Generator, seen: Tally | None = None
+) -> tuple[int, float]:
+    """One run through `play`: the position of the recommended arm, and what was spent; ``seen`` as of `run_rounds`."""
     problem = world.problem
-    play = policy.play(problem, budget, rng, Tally.empty(problem))
+    play = policy.play(problem, budget, rng, Tally.empty(problem) if seen is None else seen)
     spent = 0.0
     answer: Any = None
     while True:

@@ -200,8 +200,10 @@ class Contest:
             return self._plausible(rng, arms, scatter)
         pooled, hints, belief = self.pooled, self.pooled.hints, self.pooled.belief
         drawn = replace(self, pooled=pooled.right)._plausible(rng, arms, scatter)
-        anything = rng.random((DRAWS, 1)) < belief.chance
-        wrong = anything & (rng.random((DRAWS, len(arms))) < belief.shares[arms]) & hints.at_stake[arms]
+        few, many = belief.chances
+        luck = rng.random((DRAWS, 1))
+        shares = np.where(luck < many, belief.shares[1, arms], np.where(luck < few + many, belief.shares[0, arms], 0.0))
+        wrong = (rng.random((DRAWS, len(arms))) < shares) & hints.at_stake[arms]
         nothing = pooled.right.means[0] if self._anchored else self._middle
         noise = hints.variances[arms]
         z = rng.standard_normal((DRAWS, len(arms)))

@@ -1,14 +1,15 @@
 """How far estimates by looking are believed: a share of graphs is wrong, and a share of logs is of another season.
 
-With the chance ``doubt`` something is wrong.  If so, what looking says of an arm is wrong with the chance `EACH`, each
-arm for itself; and what it says of such an arm counts for at most `LEFT` pulls: a hint, from which the truth may be
-some .2 away.  Direct pulls tell which: how likely they are, if looking is right, is a beta-binomial chance with what
-looking says as its prior; and the same if it is wrong, with the hint as prior.  The ratio of the two is the *Bayes
-factor* of an arm.  Pulls of one arm tell about all: one that contradicts looking makes it likely that something is
-wrong, and then any other estimate may be; one that agrees makes it less likely.
+With the chance ``doubt`` something is wrong.  If so, what looking says is wrong of few arms or of many, either as
+likely: of each arm for itself with the chance `FEW`, or `MANY`.  What it says of such an arm counts for at most `LEFT`
+pulls: a hint, from which the truth may be some .2 away.  Direct pulls tell which: how likely they are, if looking is
+right, is a beta-binomial chance with what looking says as its prior; and the same if it is wrong, with the hint as
+prior.  The ratio of the two is the *Bayes factor* B of an arm.  Pulls of one arm tell about all: one that contradicts
+looking makes it likely that something is wrong, and then any other estimate may be; one that agrees makes it less
+likely, and less so where only few arms may be wrong.  For e = FEW, and the same for MANY:
 
-    odds that something is wrong   doubt / (1 - doubt) * product over arms of (1 - EACH + EACH * B)
-    arm wrong, if something is     EACH * B / (1 - EACH + EACH * B)
+    odds of it                 doubt / (1 - doubt) / 2 * product over arms of (1 - e + e * B)
+    an arm is wrong, given it  e * B / (1 - e + e * B)
 
 Looks made since the start are direct pulls of do(); logged ones say of do() what looking says of any arm.
 """
@@ -26,11 +27,11 @@ from whichdo.errors import UsageError, quoted
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
-__all__ = ["EACH", "LEFT", "Belief", "belief", "checked_doubt"]
+__all__ = ["FEW", "LEFT", "MANY", "Belief", "belief", "checked_doubt"]
 
-EACH = 0.2
-"""If something is wrong, how likely that is for what looking says of any one arm."""
-LEFT = 4.0
+FEW, MANY = 0.2, 0.6
+"""If something is wrong, how likely that is for what looking says of any one arm: of few, or of many."""
+LEFT = 5.0
 """How many pulls a wrong estimate by looking still counts for."""
 
 
@@ -47,15 +48,15 @@ def checked_doubt(doubt: object) -> float:
 class Belief:
     """How likely it is, after some pulls, that estimates by looking are wrong."""
 
-    chance: float
-    """That anything is."""
+    chances: tuple[float, float]
+    """That they are wrong of few arms, and of many."""
     shares: FloatArray
-    """For each arm: that what looking says of it is, if anything is."""
+    """A row for few and one for many: for each arm the chance that it is one of them."""
 
     @property
     def wrong(self) -> FloatArray:
         """For each arm: that what looking says of it is wrong."""
-        found: FloatArray = self.chance * self.shares
+        found: FloatArray = np.array(self.chances) @ self.shares
         return found
 
 
@@ -74,14 +75,19 @@ def belief(doubt: float, wins: FloatArray, losses: FloatArray, means: FloatArray
     factors = [
         _log_factor(*map(float, each)) if each[3] > 0 else 0.0 for each in zip(wins, losses, means, sizes, strict=True)
     ]
-    odds = log(doubt / (1 - doubt)) if 0 < doubt < 1 else (inf if doubt else -inf)
-    shares = np.empty(len(factors))
-    for arm, factor in enumerate(factors):
-        top = max(factor, 0.0)
-        either = (1 - EACH) * exp(-top) + EACH * exp(factor - top)
-        odds += top + log(either)
-        shares[arm] = EACH * exp(factor - top) / either
-    return Belief(1 / (1 + exp(-odds)) if odds > -700 else 0.0, shares)
+    before = log(doubt / (1 - doubt)) if 0 < doubt < 1 else (inf if doubt else -inf)
+    odds, shares = np.full(2, before - log(2)), np.empty((2, len(factors)))
+    for row, each in enumerate((FEW, MANY)):
+        for arm, factor in enumerate(factors):
+            top = max(factor, 0.0)
+            either = (1 - each) * exp(-top) + each * exp(factor - top)
+            odds[row] += top + log(either)
+            shares[row, arm] = each * exp(factor - top) / either
+    if doubt in (0, 1):
+        return Belief((0.5 * doubt, 0.5 * doubt), shares)
+    weights = np.exp(np.append(odds, 0.0) - max(odds.max(), 0.0))
+    few, many, _ = weights / weights.sum()
+    return Belief((float(few), float(many)), shares)
 
 
 def _log_factor(won: float, lost: float, mean: float, size: float) -> float:

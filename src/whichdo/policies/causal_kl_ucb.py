@@ -4,6 +4,11 @@ Ours.  Looking gives every arm that it can settle a mean and the number of direc
 pulls that makes a mean and a size for each, and the arm of the largest u with size * kl(mean, u) <= ln t is pulled
 (`whichdo.kernels.kl`).  An arm that looking cannot settle lives on its direct pulls.  Any graph, any finite domains;
 logs at hand are looks already made.  Deterministic but for ties.
+
+The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  An arm of which looking is wrong with the
+chance q has a second index, from its direct pulls and a hint: the largest u with size * kl(mean, u) <= ln t + ln q, so
+that a reading of the evidence has a say as long as it is likelier than 1/t.  The larger of the two indices counts, that
+of looking being right with ln(1 - q).
 """
 
 from __future__ import annotations
@@ -13,11 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.kl import largest_kl_index
+from whichdo.kernels.kl import kl_index, largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
-from whichdo.policies.base import BEFORE_READINGS
+from whichdo.policies.base import BEFORE_DOUBT, DOUBT
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubts, recount, weigh
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -34,8 +41,9 @@ __all__ = ["CausalKLUCB"]
 class _State(NamedTuple):
     known: Evidence
     looking: Looking
+    doubts: Doubts
     joined: FloatArray
-    """Rows: the mean of each arm by all evidence, and its size."""
+    """Rows: the mean of each arm by all evidence, and its size; the same if looking is wrong."""
     luck: FloatArray
     last: IntArray
     """The last arm, and the rounds so far."""
@@ -44,35 +52,70 @@ class _State(NamedTuple):
 @compiled
 def _join(known: Evidence, joined: FloatArray, arm: int) -> None:
     """Work out one arm's mean and size."""
-    size = known.wins[arm] + known.losses[arm] + known.sizes[arm]
-    joined[1, arm] = size
-    joined[0, arm] = (known.wins[arm] + known.sizes[arm] * known.means[arm]) / size if size > 0.0 else 0.5
+    wins, pulls = known.wins[arm], known.wins[arm] + known.losses[arm]
+    for row, worth in ((0, known.sizes[arm]), (2, min(known.sizes[arm], LEFT))):
+        size = pulls + worth
+        joined[row + 1, arm] = size
+        joined[row, arm] = (wins + worth * known.means[arm]) / size if size > 0.0 else 0.5
 
 
 @compiled
-def _pick(joined: FloatArray, luck: FloatArray, last: IntArray) -> int:
+def _pick(joined: FloatArray, shares: FloatArray, whole: FloatArray, luck: FloatArray, last: IntArray) -> int:
     """The arm of the largest index; arms of which nothing is known first, in order."""
     for arm in range(luck.size):
         if joined[1, arm] <= 0.0:
             return arm
-    return largest_kl_index(joined[0], joined[1], np.log(max(1.0, float(last[1]))), luck, last[0])
+    level = np.log(max(1.0, float(last[1])))
+    few, many = whole[OF_FEW], whole[OF_MANY]
+    if few <= 0.0:
+        return largest_kl_index(joined[0], joined[1], level, luck, last[0])
+    best, top = 0, -1.0
+    for arm in range(luck.size):
+        wrong = few * shares[0, arm] + many * shares[1, arm]
+        if joined[1, arm] == joined[3, arm]:
+            wrong = 0.0  # looking says nothing, or a hint at most
+        index = (1.0 - wrong) * joined[0, arm] + wrong * joined[2, arm]
+        right = level + np.log(max(1.0 - wrong, 1e-300))
+        if right > 0.0:
+            index = max(index, _index_above(joined[0, arm], joined[1, arm], right, max(top, index)))
+        hint = level + np.log(max(wrong, 1e-300))
+        if hint > 0.0:
+            index = max(index, _index_above(joined[2, arm], joined[3, arm], hint, max(top, index)))
+        if index > top or (index == top and luck[arm] > luck[best]):
+            best, top = arm, index
+    return best
+
+
+@compiled
+def _index_above(mean: float, size: float, level: float, top: float) -> float:
+    """The index where it may be ``top`` or more; else something below, found by Pinsker's inequality."""
+    if mean < top and 2.0 * size * (top - mean) * (top - mean) > level * (1.0 + 1e-9) + 1e-9:
+        return mean
+    return kl_index(mean, size, level)
 
 
 @compiled
 def choose(state: _State) -> int:
     """The arm of the largest index."""
-    return _pick(state.joined, state.luck, state.last)
+    _, shares, whole = state.doubts
+    return _pick(state.joined, shares, whole, state.luck, state.last)
 
 
 @compiled
-def _note(known: Evidence, looking: Looking, joined: FloatArray, last: IntArray, arm: int, level: int) -> None:
+def _note(
+    known: Evidence, looking: Looking, doubt: Doubts, joined: FloatArray, last: IntArray, arm: int, level: int
+) -> None:
     """Count the reward; work the looks out anew where they have grown."""
-    known.wins[arm] += known.utility[level]
-    known.losses[arm] += 1.0 - known.utility[level]
+    wins, losses, means, sizes, utility, times = known
+    factors, shares, whole = doubt
+    weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
+    wins[arm] += utility[level]
+    losses[arm] += 1.0 - utility[level]
     last[0] = arm
     last[1] += 1
-    if arm == 0 and stale(known.clock):
+    if arm == 0 and stale(times):
         refresh(known, looking)
+        recount(factors, shares, whole, wins, losses, means, sizes)
         for other in range(joined.shape[1]):
             _join(known, joined, other)
     else:
@@ -86,18 +129,19 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
     if arm == 0:
         known.clock[0] += 1
         count(looking.counts, looking.scope_start, looking.places, looking.strides, looking.cell_start, row)
-    _note(known, looking, state.joined, state.last, arm, level)
+    _note(known, looking, state.doubts, state.joined, state.last, arm, level)
 
 
 @compiled
 def _loop(state: _State, world: Rounds) -> None:
-    known, looking, joined, luck, last = state
+    known, looking, doubt, joined, luck, last = state
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
+    factors, shares, whole = doubt
     counts, starts, places, strides, cells, _, _ = looking
     while going(clock, rows):
-        arm = _pick(joined, luck, last)
+        arm = _pick(joined, shares, whole, luck, last)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -106,26 +150,30 @@ def _loop(state: _State, world: Rounds) -> None:
             times[0] += 1
             count(counts, starts, places, strides, cells, rows[clock[USED] - 1])
             if stale(times):
-                _note(known, looking, joined, last, arm, level)
+                _note(known, looking, doubt, joined, last, arm, level)
                 continue
+        weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
         last[0] = arm
         last[1] += 1
-        size = wins[arm] + losses[arm] + sizes[arm]
-        joined[1, arm] = size
-        joined[0, arm] = (wins[arm] + sizes[arm] * means[arm]) / size
+        pulls, hint = wins[arm] + losses[arm], min(sizes[arm], LEFT)
+        joined[1, arm] = pulls + sizes[arm]
+        joined[0, arm] = (wins[arm] + sizes[arm] * means[arm]) / joined[1, arm]
+        joined[3, arm] = pulls + hint
+        joined[2, arm] = (wins[arm] + hint * means[arm]) / joined[3, arm]
 
 
 @register("causal-kl-ucb")
 @dataclass(frozen=True)
 class CausalKLUCB(Sequential):
-    """Causal KL-UCB; ``reading`` is how much of the graph estimates by looking lean on."""
+    """Causal KL-UCB; ``reading`` and ``doubt`` as of causal Thompson sampling."""
 
     reading: str = "robust"
+    doubt: float = DOUBT
     takes_pulls = True
-    revision = 2
-    when_absent = BEFORE_READINGS
+    revision = 3
+    when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
@@ -133,10 +181,11 @@ class CausalKLUCB(Sequential):
 
     def __post_init__(self) -> None:
         checked_reading(self.reading)
+        checked_doubt(self.doubt)
 
     def trusting(self) -> CausalKLUCB:
-        """The same, leaning on every missing edge."""
-        return replace(self, reading="graph")
+        """The same, leaning on every missing edge and doubting nothing."""
+        return replace(self, reading="graph", doubt=0.0)
 
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
@@ -145,12 +194,15 @@ class CausalKLUCB(Sequential):
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks at hand say."""
         known, looking = evidence(problem, checked_reading(self.reading), seen)
-        joined = np.zeros((2, len(problem.arms)))
+        joined = np.zeros((4, len(problem.arms)))
         for arm in range(len(problem.arms)):
             _join(known, joined, arm)
         rounds = int(seen.pulls.sum())
-        return _State(known, looking, joined, rng.random(len(problem.arms)), np.array([0, rounds], np.int64))
+        luck = rng.random(len(problem.arms))
+        return _State(known, looking, doubts(self.doubt, known), joined, luck, np.array([0, rounds], np.int64))
 
     def means(self, state: _State) -> FloatArray:
         """The means by all evidence; NaN where there is none."""
-        return np.where(state.joined[1] > 0, state.joined[0], np.nan)
+        wrong = state.doubts.whole[OF_FEW:] @ state.doubts.shares
+        means = (1.0 - wrong) * state.joined[0] + wrong * state.joined[2]
+        return np.where(state.joined[1] > 0, means, np.nan)

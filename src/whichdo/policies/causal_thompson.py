@@ -29,7 +29,7 @@ from whichdo.kernels.chance import beta, generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
-from whichdo.policies.doubting import CHANCE, Doubts, doubted_means, doubts, recount, weigh
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubted_means, doubts, recount, weigh
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -57,28 +57,31 @@ def _draw(
     means: FloatArray,
     sizes: FloatArray,
     shares: FloatArray,
-    wrong: float,
+    few: float,
+    many: float,
     served: IntArray,
     looks: int,
     chance: WordArray,
 ) -> int:
     """The arm of the largest draw, or a look where that teaches more for what it costs.
 
-    ``wrong`` is how likely anything is wrong, and ``shares`` for each arm that what looking says of it then is.
+    ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is.
     """
     best, top, hinted = 0, -1.0, False
     leader, highest = 0, -1.0
-    doubting = wrong > 0.0 and uniform(chance) < wrong
+    doubts = few > 0.0
+    luck = uniform(chance) if doubts else 1.0
+    doubting, row = luck < few + many, int(luck < many)
     for arm in range(wins.size):
         size = sizes[arm]
         won = 1.0 + wins[arm] + size * means[arm]
         lost = 1.0 + losses[arm] + size * (1.0 - means[arm])
         mean, hint = won / (won + lost), False
-        if wrong > 0.0 and size > LEFT:
+        if doubts and size > LEFT:
             less = 1.0 + wins[arm] + LEFT * means[arm]
             fewer = 1.0 + losses[arm] + LEFT * (1.0 - means[arm])
-            mean += wrong * shares[arm] * (less / (less + fewer) - mean)
-            hint = doubting and uniform(chance) < shares[arm]
+            mean += (few * shares[0, arm] + many * shares[1, arm]) * (less / (less + fewer) - mean)
+            hint = doubting and uniform(chance) < shares[row, arm]
             if hint:
                 won, lost = less, fewer
         if mean > highest:
@@ -88,7 +91,7 @@ def _draw(
             best, top, hinted = arm, draw, hint
     if best in (0, leader) or hinted or served[best] < 0:
         return best
-    believed = np.where(wrong * shares > 0.5, np.minimum(sizes, LEFT), sizes)
+    believed = np.where(few * shares[0] + many * shares[1] > 0.5, np.minimum(sizes, LEFT), sizes)
     return _look_instead(wins, losses, means, believed, served, looks, best, top)
 
 
@@ -125,10 +128,10 @@ def _look_instead(
 def choose(state: _State) -> int:
     """The arm of the largest draw."""
     known, served = state.known, state.looking.sources
-    shares, wrong = state.doubts.shares, state.doubts.whole[CHANCE]
-    return _draw(
-        known.wins, known.losses, known.means, known.sizes, shares, wrong, served, known.clock[0], state.chance
-    )
+    wins, losses, means, sizes, _, times = known
+    _, shares, whole = state.doubts
+    few, many = whole[OF_FEW], whole[OF_MANY]
+    return _draw(wins, losses, means, sizes, shares, few, many, served, times[0], state.chance)
 
 
 @compiled
@@ -157,7 +160,7 @@ def _loop(state: _State, world: Rounds) -> None:
     wins, losses, means, sizes, utility, times = known
     counts, starts, places, strides, cells, served, _ = looking
     while going(clock, rows):
-        arm = _draw(wins, losses, means, sizes, shares, whole[CHANCE], served, times[0], chance)
+        arm = _draw(wins, losses, means, sizes, shares, whole[OF_FEW], whole[OF_MANY], served, times[0], chance)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)

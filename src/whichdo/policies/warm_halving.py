@@ -19,6 +19,11 @@ them is the best is named.  Arms that differ by little often share what is uncer
 apart where direct means cannot.  Looks at hand must then be counted by mechanism too, in the scopes that the first
 batch names; where they are not, pulls tell their reward alone, and a note says so.
 
+The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with a ``doubt`` there are two races: the
+first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
+but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
+by how likely all pulls have made them; what mechanisms say counts unless something is more likely wrong than not.
+
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
 """
@@ -31,16 +36,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError
+from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
 from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
-from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
+from whichdo.evidence import REWARDS, TABLES, Batch, Detail, Tally, observe
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.base import (
-    BEFORE_READINGS,
+    BEFORE_DOUBT,
+    DOUBT,
     Objective,
     Play,
     Policy,
@@ -49,10 +56,13 @@ from whichdo.policies.base import (
     refuse_below,
     utilities,
 )
+from whichdo.policies.doubting import OF_FEW, OF_MANY, before_pulls, recount
 from whichdo.policies.registry import register
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.estimate.kernel import KernelPlan
     from whichdo.estimate.model import Model
@@ -64,6 +74,8 @@ if TYPE_CHECKING:
 __all__ = ["WarmHalving"]
 
 PULLS_A_ROW = 3
+AS_IF_WRONG = 0.75
+"""The share of the race's money that is spent as if looking were wrong, where that is doubted."""
 UNCOUNTED = (
     "The looks at hand are not counted by mechanism ({scope} together), so that pulls told their reward alone. Count "
     "them in the scopes of the first batch of a session without looks, and what pulls tell of every mechanism is used."
@@ -78,28 +90,31 @@ class WarmHalving(Policy):
     ``caution`` is how many units an arm must be worse for sure to be dropped before the race; ``optimism`` how many
     units are added to an arm's mean in the cuts, but for the last.  ``mechanisms=False`` asks of pulls their reward
     alone, for those who cannot observe more of them, or trust the graph less.  ``reading`` is how much of the graph
-    estimates by looking lean on: "robust" or "graph".
+    estimates by looking lean on: "robust" or "graph".  ``doubt`` is how likely the graph or the logs are thought to be
+    wrong before any pull.
     """
 
     caution: float = 1.5
     optimism: float = 1.0
     mechanisms: bool = True
     reading: str = "robust"
+    doubt: float = DOUBT
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 2
-    when_absent = BEFORE_READINGS
+    revision = 3
+    when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
         checked_reading(self.reading)
+        checked_doubt(self.doubt)
         if not self.caution > 0:
             raise UsageError(f"caution is {self.caution!r}; it must be above 0.")
         if not 0 <= self.optimism < float("inf"):
             raise UsageError(f"optimism is {self.optimism!r}; it must be 0 or more.")
 
     def trusting(self) -> WarmHalving:
-        """The same, leaning on every missing edge."""
-        return replace(self, reading="graph")
+        """The same, leaning on every missing edge and doubting nothing."""
+        return replace(self, reading="graph", doubt=0.0)
 
     def check(self, problem: Problem, budget: float) -> None:
         """One look and one pull at least."""
@@ -117,24 +132,28 @@ class WarmHalving(Policy):
             seen = seen + (yield observe(looks, scopes=scopes or model.scopes))
             left -= looks * price[0]
         base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
-        alive = plausible(base, sizes, self.caution)
-        tried = _direct(problem, at_hand)
-        staying, shares = cuts(alive.size)
-        for number, share in enumerate(shares, start=1):
-            counts = water_filling(sizes[alive] + tried.pulls[alive], price[alive], left * share)
-            left -= (counts * price[alive]).sum()
-            if counts.any():
-                arms = tuple(problem.arms[j] for j in alive[counts > 0])
-                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), detail, scopes))
-            means = pooled(base, sizes, tried.counts, utility, alive)
-            known = sizes[alive] + tried.pulls[alive]
-            optimism = self.optimism if number < len(shares) else 0.0
-            alive = alive[survivors(means, known, luck[alive], optimism, staying[number])]
-        if scopes:
+        race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
+        tried, chance = _direct(problem, at_hand), 0.0
+        if self.doubt:
+            base[0], sizes[0] = _logged(at_hand, utility)
+            since = np.zeros_like(tried.counts)
+            since[0] = seen.counts[0] - at_hand.counts[0]
+            everyone, hints = np.arange(len(problem.arms)), np.minimum(sizes, LEFT)
+            money = left * _as_if_wrong(sizes)
+            tried, spent, _ = yield from race.run(base, hints, everyone, tried, since, money)
+            means, believed, _ = weighed(self.doubt, base, sizes, tried.counts + since, utility)
+            alive = plausible(means, believed + _pulls(tried.counts + since), self.caution)
+            tried, _, _ = yield from race.run(base, believed, alive, tried, since, left - spent)
+            means, _, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
+            winner = best_of(means, luck)
+        else:
+            alive = plausible(base, sizes, self.caution)
+            tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left)
+            means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)))
+        if scopes and chance <= 0.5:
             means = learned_means(problem, seen + tried)
             return Recommendation(problem.arms[best_of(means, luck)], means)
-        means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)))
-        return Recommendation(problem.arms[alive[0]], means, notes)
+        return Recommendation(problem.arms[winner], means, notes)
 
     def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
         """The scopes in which looks and pulls are counted, None where pulls tell their reward alone; and notes."""
@@ -169,11 +188,52 @@ class WarmHalving(Policy):
             luck = rng.random(len(price))
             counts = looks(key)(number) if number else nothing
             winner, spent = _whole(
-                plan, counts, sources, bounds, key, self.caution, self.optimism, price, left, utility, luck
+                plan, counts, sources, bounds, key, self.caution, self.optimism, self.doubt, price, left, utility, luck
             )
             return winner, number * price[0] + spent
 
         return run
+
+
+@dataclass(frozen=True)
+class _Race:
+    """What is the same in all races of a play."""
+
+    problem: Problem
+    price: FloatArray
+    utility: FloatArray
+    luck: FloatArray
+    optimism: float
+    detail: Detail
+    scopes: tuple[Scope, ...] | None
+
+    def run(
+        self, base: FloatArray, sizes: FloatArray, alive: IntArray, tried: Tally, since: IntArray, money: float
+    ) -> Generator[Batch, Tally, tuple[Tally, float, int]]:
+        """Cut the arms that are ``alive`` down to one for some money: all pulls, the money spent, and who is left.
+
+        ``base`` and ``sizes`` are what looking says of all arms; ``since`` are rewards that count beside those
+        ``tried``: of do(), while looking.
+        """
+        left, known = money, sizes[alive] + _pulls(tried.counts + since)[alive]
+        staying, shares = cuts(alive.size)
+        for number, share in enumerate(shares, start=1):
+            counts = water_filling(known, self.price[alive], left * share)
+            left -= (counts * self.price[alive]).sum()
+            if counts.any():
+                arms = tuple(self.problem.arms[j] for j in alive[counts > 0])
+                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), self.detail, self.scopes))
+            means = pooled(base, sizes, tried.counts + since, self.utility, alive)
+            known = known + counts
+            optimism = self.optimism if number < len(shares) else 0.0
+            stay = survivors(means, known, self.luck[alive], optimism, staying[number])
+            alive, known = alive[stay], known[stay]
+        return tried, money - left, int(alive[0])
+
+
+def _pulls(counts: IntArray) -> IntArray:
+    found: IntArray = counts.sum(axis=1)
+    return found
 
 
 def _direct(problem: Problem, seen: Tally) -> Tally:
@@ -181,6 +241,12 @@ def _direct(problem: Problem, seen: Tally) -> Tally:
     counts = seen.counts.copy()
     counts[0] = 0
     return Tally(problem, counts)
+
+
+def _logged(seen: Tally, utility: FloatArray) -> tuple[float, float]:
+    """The mean of the looks at hand, and their number."""
+    looks = float(seen.counts[0].sum())
+    return (float(seen.counts[0] @ utility) / looks, looks) if looks else (0.5, 0.0)
 
 
 def _looks(model: Model, budget: float) -> int:
@@ -249,22 +315,57 @@ def survivors(means: FloatArray, known: FloatArray, luck: FloatArray, optimism: 
 
 
 @compiled
+def _as_if_wrong(sizes: FloatArray) -> float:
+    """The share of the money for a race as if looking were wrong; nothing where looking says nothing."""
+    return AS_IF_WRONG if sizes.max() > LEFT else 0.0
+
+
+@compiled
+def weighed(
+    doubt: float, base: FloatArray, sizes: FloatArray, levels: IntArray, utility: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """The means by all evidence, looking being right or wrong; what it is then worth; and how likely it is wrong.
+
+    What looking says of an arm is worth a hint where it is more likely wrong than right.
+    """
+    wins, losses = np.zeros(base.size), np.zeros(base.size)
+    for arm in range(base.size):
+        for level in range(utility.size):
+            wins[arm] += levels[arm, level] * utility[level]
+            losses[arm] += levels[arm, level] * (1.0 - utility[level])
+    factors, shares, whole = before_pulls(doubt, base.size)
+    recount(factors, shares, whole, wins, losses, base, sizes)
+    means, believed = np.full(base.size, -1.0), sizes.copy()
+    for arm in range(base.size):
+        pulls = wins[arm] + losses[arm]
+        if pulls + sizes[arm] > 0.0:
+            means[arm] = (wins[arm] + sizes[arm] * base[arm]) / (pulls + sizes[arm])
+        if sizes[arm] > LEFT:
+            wrong = whole[OF_FEW] * shares[0, arm] + whole[OF_MANY] * shares[1, arm]
+            means[arm] += wrong * ((wins[arm] + LEFT * base[arm]) / (pulls + LEFT) - means[arm])
+            if wrong > 0.5:
+                believed[arm] = LEFT
+    return means, believed, whole[OF_FEW] + whole[OF_MANY]
+
+
+@compiled
 def _race(
     streams: RewardStreams,
+    levels: IntArray,
     base: FloatArray,
     sizes: FloatArray,
-    caution: float,
+    alive: IntArray,
     optimism: float,
     prices: FloatArray,
     money: float,
     utility: FloatArray,
     luck: FloatArray,
 ) -> tuple[int, float]:
-    """The race of `play` against the rewards of a simulated world: the survivor, and the money spent."""
-    alive = plausible(base, sizes, caution)
-    levels = np.zeros((base.size, utility.size), np.int64)
+    """The race of `play` against the rewards of a simulated world, counted in ``levels``: who is left, money spent."""
     known, price, chance = sizes[alive], prices[alive], luck[alive]  # kept beside `alive`: gathering anew costs more
-    left = money
+    for j in range(alive.size):
+        known[j] += levels[alive[j]].sum()
+    alive, left = alive.copy(), money
     staying, shares = cuts(alive.size)
     for number in range(shares.size):
         counts = water_filling(known, price, left * shares[number])
@@ -293,6 +394,7 @@ def _whole(
     key: WordArray,
     caution: float,
     optimism: float,
+    doubt: float,
     prices: FloatArray,
     money: float,
     utility: FloatArray,
@@ -300,4 +402,21 @@ def _whole(
 ) -> tuple[int, float]:
     """All that follows the looks."""
     base, sizes = evidence(plan, counts, sources, utility)
-    return _race(reward_streams(bounds, key), base, sizes, caution, optimism, prices, money, utility, luck)
+    streams, levels = reward_streams(bounds, key), np.zeros((base.size, utility.size), np.int64)
+    if doubt == 0.0:
+        alive = plausible(base, sizes, caution)
+        return _race(streams, levels, base, sizes, alive, optimism, prices, money, utility, luck)
+    base[0], sizes[0] = 0.5, 0.0  # nothing is logged: all looks are pulls of do()
+    for level in range(utility.size):
+        levels[0, level] = np.int64(counts[level])
+    hints, everyone = np.minimum(sizes, LEFT), np.arange(base.size)
+    first = money * _as_if_wrong(sizes)
+    _, spent = _race(streams, levels, base, hints, everyone, optimism, prices, first, utility, luck)
+    means, believed, _ = weighed(doubt, base, sizes, levels, utility)
+    pulls = np.zeros(base.size)
+    for arm in range(base.size):
+        pulls[arm] = levels[arm].sum()
+    alive = plausible(means, believed + pulls, caution)
+    _, more = _race(streams, levels, base, believed, alive, optimism, prices, money - spent, utility, luck)
+    means, _, _ = weighed(doubt, base, sizes, levels, utility)
+    return best_of(means, luck), spent + more
