@@ -66,6 +66,11 @@ def test_a_fifth_is_kept_where_looking_is_trusted_and_a_tenth_where_only_do_is_t
     assert kept_for_audits(wd.policy(policy), PROBLEM, 300, logs=logs) == kept
 
 
+def test_a_handful_of_pulls_is_not_kept() -> None:
+    assert kept_for_audits(wd.policy("ue"), PROBLEM, 49, logs=True) == 0
+    assert kept_for_audits(wd.policy("ue"), PROBLEM, 50, logs=True) == 5
+
+
 def test_a_policy_that_doubts_and_so_pulls_all_arms_keeps_a_tenth() -> None:
     assert kept_for_audits(wd.policy("causal-ts"), PROBLEM, 300, logs=True) == 30
     assert kept_for_audits(wd.policy("causal-ts", doubt=0.0), PROBLEM, 300, logs=True) == 60

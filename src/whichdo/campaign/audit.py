@@ -45,6 +45,8 @@ WITHOUT_DOUBT = 0.2
 """The same for policies that take what looking says on trust."""
 FIRST = 0.5
 """The part of what is kept that is spent on fresh looks before the policy begins on logs."""
+LEAST = 5
+"""Fewer pulls than these are not worth keeping."""
 ROUNDS = 3
 ENOUGH = 100
 """Direct pulls of an arm that find an error of 0.3 nearly surely; more are not an audit any more."""
@@ -66,7 +68,7 @@ def kept_for_audits(policy: Policy, problem: Problem, budget: float, *, logs: bo
     else:
         share = AUDIT_SHARE if logs else 0.0
     kept = float(int(share * budget))
-    if kept <= 0:
+    if kept < LEAST * min(problem.costs.values()):
         return 0.0
     try:
         policy.check(problem, budget - kept)
