@@ -222,6 +222,10 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         if not isinstance(arm, dict):
             raise ProblemError(f"`arms` lists {_shown(arm)}; an arm is a table such as {{X = 1, Z = 0}}.")
     domains = _domains(content, graph)
+    for name, groups in content.get("groups", {}).items():
+        if not isinstance(groups, dict):
+            raise ProblemError(f"`groups` gives {quoted(name)} {_shown(groups)}; it must be a table of lists.")
+        _lists(groups, f"groups.{name}")
     return Problem(
         graph,
         content.get("reward"),

@@ -169,6 +169,11 @@ def test_a_value_that_is_no_number_names_the_bins() -> None:
     )
 
 
+def test_intervals_that_are_closed_at_the_right_are_refused_with_the_way_out() -> None:
+    with pytest.raises(DataError, match=r"bins are closed at the left: pandas\.cut\(\.\.\., right=False\)\."):
+        wd.count(PROBLEM, FRAME.assign(age=pd.cut(FRAME["age"], EDGES)))
+
+
 def test_grouped_values_count_as_the_declared_one() -> None:
     problem = wd.Problem(
         "r -> Y", "Y", domains={"r": ["a", 7, "other"]}, groups={"r": {"other": ["b", "c", 9], 7: [8]}}

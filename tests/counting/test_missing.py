@@ -96,6 +96,7 @@ def test_rows_without_a_reward_are_compared_by_what_was_done() -> None:
     assert "the dropped rows differ in X (p = " in notes[1]
 
 
+@pytest.mark.slow("1 s: loads scipy; would find a wrong test of missingness")
 def test_p_values_are_those_of_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
     data = rows(500)

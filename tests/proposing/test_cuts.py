@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.soak import scaled
-from whichdo.proposing.cuts import SLACK, THIN, nice_cuts, nice_range, roundest
+from whichdo.proposing.cuts import SLACK, THIN, _without_thin, nice_cuts, nice_range, roundest
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,12 @@ def test_any_range_holds_everything() -> None:
         least, most = nice_range(low, high)
         assert least <= low < high <= most
         assert most - least <= max(1.0, 1.5 * (high - low) + max(abs(low), abs(high)) * 0.3)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "left"),
+    [([50, 98], (50,)), ([2, 50], (50,)), ([30, 32, 60], (30, 60)), ([40, 60, 62], (40, 62)), ([1], ()), ([50], (50,))],
+)
+def test_thin_intervals_are_joined_to_the_smaller_neighbour(cuts: list[float], left: tuple[float, ...]) -> None:
+    """Of a hundred rows 0 to 99; ten at least in each interval."""
+    assert _without_thin(np.arange(100.0), list(cuts), 0.1) == left

@@ -143,8 +143,10 @@ def test_values_that_the_drawing_lists_come_first() -> None:
 
 
 def test_fewer_bins_where_the_rows_could_not_fill_the_cells() -> None:
-    few = people().head(150)
-    assert len(wd.propose(few, GRAPH, "earns").bins["age"].cuts) < 3
+    few = people().head(100)
+    found = proposal(few, GRAPH, "earns")
+    assert len(found.problem.bins["age"].cuts) < 3
+    assert any("bins at most, since more would leave too few rows" in remark for remark in found.remarks)
 
 
 def test_exposures_can_be_set_and_named_nodes_before_them() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.counting.books import INTERVAL, BinBook
 from whichdo.counting.values import DomainBook, parse_number, text_at
 from whichdo.domains import MISSING_LEVEL
 from whichdo.errors import DataError, counted, option, quoted
@@ -205,6 +206,8 @@ def _fill_or_drop() -> str:
 def _number_hint(first: First, total: int) -> str:
     """What to do about numbers in an odd spelling, or where a few values were declared."""
     text = first.text.strip()
+    if isinstance(first.book, BinBook) and INTERVAL.fullmatch(text):
+        return " An interval must lie in one bin, and bins are closed at the left: pandas.cut(..., right=False)."
     if first.book is not None and first.book.reads_numbers and ODD_NUMBER.fullmatch(text):
         return " Write numbers plainly, as in 1234.5: no separators, signs of percent or currency."
     if isinstance(first.book, DomainBook) and total >= MANY_NUMBERS and parse_number(text) is not None:

@@ -38,7 +38,7 @@ __all__ = ["Proposal", "proposal", "propose", "read_drawing"]
 
 INTERVALS, FEWEST = 4, 2
 """Bins that are proposed for a number, and the fewest that are, where there would be more cells than rows for them."""
-ROWS_PER_CELL = 5
+ROWS_PER_CELL = 3
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ class Proposal:
     """Nodes of the drawing that go by the name of a column that is spelt almost alike."""
     unused: tuple[str, ...] = ()
     """Columns that are no nodes."""
+    intervals: int = INTERVALS
+    """How many bins a number was to have."""
 
     @property
     def missing(self) -> dict[str, int]:
@@ -79,6 +81,11 @@ class Proposal:
         if self.missing:
             counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
             said.append(f"Missing values: {counts} of {counted(self.rows, 'row')}.")
+        if self.intervals < INTERVALS and self.problem.bins:
+            said.append(
+                f"Numbers have {self.intervals} bins at most, since more would leave too few rows in each cell. What "
+                f"varies within a bin is not adjusted for: draw fewer causes, or cut finer where it matters."
+            )
         if self.unused:
             said.append(f"Columns that are not in the drawing: {listed(self.unused, most=12)}.")
         return tuple(said)
@@ -166,7 +173,7 @@ def proposal(
         )
     observed = project(named, kept) if hidden else named
     found = {name: columns[name] for name in observed.nodes}
-    values = _values(observed, found, chosen, rows)
+    values, intervals = _values(observed, found, chosen, rows)
     settable = _settable(observed, chosen, intervene, hidden)
     own, range_, rewards, words = _of_reward(found[chosen], good)
     problem = Problem(
@@ -183,7 +190,7 @@ def proposal(
         rewards=rewards,
     )
     unused = tuple(name for name in names if name not in named)
-    return Proposal(problem, found, values, words, rows, hidden, renamed, unused)
+    return Proposal(problem, found, values, words, rows, hidden, renamed, unused, intervals)
 
 
 def read_drawing(graph: CausalGraph | str | os.PathLike[str]) -> CausalGraph:
@@ -312,14 +319,17 @@ def _refuse_odd(columns: Sequence[Column]) -> None:
         raise DataError(" ".join(said[:5]))
 
 
-def _values(graph: CausalGraph, columns: Mapping[str, Column], reward: str, rows: int) -> dict[str, Values]:
-    """The values of every node but the reward; fewer bins where there would be more cells than the rows can fill."""
+def _values(graph: CausalGraph, columns: Mapping[str, Column], reward: str, rows: int) -> tuple[dict[str, Values], int]:
+    """The values of every node but the reward; fewer bins where there would be more cells than the rows can fill.
+
+    And how many bins a number was to have.
+    """
     others = [name for name in graph.nodes if name != reward]
     for intervals in range(INTERVALS, FEWEST - 1, -1):
         found = {name: _listed_or_found(graph, columns[name], intervals) for name in others}
         if prod(each.size for each in found.values()) * ROWS_PER_CELL <= rows:
             break
-    return found
+    return found, intervals
 
 
 def _listed_or_found(graph: CausalGraph, column: Column, intervals: int) -> Values:
