@@ -137,7 +137,7 @@ def test_one_row_tests_nothing_and_says_why() -> None:
     assert found.ok
     assert found.tested == ()
     assert found.summary[0] == "None of the graph's 4 statements could be tested."
-    assert found.summary[1] == "The first is age and mask given region: 8 cells are too many for 1 rows."
+    assert found.summary[1] == "The first is age and mask given region: 8 cells are too many for 1 row."
 
 
 def test_no_row_is_an_error() -> None:
