@@ -23,6 +23,7 @@ LAYERS = {
     "kernels": 0,
     "tables": 0,
     "crew": 0,
+    "drawing": 0,
     "frames": 0,
     "progress": 0,
     "tails": 0,

@@ -63,6 +63,20 @@ def test_the_plot_says_what_the_command_draws(tmp_path: Path) -> None:
     assert drawn == shown
 
 
+def test_the_page_on_edits_shows_what_the_command_prints_and_draws(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "what-if.md").read_text(encoding="utf-8")
+    command = next(line.split() for line in page.splitlines() if line.startswith("    whichdo what-if"))[1:-1]
+    answer = Call(monkeypatch, capsys)(*command, str(tmp_path / "edges.svg"))
+    printed = [line.rstrip() for line in answer.out.splitlines() if not line.startswith("Drawn into")]
+    (shown,) = re.findall(r"```text\n(.*?)\n```", page, re.DOTALL)
+    assert printed == shown.splitlines()
+    drawn = (tmp_path / "edges.svg").read_text(encoding="utf-8")
+    assert drawn == (ROOT / "docs" / "images" / "infection-what-if.svg").read_text(encoding="utf-8")
+
+
 def test_the_logs_are_what_the_population_answers(tmp_path: Path) -> None:
     script = runpy.run_path(str(ROOT / "examples" / "infection" / "population.py"))
     script["write_logs"](tmp_path / "logs.csv")

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
+    from whichdo.checking.outcomes import EditOutcome, WhatIf
     from whichdo.checking.result import Check
+    from whichdo.checking.what_if import what_if
     from whichdo.comparison.table import Comparison, compare
     from whichdo.counting import count
+    from whichdo.drawing.svg import draw_svg
     from whichdo.errors import (
         Busy,
         ConflictError,
@@ -63,7 +66,6 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
-    from whichdo.report.svg import draw_svg
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
@@ -87,6 +89,7 @@ __all__ = [
     "Damaged",
     "DataError",
     "Detail",
+    "EditOutcome",
     "Estimand",
     "Goal",
     "GraphError",
@@ -117,6 +120,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "Wait",
+    "WhatIf",
     "WhichdoError",
     "WorkerLost",
     "World",
@@ -143,6 +147,7 @@ __all__ = [
     "read_problem",
     "simulate",
     "spread",
+    "what_if",
     "write_graph",
     "write_problem",
 ]
@@ -154,7 +159,9 @@ _ROOMS = {
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),
+    "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
     "whichdo.checking.result": ("Check",),
+    "whichdo.checking.what_if": ("what_if",),
     "whichdo.comparison.table": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.errors": (
@@ -177,7 +184,7 @@ _ROOMS = {
     "whichdo.policies.base": ("Policy", "Recommendation"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
-    "whichdo.report.svg": ("draw_svg",),
+    "whichdo.drawing.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),

@@ -28,7 +28,7 @@ from whichdo.graph.identify import Route, verdicts
 from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand
-from whichdo.identification.forms import adjustment_estimand, paper_estimand, weight_estimand, weighted_components
+from whichdo.identification.forms import paper_estimand, stratified_estimand, weight_estimand, weighted_components
 from whichdo.tables import MAX_CELLS, Radix
 
 if TYPE_CHECKING:
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import IntArray
     from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.identify import Verdict
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Names
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
 __all__ = [
-    "Formula", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope", "formulas",
-    "naive_scope", "setting_numbers",
+    "Formula", "FormulaMaker", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope",
+    "few_cells", "formulas", "naive_scope", "needed_scopes", "setting_numbers",
 ]  # fmt: skip
 
 
@@ -118,26 +119,15 @@ def formulas(problem: Problem, targets: Targets, reading: Reading) -> tuple[Form
 
     ``targets`` () is do() itself.
     """
-    made: dict[Targets, tuple[Formula, ...]] = problem.remember(f"formulas {reading}", dict)
-    if targets not in made:
-        maker = _Maker(problem)
-        acting = problem.verdicts[targets].acting if targets else ()
-        if not acting:
-            same = not targets or problem.verdicts[targets].identified
-            made[targets] = (maker.same(),) if same else ()
-        elif acting != targets and acting in problem.positions:
-            made[targets] = formulas(problem, acting, reading)
-        elif reading is Reading.PAPER:
-            made[targets] = maker.paper(acting)
-        elif not problem.verdicts[targets].identified:
-            made[targets] = ()
-        elif reading is Reading.ROBUST:
-            made[targets] = maker.robust(acting)
-        else:
-            by_graph = maker.by_graph(acting)
-            robust = formulas(problem, targets, Reading.ROBUST)
-            made[targets] = (by_graph, *robust) if by_graph not in robust else robust
-    return made[targets]
+    maker: FormulaMaker = problem.remember(
+        "formulas", lambda: FormulaMaker(problem.graph, problem.reward, problem.sizes, problem.verdicts)
+    )
+    return maker.formulas(targets, reading)
+
+
+def few_cells(rows: int) -> float:
+    """How many cells are few for so many rows: 64, or a tenth of the rows, rounded down to a power of two."""
+    return max(FEW_CELLS, (1 << max(rows, 1).bit_length() - 1) / ROWS_PER_CELL)
 
 
 def choose_formula(
@@ -156,7 +146,7 @@ def choose_formula(
         Whether tables of a scope are there; a formula that lacks one is passed over.  None: all are.
     """
     left = [each for each in candidates if served is None or all(map(served, each.scopes))]
-    few = max(FEW_CELLS, (1 << max(rows, 1).bit_length() - 1) / ROWS_PER_CELL)
+    few = few_cells(rows)
     fitting = (each for each in left if each.cells <= few)
     return next(fitting, None) or min(left, key=lambda each: each.cells, default=None)
 
@@ -182,17 +172,23 @@ def counted_scopes(
     """
     found: dict[Scope, None] = {}
     for targets in problem.target_sets:
-        candidates: Sequence[Formula] = formulas(problem, targets, reading)
-        if columns is not None:
-            candidates = [each for each in candidates if columns.issuperset(chain(*each.scopes))] or candidates[-1:]
-        if rows is not None:
-            chosen = choose_formula(candidates, rows)
-            candidates = [] if chosen is None else [chosen]
-        for place, each in enumerate(candidates):
-            # A larger table than an earlier formula has is never taken, however many rows there are.
-            if all(each.cells < other.cells for other in candidates[:place]):
-                found |= dict.fromkeys(each.scopes)
+        found |= dict.fromkeys(needed_scopes(formulas(problem, targets, reading), rows, columns))
     return tuple(found)
+
+
+def needed_scopes(candidates: Sequence[Formula], rows: int | None, columns: frozenset[str] | None) -> list[Scope]:
+    """The scopes that one of these formulas may need; parameters as of `counted_scopes`."""
+    if columns is not None:
+        candidates = [each for each in candidates if columns.issuperset(chain(*each.scopes))] or candidates[-1:]
+    if rows is not None:
+        chosen = choose_formula(candidates, rows)
+        candidates = [] if chosen is None else [chosen]
+    found: list[Scope] = []
+    for place, each in enumerate(candidates):
+        # A larger table than an earlier formula has is never taken, however many rows there are.
+        if all(each.cells < other.cells for other in candidates[:place]):
+            found += each.scopes
+    return found
 
 
 def doubted_scope(problem: Problem) -> Scope | None:
@@ -222,35 +218,75 @@ def naive_scope(problem: Problem, targets: Iterable[str]) -> Scope:
     return tuple(sorted((*targets, problem.reward), key=problem.graph.index))
 
 
-class _Maker:
-    """Makes the formulas of one problem."""
+class FormulaMaker:
+    """Makes the formulas of one graph, each once; `formulas` asks that of a problem.
 
-    def __init__(self, problem: Problem) -> None:
-        self.graph: CausalGraph = problem.graph
-        self.reward = problem.reward
-        self.sizes: Mapping[str, int] = problem.sizes
-        self.problem = problem
+    Parameters
+    ----------
+    graph
+        The causal graph.
+    reward
+        The node whose mean is asked for.
+    sizes
+        How many values each node has.
+    verdicts
+        What looking can settle in this graph (`whichdo.identification.reasons.complete_verdicts`).
+    """
+
+    def __init__(
+        self, graph: CausalGraph, reward: str, sizes: Mapping[str, int], verdicts: Mapping[Targets, Verdict]
+    ) -> None:
+        self.graph, self.reward, self.sizes, self.verdicts = graph, reward, sizes, verdicts
+        self._known: dict[tuple[Targets, Reading], tuple[Formula, ...]] = {}
+
+    def formulas(self, targets: Targets, reading: Reading) -> tuple[Formula, ...]:
+        """As the function of the same name."""
+        key = (targets, reading)
+        if key not in self._known:
+            self._known[key] = self._made_for(targets, reading)
+        return self._known[key]
+
+    def _made_for(self, targets: Targets, reading: Reading) -> tuple[Formula, ...]:
+        acting = self.verdicts[targets].acting if targets else ()
+        if not acting:
+            same = not targets or self.verdicts[targets].identified
+            return (self.same(),) if same else ()
+        if acting != targets and acting in self.verdicts:
+            return self.formulas(acting, reading)
+        if reading is Reading.PAPER:
+            return self.paper(acting)
+        if not self.verdicts[targets].identified:
+            return ()
+        if reading is Reading.ROBUST:
+            return self.robust(acting)
+        by_graph = self.by_graph(acting)
+        robust = self.formulas(targets, Reading.ROBUST)
+        return (by_graph, *robust) if by_graph not in robust else robust
 
     def same(self) -> Formula:
+        """The formula of do(), and of arms that equal it."""
         return self._made(Route.SAME, Estimand(Conditional((self.reward,)), (), self.reward), (), shared=True)
 
     def robust(self, acting: Names) -> tuple[Formula, ...]:
+        """The formulas of the robust reading."""
         sets = adjustment_sets(self.graph, acting, self.reward)
         if sets:
-            return tuple(
-                self._made(
-                    Route.ADJUSTMENT,
-                    adjustment_estimand(self.graph, acting, self.reward, each.given),
-                    each.given,
-                    shared=True,
-                )
-                for each in sets
-            )
+            return tuple(self.adjusting(acting, each.given) for each in sets)
+        return (self.without_adjustment(acting),)
+
+    def without_adjustment(self, acting: Names) -> Formula:
+        """The formula for targets that looking settles, but not by adjustment."""
         if weighted_components(self.graph, acting, self.reward) is not None:
             weighted = self._made(Route.COMPONENT, weight_estimand(self.graph, acting, self.reward), None, shared=True)
             if weighted.cells <= MAX_CELLS:  # its table is laid out whole
-                return (weighted,)
-        return (self.by_graph(acting),)
+                return weighted
+        return self.by_graph(acting)
+
+    def adjusting(self, acting: Names, given: Iterable[str]) -> Formula:
+        """The formula that adjusts for a set, which is known to be valid."""
+        around = self._ordered(given)
+        estimand = stratified_estimand(acting, self.reward, around, self._ordered({*around, *acting}))
+        return self._made(Route.ADJUSTMENT, estimand, around, shared=True)
 
     def by_graph(self, acting: Names) -> Formula:
         """The formula that leans on every missing edge."""
@@ -258,6 +294,7 @@ class _Maker:
         return self._made(self._route(acting), estimand, None, shared=False)
 
     def paper(self, acting: Names) -> tuple[Formula, ...]:
+        """The paper's formula."""
         if len(acting) > 1:
             return ()
         verdict = verdicts(self.graph, self.reward, [acting])[acting]

@@ -17,15 +17,15 @@ __all__ = ["VERBS", "make_app", "state"]
 
 CAMPAIGNS = "Campaigns"
 VERBS = {
-    "inspect": "inspect", "rank": "rank", "check": "check", "simulate": "simulate", "reproduce": "reproduce",
-    "demo": "demo",
+    "inspect": "inspect", "rank": "rank", "check": "check", "what-if": "what_if", "simulate": "simulate",
+    "reproduce": "reproduce", "demo": "demo",
     "start": "campaigns", "ask": "pulls", "tell": "pulls", "void": "pulls", "amend": "pulls", "observe": "campaigns",
     "status": "campaigns", "recommend": "campaigns", "report": "report", "pause": "campaigns", "resume": "campaigns",
     "forbid": "campaigns", "allow": "campaigns", "restart": "campaigns", "verify": "campaigns",
     "export": "campaigns", "import": "campaigns", "backup": "campaigns",
 }  # fmt: skip
 """Every verb, in the order of the help, and the module of this package that holds it."""
-WITHOUT_CAMPAIGN = frozenset({"inspect", "rank", "check", "simulate", "reproduce", "demo"})
+WITHOUT_CAMPAIGN = frozenset({"inspect", "rank", "check", "what-if", "simulate", "reproduce", "demo"})
 
 
 @dataclass
@@ -50,7 +50,7 @@ def make_app(verbs: Iterable[str] = VERBS) -> typer.Typer:
     app.callback()(options)
     for verb in verbs:
         module = import_module(f"whichdo.cli.{VERBS[verb]}")
-        function = getattr(module, "import_" if verb == "import" else verb)
+        function = getattr(module, "import_" if verb == "import" else verb.replace("-", "_"))
         app.command(verb, rich_help_panel=None if verb in WITHOUT_CAMPAIGN else CAMPAIGNS)(function)
     return app
 

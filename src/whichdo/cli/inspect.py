@@ -46,7 +46,7 @@ def inspect(
 
 
 def _print(out: Console, found: Inspection) -> None:
-    from whichdo.report.text import draw_text
+    from whichdo.drawing.text import draw_text
 
     out.print(found.headline, style="bold")
     if len(found.graph.nodes) <= ROWS:

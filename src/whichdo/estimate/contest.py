@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whichdo.estimate.pooling import Pooled
     from whichdo.problem import Problem
 
-__all__ = ["DRAWS", "DRAW_SEED", "Contest", "target_sets"]
+__all__ = ["DRAWS", "DRAW_SEED", "Contest", "leaders", "target_sets"]
 
 DRAWS = 10_000
 DRAW_SEED = 20_220_611
@@ -45,6 +45,21 @@ IDLE, AT_LEAST = 1 / 4, 0.2
 FURTHEST = 8.0
 """The most standard errors that a limit is moved away."""
 TIE = 1e-12
+
+
+def leaders(ranked: BoolArray, values: FloatArray) -> IntArray:
+    """The arm with the greatest value in each row; -1 where nothing can be compared with do().
+
+    Parameters
+    ----------
+    ranked
+        Which arms have an interval of use, do() first; a row for each ranking.
+    values
+        How good each arm is; of one that is not ranked it does not matter.
+    """
+    others = ranked[:, 1:].sum(axis=1)
+    compared = (others > 1) | ((others == 1) & ranked[:, 0])
+    return np.where(compared, np.where(ranked, values, -np.inf).argmax(axis=1), -1)
 
 
 @dataclass(frozen=True)
@@ -70,9 +85,8 @@ class Contest:
     @cached_property
     def best(self) -> int | None:
         """The arm with the best estimate; None where nothing can be compared with do()."""
-        if not self.ranked[1:].any() or (not self.ranked[0] and self.ranked[1:].sum() < 2):
-            return None
-        return int(np.argmax(np.where(self.ranked, self.sign * self.pooled.means, -np.inf)))
+        found = int(leaders(self.ranked[None], self.sign * self.pooled.means[None])[0])
+        return None if found < 0 else found
 
     @cached_property
     def probability(self) -> float:

@@ -31,10 +31,10 @@ from whichdo.estimate.shrinkage import (
 from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
 from whichdo.graph.identify import Route, listed, verdicts
 from whichdo.problem import LOOK
-from whichdo.tables import MAX_CELLS, Radix, Table, smallest_table
+from whichdo.tables import MAX_CELLS, Radix, Table, TableIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.estimate.shrinkage import Law, Shrunk
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from whichdo.tables import Scope
 
 __all__ = ["Looked", "Looking", "Origin", "Rule", "learned_laws", "look"]
+
+MOST_NUMBERED = 1 << 62
+"""The most settings whose numbers fit a machine word."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,9 @@ def learned_laws(problem: Problem, seen: Tally, looked: Looked, rule: Rule) -> F
 class Looking:
     """One estimation of all arms."""
 
+    effects = True
+    """Whether effects against doing nothing are wanted, or means alone."""
+
     def __init__(self, problem: Problem, seen: Tally, worth: FloatArray, rule: Rule) -> None:
         self.problem, self.worth, self.rule, self.sizes = problem, worth, rule, problem.sizes
         self.levels = seen.counts[0].astype(np.float64)
@@ -166,6 +172,7 @@ class Looking:
         sums = {scope: table for scope, table in found.items() if len(table.statistics) > 1}
         self.tables = sums or found
         """Where rows have weights, or a reward that is any number, the tables that add these up."""
+        self._index = TableIndex(self.tables)
         own = self.table((problem.reward,))
         self.looks = float(mass_and_sizes({name: part.sum() for name, part in own.statistics.items()})[1])
         self.origins: dict[Targets, tuple[Origin, ...]] = {}
@@ -214,8 +221,12 @@ class Looking:
 
     def formula(self, targets: Targets, made: Collection[Formula | Blend] = ()) -> Formula | str:
         """The formula that a target set is estimated by, or why it is not; ``made`` are known to be small enough."""
-        candidates = list(formulas(self.problem, targets, self.rule.reading))
-        why = self.missing(targets)
+        return self.choose(formulas(self.problem, targets, self.rule.reading), made)
+
+    def choose(self, candidates: Sequence[Formula], made: Collection[Formula | Blend] = ()) -> Formula | str:
+        """The one of these formulas to estimate by, or why there is none; as of `formula`."""
+        why = self.missing(candidates)
+        candidates = list(candidates)
         while True:
             chosen = choose_formula(candidates, self.number, self.served)
             if chosen is None:
@@ -234,9 +245,8 @@ class Looking:
         """Whether the looks were counted by these columns together; without any look everything is."""
         return self.number == 0 or scope == (self.problem.reward,) or self.found(scope) is not None
 
-    def missing(self, targets: Targets) -> str:
-        """Why looks that could settle an arm do not; empty where none could."""
-        candidates = formulas(self.problem, targets, self.rule.reading)
+    def missing(self, candidates: Sequence[Formula]) -> str:
+        """Why looks that could settle an arm by one of these formulas do not; empty where none could."""
         lacking = next((scope for each in candidates[-1:] for scope in each.scopes if not self.served(scope)), None)
         if lacking is None:
             return ""
@@ -245,9 +255,9 @@ class Looking:
     def found(self, columns: tuple[str, ...]) -> Table | None:
         """The smallest table that has some columns; of a numeric reward any has its sums."""
         reward = self.problem.reward
-        table = smallest_table(self.tables, columns)
+        table = self._index.smallest(columns)
         if table is None and reward in columns:
-            table = smallest_table(self.tables, [name for name in columns if name != reward])
+            table = self._index.smallest([name for name in columns if name != reward])
             table = None if table is None or "sum" not in table.statistics else table
         return table
 
@@ -305,13 +315,16 @@ class Looking:
         strata, settings = Radix.of(given, self.sizes), Radix.of(targets, self.sizes)
         table = self.table((*given, *targets, self.problem.reward))
         codes = None
-        if strata.cells * settings.cells * len(self.worth) > MAX_CELLS:
+        # A table of which only cells that occurred were kept has mostly others.
+        exact = bool(given) and len(table.scope) == len(given) + len(targets) + 1
+        thin = exact and table.cells is not None and len(table.cells) > 0
+        if thin or strata.cells * settings.cells * len(self.worth) > MAX_CELLS:
             table, codes = _numbered(table, given)
             given = ("",)
         rows = rows_of_table(table, (*given, *targets), self.problem.reward, self.worth)
         parts = (rows.sizes, rows.mass, rows.means, rows.squares)
         flat = Rows(*(part.reshape(-1, settings.cells) for part in parts))
-        found = settle_by_adjustment(shrink_reward(flat, [1], self.rule.shrinkage), self.looks)
+        found = settle_by_adjustment(shrink_reward(flat, [1], self.rule.shrinkage), self.looks, effects=self.effects)
         stratum, setting = np.divmod(found.weakest, settings.cells)
         own = strata.codes(stratum) if codes is None else codes[stratum]
         return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
@@ -351,7 +364,12 @@ def _numbered(table: Table, given: tuple[str, ...]) -> tuple[Table, CodeArray]:
     sparse = table.sparse()
     cells = np.asarray(sparse.cells)
     places = [table.scope.index(name) for name in given]
-    codes, number = np.unique(cells[:, places], axis=0, return_inverse=True)
+    own = Radix(given, tuple(table.sizes[place] for place in places))
+    if own.cells <= MOST_NUMBERED:
+        keys, number = np.unique(own.numbers([cells[:, place] for place in places]), return_inverse=True)
+        codes = own.codes(keys)
+    else:
+        codes, number = np.unique(cells[:, places], axis=0, return_inverse=True)
     rest = [(name, size) for name, size in zip(table.scope, table.sizes, strict=True) if name not in given]
     columns = [cells[:, table.scope.index(name)] for name, _ in rest]
     made = Table.from_rows(

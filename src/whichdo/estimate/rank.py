@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.tables import Scope, Table
 
-__all__ = ["ArmRank", "Ranking", "rank", "ranking"]
+__all__ = ["ArmRank", "Ranking", "must_try_of", "rank", "ranking"]
 
 OF_USE = 0.5
 """A 95% interval wider than this share of the reward's range says too little to compare an arm by looking alone."""
@@ -163,7 +163,7 @@ def ranking(
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)
-    must_try = _must_try(pooled)
+    must_try = must_try_of(pooled)
     naive = _conditionals(seen, worth)
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     rows = []
@@ -224,7 +224,7 @@ def _sampled(seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, draws: 
     return replace(looked, settled=drawn, blocks=tuple(blocks))
 
 
-def _must_try(pooled: Pooled) -> BoolArray:
+def must_try_of(pooled: Pooled) -> BoolArray:
     """Arms of which looking says too little to compare, and that were never tried: not settled, or hardly."""
     low, high = pooled.limits(normal_quantile(0.975))
     found: BoolArray = (pooled.pulls == 0) & (~pooled.known | (high - low > OF_USE))

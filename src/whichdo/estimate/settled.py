@@ -99,6 +99,11 @@ class WeightedSum(NamedTuple):
         )
 
     @classmethod
+    def empty(cls) -> WeightedSum:
+        """Of no arms."""
+        return cls(*(np.empty(0) for _ in cls._fields))
+
+    @classmethod
     def join(cls, parts: Iterable[WeightedSum]) -> WeightedSum:
         """Those of several target sets, one after the other."""
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))

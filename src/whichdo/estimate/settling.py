@@ -31,7 +31,7 @@ class Scope:
 # ------------------------------------------------------------------------------------------------------ by adjustment
 
 
-def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
+def settle_by_adjustment(rows: Shrunk, looks: float, *, effects: bool = True) -> Settled:
     """The mean of each setting by sum over z of P(z) E[Y | x, z].
 
     Parameters
@@ -40,6 +40,9 @@ def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
         The reward's table with two axes: the strata z, as many as there are or only those that occurred, and x.
     looks
         The effective number of looks.
+    effects
+        Whether effects against doing nothing are wanted too.  Without them what is said of their errors is empty: half
+        of the work, where only means are compared.
     """
     whole = rows.mass.sum()
     shares = rows.mass / whole if whole > 0 else np.zeros(rows.mass.shape)
@@ -48,7 +51,7 @@ def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
     base = float((shares * rows.raw).sum())
     means = (strata * rows.means).sum(axis=0)
     apart = rows.means - means
-    effect_law, covariance = _effect_errors(rows, shares, strata, looks)
+    effect_law, covariance = _effect_errors(rows, shares, strata, looks) if effects else (np.empty(0), np.empty((0, 0)))
     columns = np.arange(means.size)
     weakest = (strata**2 * np.where(rows.seen, rows.noise, 1.0)).argmax(axis=0)
     return Settled(
@@ -62,8 +65,8 @@ def settle_by_adjustment(rows: Shrunk, looks: float) -> Settled:
         law_shifts=np.zeros(means.shape),
         law_below=np.zeros(means.shape),
         law_above=np.zeros(means.shape),
-        gain=_by_column(gain, rows),
-        loss=_others(loss, rows),
+        gain=_by_column(gain, rows) if effects else WeightedSum.empty(),
+        loss=_others(loss, rows) if effects else WeightedSum.empty(),
         effect_law=effect_law,
         effect_covariance=covariance,
         weakest=weakest * means.size + columns,

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from whichdo.identification.estimand import Expression, Names
 
 __all__ = [
-    "adjustment_estimand", "graph_estimand", "paper_estimand", "paper_kernels", "weight_estimand",
-    "weighted_components",
+    "adjustment_estimand", "graph_estimand", "paper_estimand", "paper_kernels", "stratified_estimand",
+    "weight_estimand", "weighted_components",
 ]  # fmt: skip
 
 
@@ -74,10 +74,19 @@ def adjustment_estimand(graph: CausalGraph, targets: Iterable[str], reward: str,
         raise UsageError(f"Adjusting for {listed(around) or 'nothing'} does not give the effect of {listed(names)}.")
     if not acting:
         return Estimand(Conditional((reward,)), names, reward)
-    law = Conditional((reward,), tuple(sorted({*around, *acting}, key=graph.index)))
+    return stratified_estimand(names, reward, around, tuple(sorted({*around, *acting}, key=graph.index)))
+
+
+def stratified_estimand(targets: Names, reward: str, around: Names, given: Names) -> Estimand:
+    """Sum over the strata ``around`` of P(around) P(y | given), whether or not that is an effect; ``given`` holds both.
+
+    >>> print(stratified_estimand(("X",), "Y", ("A",), ("A", "X")))
+    Σ_A P(A) P(Y | A, X)
+    """
+    law = Conditional((reward,), given)
     if not around:
-        return Estimand(law, names, reward)
-    return Estimand(sum_over(around, product([Conditional(around), law])), names, reward)
+        return Estimand(law, targets, reward)
+    return Estimand(sum_over(around, product([Conditional(around), law])), targets, reward)
 
 
 def weighted_components(graph: CausalGraph, targets: Names, reward: str) -> tuple[Names, ...] | None:

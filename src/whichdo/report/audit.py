@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whichdo.drawing.labels import safe
 from whichdo.errors import counted
-from whichdo.report.labels import safe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

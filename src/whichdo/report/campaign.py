@@ -1,7 +1,7 @@
 """A campaign for those who have to act on it: one offline page, the decision first, the evidence and the log after it.
 
 The page is a function of the log alone: the same log gives the same bytes.  Whatever comes from users (names of nodes
-and campaigns, values, reasons, clients) passes `whichdo.report.labels.safe`.
+and campaigns, values, reasons, clients) passes `whichdo.drawing.labels.safe`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.campaign.advice import as_shown
 from whichdo.campaign.events import check_chain
+from whichdo.drawing.labels import safe
 from whichdo.errors import ConflictError, counted, visible
 from whichdo.graph.formats.files import write_file
 from whichdo.problem import Goal
@@ -19,7 +20,6 @@ from whichdo.report.assumptions import alarms, assumptions
 from whichdo.report.audit import short_time, trail
 from whichdo.report.evidence import forest, over_time
 from whichdo.report.history import History, recalled
-from whichdo.report.labels import safe
 from whichdo.report.page import BEGINNING, STYLE, document
 from whichdo.report.spending import spending
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from whichdo.drawing.labels import safe
 from whichdo.errors import counted
 from whichdo.problem import Goal
 from whichdo.report.audit import short_time
 from whichdo.report.intervals import ALL, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
-from whichdo.report.labels import safe
 
 if TYPE_CHECKING:
     from whichdo.campaign.certainty import ArmCertainty

@@ -169,8 +169,8 @@ class Inspection:
 
     def draw(self, path: Path) -> None:
         """Draw the graph as SVG, nodes coloured by verdict; of chosen nodes only the part around them."""
+        from whichdo.drawing.svg import draw_svg
         from whichdo.graph.formats.files import write_file
-        from whichdo.report.svg import draw_svg
 
         graph, problem = self._drawn, self.problem
         marks = {} if problem is None else {name: mark for name, mark in marks_of(problem).items() if name in graph}

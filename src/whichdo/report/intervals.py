@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import ceil, floor, isnan, log10
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.report.labels import safe
+from whichdo.drawing.labels import safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

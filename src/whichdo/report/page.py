@@ -7,7 +7,7 @@ can tell apart, and never the only sign.
 
 from __future__ import annotations
 
-from whichdo.report.labels import safe
+from whichdo.drawing.labels import safe
 
 __all__ = ["BEGINNING", "STYLE", "document"]
 

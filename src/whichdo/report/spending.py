@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from whichdo.campaign.tickets import Phase
+from whichdo.drawing.labels import safe
 from whichdo.errors import counted
-from whichdo.report.labels import safe
 
 if TYPE_CHECKING:
     from whichdo.problem import Arm

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, CodeArray, FloatArray, IntArray
 
-__all__ = ["MAX_CELLS", "Radix", "Scope", "Table", "conditional_rows", "smallest_table", "starts"]
+__all__ = ["MAX_CELLS", "Radix", "Scope", "Table", "TableIndex", "conditional_rows", "smallest_table", "starts"]
 
 Scope = tuple[str, ...]
 
@@ -245,6 +245,32 @@ def smallest_table(tables: Mapping[Scope, Table], columns: Iterable[str]) -> Tab
     wanted = frozenset(columns)
     holding = [scope for scope in tables if wanted.issubset(scope)]
     return min((tables[scope] for scope in holding), key=lambda table: table.radix.cells, default=None)
+
+
+class TableIndex:
+    """Answers as `smallest_table` does, for many questions about the same tables.
+
+    The tables are numbered by their size, and each column knows the tables that have it, as the bits of an integer.
+    """
+
+    def __init__(self, tables: Mapping[Scope, Table]) -> None:
+        self._tables = sorted(tables.values(), key=lambda table: table.radix.cells)
+        self._having: dict[str, int] = {}
+        for number, table in enumerate(self._tables):
+            for name in table.scope:
+                self._having[name] = self._having.get(name, 0) | 1 << number
+
+    def smallest(self, columns: Iterable[str]) -> Table | None:
+        """The smallest table that has all of these columns; None where none has.
+
+        >>> index = TableIndex({("X", "Y"): Table.of(("X", "Y"), np.zeros((2, 2)))})
+        >>> index.smallest(["Y"]), index.smallest(["Z"])
+        (<dense table of X, Y: 0 rows>, None)
+        """
+        holding = (1 << len(self._tables)) - 1
+        for name in columns:
+            holding &= self._having.get(name, 0)
+        return self._tables[(holding & -holding).bit_length() - 1] if holding else None
 
 
 def conditional_rows(counts: FloatArray, smoothing: float = 0.0, threshold: float = 0.0) -> FloatArray:

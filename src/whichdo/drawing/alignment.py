@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from whichdo.report.layers import Ladder
+    from whichdo.drawing.layers import Ladder
 
 __all__ = ["align", "mean", "settle"]
 

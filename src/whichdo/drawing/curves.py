@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import atan2, hypot, inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.report.alignment import mean, settle
+from whichdo.drawing.alignment import mean, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -199,8 +199,13 @@ class Door(NamedTuple):
     fee: float
 
 
-def arc(plane: Plane, first: Block, second: Block, passes: Sequence[Point], tries: int = 400) -> Curve:
-    """The curve of ``first <-> second``: the cheapest of at most ``tries`` arcs that look simple on an empty plane."""
+def arc(
+    plane: Plane, first: Block, second: Block, passes: Sequence[Point], tries: int = 400, sharing: float = 9.0
+) -> Curve:
+    """The curve of ``first <-> second``: the cheapest of at most ``tries`` arcs that look simple on an empty plane.
+
+    ``sharing`` is what a point costs that lies on a line drawn before.
+    """
     best: Curve = []
     cheapest = inf
     choices = sorted(_arcs(first, second, passes, tries), key=lambda choice: choice[0])
@@ -208,7 +213,7 @@ def arc(plane: Plane, first: Block, second: Block, passes: Sequence[Point], trie
         if base >= cheapest:
             break
         points = sample(curve, max(10.0, base / 40))[1:-1]
-        cost = base + 55 * (plane.crowded(curve[0]) + plane.crowded(curve[-1])) + 9 * plane.shared(points)
+        cost = base + 55 * (plane.crowded(curve[0]) + plane.crowded(curve[-1])) + sharing * plane.shared(points)
         if cost < cheapest:
             cost += 400 * plane.hits(points, (first, second), most=(cheapest - cost) / 400)
         if cost < cheapest:

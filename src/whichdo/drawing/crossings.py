@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.report.layers import Ladder, Link
+    from whichdo.drawing.layers import Ladder, Link
 
 __all__ = ["crossings", "reduce_crossings"]
 

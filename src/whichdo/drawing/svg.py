@@ -2,7 +2,8 @@
 
 Boxes are nodes, solid arrows directed edges, dashed arcs with two heads hidden common causes.  What `marks` say
 about a node shows twice, in its colour (from the palette of Okabe and Ito, which the colour-blind can tell apart)
-and in its border, which survives a grey print.
+and in its border, which survives a grey print.  What `edges` say about an edge shows in its colour and thickness;
+edges that are `missing` are dotted and take no part in the order of the nodes.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from __future__ import annotations
 from math import hypot
 from typing import TYPE_CHECKING, NamedTuple
 
+from whichdo.drawing.curves import Block, Curve, Plane, arc, arrow, ports, sample, swap
+from whichdo.drawing.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
+from whichdo.drawing.layout import Box, Layout, layout
 from whichdo.errors import TooLarge, UsageError, nearest, quoted
-from whichdo.report.curves import Block, Curve, Plane, arc, arrow, ports, sample, swap
-from whichdo.report.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
-from whichdo.report.layout import Box, Layout, layout
+from whichdo.graph.admg import CausalGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from whichdo.graph.admg import CausalGraph
-    from whichdo.report.layout import Pair, Point
+    from whichdo.drawing.layout import Pair, Point
 
-__all__ = ["MAX_EDGES", "MAX_NODES", "draw_svg"]
+__all__ = ["EDGES", "MAX_EDGES", "MAX_NODES", "Edge", "draw_svg"]
 
 MAX_NODES = 300
 MAX_EDGES = 3_000
@@ -45,11 +46,31 @@ class Kind(NamedTuple):
     words: str
 
 
+class EdgeKind(NamedTuple):
+    """How a kind of edge looks, and the words for it in the legend."""
+
+    ink: str
+    thickness: float
+    words: str
+
+
+Edge = tuple[str, str, bool]
+"""Tail, head, and whether it is a hidden common cause: its ends then stand in the order of the graph."""
+
+EDGES: dict[str, EdgeKind] = {
+    "rests": EdgeKind("#D55E00", 3.0, "the choice rests on it, and the logs cannot tell"),
+    "vouched": EdgeKind("#0072B2", 3.0, "the choice rests on it, and the logs vouch for it"),
+    "idle": EdgeKind("#8C8C8C", 1.5, "the choice does not rest on it"),
+    "missing": EdgeKind("#AA3377", 2.4, "not drawn; if it were there, the choice would change"),
+}
+DOTS = "2.5 4.5"
+
 KINDS: dict[str, Kind] = {
     "adjustment": Kind("#CBE6F8", "#0072B2", 1.6, "", "settled by adjustment"),
     "component": Kind("#C3E8DC", "#007A59", 1.8, "7 3", "settled through its c-component"),
     "same": Kind("#EDEDED", "#777777", 1.8, "1.5 3", "same as doing nothing"),
     "try": Kind("#FBDFA0", "#9A6A00", 3.2, "", "must be tried"),
+    "choice": Kind("#DCEBFA", "#0072B2", 2.6, "", "set by today's choice"),
     "plain": Kind("#FFFFFF", "#555555", 1.2, "", ""),
 }
 
@@ -60,25 +81,34 @@ def draw_svg(
     reward: str | None = None,
     marks: Mapping[str, str] | None = None,
     title: str | None = None,
+    edges: Mapping[Edge, str] | None = None,
+    missing: Iterable[Edge] = (),
 ) -> str:
     """The graph as the text of an SVG 1.1 file, the same text for the same graph.
 
-    ``marks`` maps a node to "adjustment", "component", "same", "try" or "plain"; a legend explains those that occur.
+    ``marks`` maps a node to "adjustment", "component", "same", "try", "choice" or "plain", and ``edges`` an edge to
+    "rests", "vouched" or "idle"; a legend explains those that occur.  ``missing`` edges are drawn although the graph
+    does not have them.
     Every node is a ``<g class="node" data-name=...>``, every edge a ``<g class="edge directed">`` or
     ``<g class="edge hidden">`` with ``data-from`` and ``data-to``.
     """
     marks = dict(marks or {})
-    _check(graph, reward, marks)
-    plan = layout(graph)
-    directed, hidden = _routes(plan)
-    parts = [_edge(pair, curve, hidden=False) for pair, curve in directed.items()]
-    parts += [_edge(pair, curve, hidden=True) for pair, curve in hidden.items()]
+    absent = list(missing)
+    _check(graph, reward, marks, len(absent))
+    plan = layout(_with_arcs(graph, absent))
+    routes = _routes(plan, [pair for pair in plan.hidden if frozenset(pair) in graph.bidirected], absent)
+    looks = dict(edges or {})
+    looks |= dict.fromkeys(absent, "missing")
+    parts = [_edge(edge, curve, looks.get(edge)) for edge, curve in routes.items()]
     parts += [
         _node(name, plan.boxes[name], KINDS[marks.get(name, "plain")], reward=name == reward) for name in graph.nodes
     ]
-    left, top, right, bottom = _bounds(plan, [*directed.values(), *hidden.values()])
+    left, top, right, bottom = _bounds(plan, routes.values())
     kinds = [kind for kind in KINDS if kind in marks.values() and kind != "plain"]
-    legend, legend_width, legend_height = _legend(kinds, room=right - left, reward=bool(reward), hidden=bool(hidden))
+    drawn = [kind for kind in EDGES if kind in looks.values()]
+    legend, legend_width, legend_height = _legend(
+        kinds, drawn, room=right - left, reward=bool(reward), hidden=bool(graph.bidirected)
+    )
     head = 34.0 if title else 0.0
     width = max(right - left, legend_width, text_width(title, 17) if title else 0.0) + 2 * MARGIN
     height = bottom - top + head + legend_height + 2 * MARGIN
@@ -95,8 +125,8 @@ def draw_svg(
     return _document(body, width, height, title or "Causal graph", _description(graph, reward))
 
 
-def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str]) -> None:
-    edges = sum(map(len, graph.parent_ids)) + sum(map(len, graph.sibling_ids)) // 2
+def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str], missing: int) -> None:
+    edges = sum(map(len, graph.parent_ids)) + sum(map(len, graph.sibling_ids)) // 2 + missing
     if len(graph.nodes) > MAX_NODES or edges > MAX_EDGES:
         raise TooLarge(
             f"The graph has {len(graph.nodes):,} nodes and {edges:,} edges; a drawing of more than {MAX_NODES:,} nodes "
@@ -127,24 +157,36 @@ def _count(number: int, thing: str) -> str:
 # ------------------------------------------------------------------------------------------------------------ edges
 
 
-def _routes(plan: Layout) -> tuple[dict[Pair, Curve], dict[Pair, Curve]]:
+def _with_arcs(graph: CausalGraph, missing: Sequence[Edge]) -> CausalGraph:
+    """The graph with an arc for every edge that is missing, so that there is room for it."""
+    if not missing:
+        return graph
+    return CausalGraph(
+        graph.nodes, sorted(graph.directed), graph.bidirected | {frozenset(edge[:2]) for edge in missing}
+    )
+
+
+def _routes(plan: Layout, arcs: Sequence[Pair], missing: Sequence[Edge]) -> dict[Edge, Curve]:
     """The curve of every edge in x and y: the directed ones first, then arcs that keep out of their way."""
     turn = swap if plan.flow == "down" else list
     blocks = {name: _block(box, plan) for name, box in plan.boxes.items()}
     plane = Plane(list(blocks.values()))
     shifts = _port_shifts(plan, blocks)
-    directed = {}
+    found: dict[Edge, Curve] = {}
     for pair, points in plan.directed.items():
         curve = arrow(plane, blocks[pair[0]], blocks[pair[1]], turn(points), shifts[pair])
         plane.draw(curve)
-        directed[pair] = turn(curve)
-    hidden = {}
-    tries = max(16, ARC_TRIES // max(1, len(plan.hidden)))
-    for pair, points in plan.hidden.items():
-        curve = arc(plane, blocks[pair[0]], blocks[pair[1]], turn(points), tries)
+        found[*pair, False] = turn(curve)
+    tries = max(16, ARC_TRIES // max(1, len(arcs) + len(missing)))
+    for edge in (*((*pair, True) for pair in arcs), *missing):
+        first, second, _ = edge
+        points = plan.hidden.get((first, second), ()) or plan.hidden.get((second, first), ())[::-1]
+        # What is missing may run beside an edge that is there, which it must not be taken for.
+        sharing = 60.0 if edge in missing else 9.0
+        curve = arc(plane, blocks[first], blocks[second], turn(points), tries, sharing)
         plane.draw(curve)
-        hidden[pair] = turn(curve)
-    return directed, hidden
+        found[edge] = turn(curve)
+    return found
 
 
 def _port_shifts(plan: Layout, blocks: Mapping[str, Block]) -> dict[Pair, tuple[float, float]]:
@@ -167,8 +209,11 @@ def _block(box: Box, plan: Layout) -> Block:
     return Block(box.y, box.x, box.height, box.width, box.band)
 
 
-def _edge(pair: Pair, curve: Curve, *, hidden: bool) -> str:
-    ink = DASHED_INK if hidden else INK
+def _edge(edge: Edge, curve: Curve, look: str | None) -> str:
+    tail, end, hidden = edge
+    ink, thickness = DASHED_INK if hidden else INK, 1.7 if hidden else 1.5
+    if look is not None:
+        ink, thickness, _ = EDGES[look]
     curve = list(curve)
     heads = [_head(curve[-2], curve[-1])]
     curve[-1] = _before(curve[-2], curve[-1])
@@ -178,10 +223,12 @@ def _edge(pair: Pair, curve: Curve, *, hidden: bool) -> str:
     line = f"M{_p(curve[0])}" + "".join(
         f" C{_p(a)} {_p(b)} {_p(c)}" for a, b, c in zip(curve[1::3], curve[2::3], curve[3::3], strict=True)
     )
-    style = 'stroke-width="1.7" stroke-dasharray="6 4"' if hidden else 'stroke-width="1.5"'
+    dashes = DOTS if look == "missing" else "6 4" if hidden else ""
+    style = f'stroke-width="{_n(thickness)}"' + (f' stroke-dasharray="{dashes}"' if dashes else "")
     shapes = "".join(f'<path class="head" d="{head}" fill="{ink}"/>' for head in heads)
+    kind = f"{'hidden' if hidden else 'directed'}{f' {look}' if look else ''}"
     return (
-        f'<g class="edge {"hidden" if hidden else "directed"}" data-from="{safe(pair[0])}" data-to="{safe(pair[1])}">'
+        f'<g class="edge {kind}" data-from="{safe(tail)}" data-to="{safe(end)}">'
         f'<path class="line" d="{line}" fill="none" stroke="{ink}" {style}/>{shapes}</g>'
     )
 
@@ -250,12 +297,19 @@ def _text(x: float, y: float, words: str, style: str) -> str:
 # ----------------------------------------------------------------------------------------------------------- legend
 
 
-def _legend(kinds: Sequence[str], *, room: float, reward: bool, hidden: bool) -> tuple[list[str], float, float]:
+def _legend(
+    kinds: Sequence[str], edges: Sequence[str], *, room: float, reward: bool, hidden: bool
+) -> tuple[list[str], float, float]:
     """The entries that are needed, in rows, with the width and height they take (space above included)."""
     entries = [(_rectangle((0, -8), SWATCH, 16, 4, KINDS[kind]), KINDS[kind].words) for kind in kinds]
+    for kind in edges:
+        ink, thickness, words = EDGES[kind]
+        dots = f' stroke-dasharray="{DOTS}"' if kind == "missing" else ""
+        line = f'<path d="M0,0 L{_n(SWATCH)},0" stroke="{ink}" stroke-width="{_n(thickness)}"{dots}/>'
+        entries.append((line, words))
     if hidden:
         curve = [(0.0, 0.0), (9.0, 0.0), (SWATCH + 6, 0.0), (SWATCH + 16, 0.0)]
-        entries.append((_swatch_line(curve), "hidden common cause"))
+        entries.append((_swatch_line(curve, INK if edges else DASHED_INK), "hidden common cause"))
     if reward:
         frame = _rectangle((0, -9), SWATCH, 18, 4, KINDS["plain"])
         entries.append((frame + _ring((3.5, -5.5), SWATCH - 7, 11, 2), "reward"))
@@ -272,12 +326,12 @@ def _legend(kinds: Sequence[str], *, room: float, reward: bool, hidden: bool) ->
     return shapes, widest, y + 10 if entries else 0.0
 
 
-def _swatch_line(curve: Curve) -> str:
+def _swatch_line(curve: Curve, ink: str) -> str:
     line = f"M{_p(curve[0])} L{_p(curve[-1])}"
     heads = _head(curve[2], curve[3]) + " " + _head(curve[1], curve[0])
     return (
-        f'<path d="{line}" fill="none" stroke="{DASHED_INK}" stroke-width="1.7" stroke-dasharray="6 4"/>'
-        f'<path d="{heads}" fill="{DASHED_INK}"/>'
+        f'<path d="{line}" fill="none" stroke="{ink}" stroke-width="1.7" stroke-dasharray="6 4"/>'
+        f'<path d="{heads}" fill="{ink}"/>'
     )
 
 

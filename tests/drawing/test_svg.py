@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.report.graphs import BOW, FRONT_DOOR, GRAPHS, HOSTILE, LONG, random_graph
+from tests.drawing.graphs import BOW, FRONT_DOOR, GRAPHS, HOSTILE, LONG, random_graph
+from whichdo.drawing.curves import sample
+from whichdo.drawing.svg import KINDS, draw_svg
 from whichdo.errors import GraphError, TooLarge, UsageError
 from whichdo.graph.admg import CausalGraph
-from whichdo.report.curves import sample
-from whichdo.report.svg import KINDS, draw_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 Point = tuple[float, float]

@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from tests.report.graphs import EXPERIMENT_3, FRONT_DOOR, GRAPHS, random_graph
+from tests.drawing.graphs import EXPERIMENT_3, FRONT_DOOR, GRAPHS, random_graph
+from whichdo.drawing.alignment import Wish, mean, settle
+from whichdo.drawing.crossings import crossings, reduce_crossings
+from whichdo.drawing.layers import MAX_STONES, Ladder, assign_layers, build_ladder
+from whichdo.drawing.layout import Box, Flow, Layout, layout
 from whichdo.errors import TooLarge, UsageError
 from whichdo.graph.admg import CausalGraph
-from whichdo.report.alignment import Wish, mean, settle
-from whichdo.report.crossings import crossings, reduce_crossings
-from whichdo.report.layers import MAX_STONES, Ladder, assign_layers, build_ladder
-from whichdo.report.layout import Box, Flow, Layout, layout
 
 FLOWS: tuple[Flow, ...] = ("right", "down")
 

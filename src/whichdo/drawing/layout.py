@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import TYPE_CHECKING, Literal
 
+from whichdo.drawing.alignment import align
+from whichdo.drawing.crossings import reduce_crossings
+from whichdo.drawing.labels import box_size
+from whichdo.drawing.layers import Ladder, assign_layers, build_ladder
 from whichdo.errors import UsageError
-from whichdo.report.alignment import align
-from whichdo.report.crossings import reduce_crossings
-from whichdo.report.labels import box_size
-from whichdo.report.layers import Ladder, assign_layers, build_ladder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ def layout(
 ) -> Layout:
     """Place the nodes and edges of a graph; ``flow`` is chosen by shape unless given.
 
-    ``sizes`` are the widths and heights of the boxes; by default what `whichdo.report.labels` needs for the names.
+    ``sizes`` are the widths and heights of the boxes; by default what `whichdo.drawing.labels` needs for the names.
     """
     if flow not in (None, "right", "down"):
         raise UsageError(f'A drawing flows "right" or "down", not {flow!r}.')

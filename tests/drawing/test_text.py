@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.report.graphs import LONG
+from tests.drawing.graphs import LONG
+from whichdo.drawing.labels import LINE_WIDTH, MAX_LINES, text_width, wrap
+from whichdo.drawing.text import draw_text
 from whichdo.graph.admg import CausalGraph
-from whichdo.report.labels import LINE_WIDTH, MAX_LINES, text_width, wrap
-from whichdo.report.text import draw_text
 
 
 def test_a_listing_has_aligned_columns() -> None:

@@ -1,0 +1,205 @@
+"""What if one edge of the graph is wrong?  The decision under every single edit, from the same counts.
+
+Each edit (`whichdo.checking.edits`) makes another graph, which reads the same log in another way.
+The log is counted once, for all of them; a formula that many graphs share is estimated once.  For
+each edit there is
+
+best         the best arm of the edited graph, as `whichdo.rank` would have it;
+estimate     what today's choice would be worth, and its *regret*: how much the best of the edited graph is better;
+refuted      whether the logs contradict the edited graph;
+settled_by   the arm that tells the two graphs apart with the fewest pulls, and how many these are.
+
+The pulls are those of a comparison of means: the mean of n pulls of the arm against what the wrong
+one of the two graphs predicts for it, at 5% (two-sided), with power 80%, whichever of the two is
+wrong.  What looking itself does not know of the prediction counts as noise that pulls cannot reduce,
+so that a difference that is small beside it can be settled by no number of pulls.
+
+Where an edit leaves today's choice without a formula, looking settles nothing: the arm would have to
+be tried.  It then takes as many pulls as tell its estimate of today from the best mean that the
+edited graph does know.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.checking.choices import Candidates, candidates_under
+from whichdo.checking.edits import single_edits
+from whichdo.checking.many_graphs import ManyGraphs
+from whichdo.checking.outcomes import Predictions, WhatIf
+from whichdo.checking.refuting import Refuting
+from whichdo.errors import UsageError
+from whichdo.estimate.estimator import Looking, Rule
+from whichdo.estimate.pooling import pool
+from whichdo.estimate.rank import must_try_of
+from whichdo.estimate.shrinkage import STRENGTH, reward_scale
+from whichdo.evidence import Tally
+from whichdo.formulas import Formula, checked_reading, few_cells, needed_scopes
+from whichdo.problem import LOOK, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from whichdo.blends import Blend
+    from whichdo.graph.targets import Targets
+    from whichdo.tables import Scope
+
+__all__ = ["what_if"]
+
+
+def what_if(
+    problem: Problem,
+    data: object,
+    *,
+    among: Iterable[str] | None = None,
+    reading: str = "robust",
+    counts: str | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    shrinkage: float = STRENGTH,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> WhatIf:
+    """Say what every single edit of the graph would do to the decision.
+
+    Parameters
+    ----------
+    problem
+        Which node is the reward, which arms there are, and the graph in doubt.
+    data
+        As for `whichdo.rank`.
+    among
+        The nodes whose edges are in doubt; by default all that act on the reward.
+    reading
+        "robust" or "graph", as for `whichdo.rank`.
+    counts, weights, missing, shrinkage, progress
+        As for `whichdo.rank`.  Every row is a look: what experiments say leans on no graph.
+
+    Returns
+    -------
+    WhatIf
+        An outcome for each edit, and what they come to in a few sentences.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be counted.
+    TooLarge
+        If there are too many edits; nothing is counted then.
+    UsageError
+        If the arguments do not go together.
+
+    Examples
+    --------
+    >>> rows = {"X": [0, 0, 1, 1] * 50, "Y": [0, 1, 1, 1] * 50}
+    >>> found = what_if(Problem("X -> Y", "Y"), rows)
+    >>> [(each.edit, each.best) for each in found.edits]
+    [('drop X -> Y', do()), ('add X <-> Y', None)]
+    """
+    from whichdo.counting import count_with_notes
+
+    if not isinstance(problem, Problem):
+        raise UsageError(f"what_if takes a Problem first, then the data; found a {type(problem).__name__}.")
+    rule = Rule(checked_reading(reading), shrinkage)
+    edits = single_edits(problem.graph, problem.graph.ancestors([problem.reward]) if among is None else among)
+    many = ManyGraphs(problem.graph, edits, problem.reward)
+    refuting = Refuting(problem, edits, many.names)
+    candidates: list[dict[Targets, Candidates]] = []
+
+    def scopes(there: frozenset[str], rows: int | None) -> Iterable[Scope]:
+        complete = there.issuperset(many.names)  # else a formula may lack columns, and the next be needed
+        few = few_cells(rows or 1) if complete else None
+        candidates.extend(candidates_under(problem, many, edits, rule.reading, few=few))
+        tested = refuting.scopes(there, rows) if weights is None else ()
+        return dict.fromkeys((*_union(problem, candidates, there, rows), *tested))
+
+    seen, told = count_with_notes(
+        problem,
+        data,
+        counts=counts,
+        weights=weights,
+        missing=missing,
+        progress=progress,
+        reading=rule.reading,
+        scopes=scopes,
+    )
+    if not candidates:  # a tally was given, which holds what it holds
+        candidates = candidates_under(problem, many, edits, rule.reading, few=None)
+    seen = _looks(seen)
+    refuted, today = refuting.verdicts(seen)
+    return WhatIf(
+        problem,
+        edits,
+        _predict(problem, seen, rule, candidates),
+        refuted or [None] * len(edits),
+        refuted=today,
+        looks=int(seen.pulls[0]),
+        notes=told.sentences,
+    )
+
+
+def _union(
+    problem: Problem, candidates: Sequence[dict[Targets, Candidates]], there: frozenset[str], rows: int | None
+) -> Iterable[Scope]:
+    """The scopes that any of the graphs needs, each once; what has no column is asked for by today's graph alone."""
+    *edited, today = candidates
+    found = dict.fromkeys(scope for each in today.values() for scope in needed_scopes(each, rows, there))
+    for each in {id(each): each for graph in edited for each in graph.values()}.values():
+        for scope in needed_scopes(each, rows, there):
+            if there.issuperset(scope):
+                found[tuple(sorted(scope, key=problem.graph.index))] = None
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- predictions
+
+
+def _looks(seen: Tally) -> Tally:
+    """The looks of a tally without pulls of other arms."""
+    levels = np.zeros_like(seen.counts)
+    levels[0] = seen.counts[0]
+    return Tally(seen.problem, levels, {LOOK: seen.tables.get(LOOK, {})})
+
+
+class _Chosen(Looking):
+    """Estimates the means of each target set by a formula that is chosen already."""
+
+    effects = False
+    chosen: Mapping[Targets, Formula | str]
+
+    def formula(self, targets: Targets, made: Collection[Formula | Blend] = ()) -> Formula | str:  # noqa: ARG002
+        return self.chosen[targets]
+
+
+def _predict(problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dict[Targets, Candidates]]) -> Predictions:
+    """Estimate every formula once; a row of the result takes those of its graph."""
+    worth, _, _ = reward_scale(problem)
+    looking = _Chosen(problem, seen, worth, rule)
+    options: dict[Targets, dict[Formula | str, int]] = {targets: {} for targets in problem.target_sets}
+    taken = np.zeros((len(candidates), len(problem.target_sets)), np.int64)
+    for column, (targets, own) in enumerate(options.items()):
+        known: dict[int, int] = {}  # lists that graphs share are told by their identity
+        for row, graph in enumerate(candidates):
+            each = graph[targets]
+            if id(each) not in known:
+                # Whether a formula is too large is found out when it is evaluated, unless there is another to take.
+                chosen = looking.choose(each, each if len(each) == 1 else ())
+                known[id(each)] = own.setdefault(chosen, len(own))
+            taken[row, column] = known[id(each)]
+    rounds = max(map(len, options.values()), default=1)
+    parts = Predictions.empty(rounds, len(problem.arms))
+    listed = {targets: list(each) for targets, each in options.items()}
+    for number in range(rounds):
+        looking.chosen = {targets: each[number] if number < len(each) else "" for targets, each in listed.items()}
+        looked = looking.all()
+        pooled = pool(looked, seen, worth)
+        parts.means[number] = pooled.means
+        parts.ranked[number] = pooled.known & ~must_try_of(pooled)
+        parts.errors[number] = pooled.variances + ((pooled.below + pooled.above) / 2) ** 2
+        parts.spreads[number] = looked.by_arm(looked.settled.spreads)
+    rows = np.zeros((len(candidates), len(problem.arms)), np.int64)
+    for column, targets in enumerate(problem.target_sets):
+        rows[:, list(problem.positions[targets])] = taken[:, [column]]
+    arms = np.arange(len(problem.arms))
+    return parts[rows, arms]

@@ -1,0 +1,1 @@
+"""The graph as a picture (SVG) and as lines of text."""
