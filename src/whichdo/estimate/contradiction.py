@@ -31,7 +31,7 @@ __all__ = ["contradiction_words"]
 
 LEVEL = 0.01
 """The chance of a warning, with a right graph, over all tests together."""
-MOST_PAIRS = 40
+MOST_PAIRS = 24
 """Pairs that are looked at: more would be felt."""
 MOST_CELLS = 1 << 12
 """Cells of a table that is asked about more than what it was counted for."""
