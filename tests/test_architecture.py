@@ -51,7 +51,7 @@ LAYERS = {
     "__init__": 9,
     "__main__": 9,
 }
-SIBLINGS = {("session", "world"), ("world", "session")}
+SIBLINGS = {("session", "world"), ("world", "session"), ("estimate", "checking")}
 
 #: What may be taken from generators' modules: generators of one's own, never the global one.
 OWN_GENERATORS = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +53,7 @@ def test_a_missing_arrow_is_found_named_and_weighed() -> None:
     assert not found.ok
     assert {(each.left, each.right) for each in found.failing} == {("age", "ill"), ("region", "ill")}
     assert len(found.suspects) == 1
-    edges = [str(each.edge) for group in found.suspects for each in group]
+    edges = [each.edge for group in found.suspects for each in group]
     assert {"age <-> ill", "age -> ill"} <= set(edges)
     assert found.best == "do(mask=1)"
     assert not any(each.changes for group in found.suspects for each in group)
@@ -68,7 +70,7 @@ def test_a_decision_that_the_missing_edge_turns_around_is_said() -> None:
     rows = {"age": age.astype(int), "mask": mask.astype(int), "ill": ill.astype(int)}
     found = wd.check(problem("age -> ill; mask -> ill"), rows)
     assert found.best == "do(mask=0)"
-    changing = {str(each.edge): each.best for group in found.suspects for each in group if each.changes}
+    changing = {each.edge: each.best for group in found.suspects for each in group if each.changes}
     assert changing["age -> mask"] == "do(mask=1)"
     assert "The decision, do(mask=0), may change: with " in str(found)
 
@@ -82,7 +84,7 @@ def test_the_decision_is_what_rank_says_of_the_edited_graph() -> None:
         found = wd.check(asked, rows)
         assert found.best == str(wd.rank(asked, rows).best.arm)  # type: ignore[union-attr]
         for suspect in found.suspects[0]:
-            best = wd.rank(asked.but(graph=suspect.edge.added_to(asked.graph)), rows).best
+            best = wd.rank(asked.but(graph=suspect.edit.apply(asked.graph)), rows).best
             assert suspect.best == (None if best is None else str(best.arm))
 
 
@@ -123,8 +125,8 @@ def test_an_instrument_makes_a_hidden_cause_visible() -> None:
     y = rng.random(20_000) < 0.1 + 0.5 * hidden + 0.3 * x
     found = wd.check(graph, {"Z": z.astype(int), "X": x.astype(int), "Y": y.astype(int)})
     assert not found.ok
-    assert "X <-> Y" in {str(each.edge) for each in found.suspects[0]}
-    assert "X <-> Y" not in map(str, found.unseen)
+    assert "X <-> Y" in {each.edge for each in found.suspects[0]}
+    assert "X <-> Y" not in found.unseen
 
 
 # ------------------------------------------------------------------------------------------------------ hostile input
@@ -135,7 +137,7 @@ def test_one_row_tests_nothing_and_says_why() -> None:
     assert found.ok
     assert found.tested == ()
     assert found.summary[0] == "None of the graph's 4 statements could be tested."
-    assert found.summary[1] == "The first is age and mask given region: 8 cells are too many for 1 rows."
+    assert found.summary[1] == "The first is age and mask given region: 8 cells are too many for 1 row."
 
 
 def test_no_row_is_an_error() -> None:
@@ -252,7 +254,7 @@ def test_estimates_that_contradict_each_other_are_part_of_the_check() -> None:
     (estimates,) = [each for each in found.cross_checks if each.kind == "estimates"]
     assert estimates.fails
     assert estimates.size == pytest.approx(0.14, abs=0.03)
-    assert {str(each.edge) for each in found.suspects[0]} >= {"A <-> B", "A -> B", "B -> A"}
+    assert {each.edge for each in found.suspects[0]} >= {"A <-> B", "A -> B", "B -> A"}
 
 
 def test_looks_and_experiments_that_disagree_on_a_law_are_part_of_the_check() -> None:
@@ -275,3 +277,14 @@ def test_a_tally_with_weights_is_refused() -> None:
     tally, _ = count_with_notes(wd.Problem("X -> Y", "Y"), rows, weights="w")
     with pytest.raises(UsageError, match="have weights"):
         wd.check(wd.Problem("X -> Y", "Y"), tally)
+
+
+def test_the_page_prints_what_its_comments_say(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "check.md").read_text(encoding="utf-8"), re.DOTALL)
+    expected = [line.split("# ", 1)[1].strip() for line in code.splitlines() if line.startswith("print(")]
+    exec(compile(code, "check.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == expected

@@ -250,3 +250,15 @@ def test_a_damaged_log_gives_no_page(tmp_path: Path) -> None:
     events[2] = events[2]._replace(time=events[3].time)
     with pytest.raises(Damaged, match="event 2"):
         campaign_page(events)
+
+
+def test_logs_that_contradict_the_graph_are_said_beside_it(tmp_path: Path) -> None:
+    """A and B are the same in every row, and no edge joins them."""
+    problem = Problem("A -> {X Y}; B -> {X Y}; X -> Y", "Y", ["X"])
+    alike = rows(problem, 400)
+    alike["B"] = alike["A"]
+    text = page_of(begun(tmp_path, problem, logs=alike)).text
+    assert "Looks and logs contradict the graph. 1 statement tested on 400 rows, 1 fails: A and B" in text
+    assert "Likely missing: A <-> B, A -> B or B -> A." in text
+    fair = page_of(begun(tmp_path, problem, "autumn", logs=rows(problem, 400))).text
+    assert "Looks and logs do not contradict the graph. 1 statement tested on 400 rows, none fails." in fair

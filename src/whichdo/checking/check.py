@@ -38,7 +38,7 @@ from whichdo.tables import MAX_CELLS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from whichdo.checking.suspects import MissingEdge
+    from whichdo.checking.edits import Edit
     from whichdo.counting import CountNotes
     from whichdo.estimate.ranking import Ranking
     from whichdo.graph.implied import Implied, Statement
@@ -135,9 +135,10 @@ def _implied(problem: Problem) -> Implied:
     return found
 
 
-def _unseen(problem: Problem, implied: Implied) -> tuple[MissingEdge, ...]:
+def _unseen(problem: Problem, implied: Implied) -> tuple[str, ...]:
     among = problem.graph.ancestors([problem.reward])
-    return unseen_edges(problem.graph, implied.statements, implied.inseparable, among)
+    found = unseen_edges(problem.graph, implied.statements, implied.inseparable, among)
+    return tuple(each.edge for each in found)
 
 
 def _cross_checks(seen: Tally) -> tuple[CrossCheck, ...]:
@@ -197,19 +198,19 @@ class _Log:
         """Everything that the tests need, in one pass."""
         return self._counted(lambda there, rows: self._scopes(implied.statements, there, rows), moments=False)
 
-    def suspects(self, seen: Tally, groups: Sequence[Sequence[MissingEdge]]) -> tuple[tuple[Suspect, ...], ...]:
+    def suspects(self, seen: Tally, groups: Sequence[Sequence[Edit]]) -> tuple[tuple[Suspect, ...], ...]:
         """The edges that may be missing, and the best arm if each is there."""
         if not groups:
             return ()
-        asked = [edge for group in groups for edge in group][:MOST_SUSPECTS]
-        problems = {edge: self.problem.but(graph=edge.added_to(self.problem.graph)) for edge in asked}
+        asked = [edit for group in groups for edit in group][:MOST_SUSPECTS]
+        problems = {edit: self.problem.but(graph=edit.apply(self.problem.graph)) for edit in asked}
         counted = seen if isinstance(self.data, Tally) else self._for_ranking(seen, problems.values())
         today = self.best = _best(_ranked(self.problem, counted))
-        answers = {edge: _best(_ranked(edited, counted)) for edge, edited in problems.items()}
+        answers = {edit: _best(_ranked(edited, counted)) for edit, edited in problems.items()}
         return tuple(
             tuple(
-                Suspect(edge, ranked=edge in answers, best=answers.get(edge), changes=answers.get(edge, today) != today)
-                for edge in group
+                Suspect(edit, ranked=edit in answers, best=answers.get(edit), changes=answers.get(edit, today) != today)
+                for edit in group
             )
             for group in groups
         )

@@ -15,7 +15,7 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whichdo.checking.suspects import MissingEdge
+    from whichdo.checking.edits import Edit
     from whichdo.estimate.statements import Tested
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
@@ -63,13 +63,19 @@ class CrossCheck:
 class Suspect:
     """An edge that is likely missing."""
 
-    edge: MissingEdge
+    edit: Edit
+    """What adds it to the graph."""
     ranked: bool
     """Whether the arms were ranked by the graph with the edge; only the first few are."""
     best: str | None
     """The best arm if the edge is there; None where nothing could be compared then."""
     changes: bool
     """Whether that is another than by the graph as it is."""
+
+    @property
+    def edge(self) -> str:
+        """``X <-> Y`` or ``X -> Y``."""
+        return self.edit.edge
 
 
 class Check:
@@ -106,7 +112,7 @@ class Check:
         cross_checks: tuple[CrossCheck, ...] = (),
         suspects: tuple[tuple[Suspect, ...], ...] = (),
         best: str | None = None,
-        unseen: tuple[MissingEdge, ...] = (),
+        unseen: tuple[str, ...] = (),
         too_wide: tuple[tuple[str, str], ...] = (),
         notes: tuple[str, ...] = (),
     ) -> None:
@@ -167,7 +173,7 @@ class Check:
     def _about_suspects(self) -> list[str]:
         if not self.suspects:
             return ["No single missing edge explains it."] if self.failing else []
-        groups = ["; and ".join(_either(str(each.edge) for each in group) for group in self.suspects)]
+        groups = ["; and ".join(_either(each.edge for each in group) for group in self.suspects)]
         return [f"Likely missing: {groups[0]}.", self._about_decision()]
 
     def _about_decision(self) -> str:
@@ -180,7 +186,7 @@ class Check:
             return f"The decision, {self.best}, would not change{'' if one else ' with any of them'}."
         by_answer: dict[str | None, list[str]] = {}
         for each in changing:
-            by_answer.setdefault(each.best, []).append(str(each.edge))
+            by_answer.setdefault(each.best, []).append(each.edge)
         parts = []
         for answer, edges in by_answer.items():
             what = "no arm could be named best" if answer is None else f"{answer} would be best"
@@ -201,7 +207,7 @@ class Check:
             pairs = listed((f"{one} and {other}" for one, other in self.too_wide), most=3)
             lines.append(f"Not tested, because only more than four nodes separate them: {pairs}.")
         if self.unseen:
-            some = listed(map(str, self.unseen), most=4)
+            some = listed(self.unseen, most=4)
             verb = "is" if len(self.unseen) == 1 else "are"
             lines.append(f"No log can show whether {some} {verb} missing: only experiments can.")
         return lines
@@ -231,12 +237,12 @@ class Check:
             "best": self.best,
             "likely_missing": [
                 [
-                    {"edge": str(each.edge), "ranked": each.ranked, "best": each.best, "changes": each.changes}
+                    {"edge": each.edge, "ranked": each.ranked, "best": each.best, "changes": each.changes}
                     for each in group
                 ]
                 for group in self.suspects
             ],
-            "unseen": [str(each) for each in self.unseen],
+            "unseen": list(self.unseen),
             "too_wide": [list(pair) for pair in self.too_wide],
             "summary": list(self.summary),
             "notes": list(self.notes),

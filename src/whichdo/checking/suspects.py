@@ -9,20 +9,20 @@ in turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.checking.edits import Edit
 from whichdo.graph.additions import Additions, Undone
-from whichdo.graph.admg import CausalGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.graph.admg import CausalGraph
     from whichdo.graph.implied import Statement
 
-__all__ = ["MissingEdge", "likely_missing", "unseen_edges"]
+__all__ = ["likely_missing", "unseen_edges"]
 
 MOST_GROUPS = 4
 """Edges that are thought to be missing at the same time; where more are needed, the graph is wrong all over."""
@@ -30,39 +30,9 @@ MOST_FAILING = 500
 """Failing statements that are explained; where there are more, the first show what is wrong."""
 
 
-@dataclass(frozen=True)
-class MissingEdge:
-    """An edge that the graph does not have; ``str()`` is ``X <-> Y`` or ``X -> Y``."""
-
-    tail: str
-    mark: str
-    head: str
-
-    def __str__(self) -> str:
-        return f"{self.tail} {self.mark} {self.head}"
-
-    def added_to(self, graph: CausalGraph) -> CausalGraph:
-        """The graph with the edge.
-
-        Examples
-        --------
-        >>> MissingEdge("X", "<->", "Y").added_to(CausalGraph.parse("X -> Y"))
-        CausalGraph.parse('X -> Y; X <-> Y')
-        """
-        hidden = self.mark == "<->"
-        return CausalGraph(
-            graph.nodes,
-            graph.directed if hidden else [*graph.directed, (self.tail, self.head)],
-            [*graph.bidirected, (self.tail, self.head)] if hidden else graph.bidirected,
-            hidden=graph.hidden,
-            exposures=graph.exposures,
-            outcomes=graph.outcomes,
-        )
-
-
 def likely_missing(
     graph: CausalGraph, failing: Sequence[Statement], holding: Sequence[Statement]
-) -> tuple[tuple[MissingEdge, ...], ...]:
+) -> tuple[tuple[Edit, ...], ...]:
     """The edges that would explain the failing statements: a group for each edge needed, alternatives within it.
 
     Parameters
@@ -80,18 +50,18 @@ def likely_missing(
         At most four; in each the edges between nodes of a failing statement first.
     """
     additions = Additions(graph)
-    edges = [MissingEdge(*edge) for edge in additions.edges(additions.possible)]
+    edges = [_addition(*edge) for edge in additions.edges(additions.possible)]
     spoilt = sum((additions.chosen(each) for each in holding), np.zeros(len(edges), np.int64))
     asked = failing[:MOST_FAILING]
     left = np.array([additions.chosen(each) for each in asked]).reshape(len(asked), len(edges))
-    groups: list[tuple[MissingEdge, ...]] = []
+    groups: list[tuple[Edit, ...]] = []
     while left.any() and len(groups) < MOST_GROUPS:
         explained = left.sum(axis=0)
         best = np.flatnonzero(explained == explained.max())
         lead = best[np.argmin(spoilt[best])]
         alike = [place for place in best if (left[:, place] == left[:, lead]).all()]
         pairs = [{each.left, each.right} for each, explains in zip(asked, left[:, lead], strict=True) if explains]
-        own = [edges[place] for pair in pairs for place in alike if {edges[place].tail, edges[place].head} == pair]
+        own = [edges[place] for pair in pairs for place in alike if set(edges[place].ends) == pair]
         other = [edges[place] for place in alike if spoilt[place] == spoilt[lead]]
         groups.append(tuple(dict.fromkeys([*own, *other])))
         left = left & ~left[:, [lead]]
@@ -100,7 +70,7 @@ def likely_missing(
 
 def unseen_edges(
     graph: CausalGraph, statements: Sequence[Statement], pairs: Sequence[tuple[str, str]], among: Sequence[str]
-) -> tuple[MissingEdge, ...]:
+) -> tuple[Edit, ...]:
     """Edges that undo no statement, so that logs look the same with and without them: only experiments can show them.
 
     Parameters
@@ -130,4 +100,8 @@ def unseen_edges(
         undone = additions.undone_by(statement)
         arrows &= ~undone.arrows
         hidden &= ~undone.hidden
-    return tuple(MissingEdge(*edge) for edge in additions.edges(Undone(arrows, hidden)))
+    return tuple(_addition(*edge) for edge in additions.edges(Undone(arrows, hidden)))
+
+
+def _addition(tail: str, mark: str, head: str) -> Edit:
+    return Edit(True, mark == "<->", tail, head)

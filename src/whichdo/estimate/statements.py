@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError
+from whichdo.errors import UsageError, counted
 from whichdo.evidence import Tally
 from whichdo.problem import LOOK
 from whichdo.tables import smallest_table
@@ -169,7 +169,7 @@ def _measured(by_columns: Mapping[frozenset[str], Table], tables: Mapping[Scope,
     rows = table.total
     cells = statement_cells(asked, sizes)
     if cells * ROWS_PER_CELL > rows:
-        return _Found(asked, why=f"{cells:,} cells are too many for {rows:,} rows")
+        return _Found(asked, why=f"{cells:,} cells are too many for {counted(rows, 'row')}")
     part = table.marginal((*asked.given, asked.left, asked.right)).dense()
     counts = part.count.reshape(-1, *part.sizes[-2:])
     counts = np.swapaxes(_grouped(np.swapaxes(_grouped(counts), 1, 2)), 1, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichdo.campaign.plan import decided_elsewhere
+from whichdo.checking.check import check
 from whichdo.comparison.spelling import policy_text
 from whichdo.drawing.labels import safe
 from whichdo.drawing.svg import draw_svg
@@ -42,7 +43,7 @@ def assumptions(found: History) -> str:
         "another; one that is missing says that it does not. A dashed arc is a cause that nobody records and that acts "
         "on both its ends. Where looking settles a node, adjustment compares like with like, and the formula of a "
         "c-component works around hidden causes; what must be tried can only be found out by doing it.</p>\n"
-        f"{_graph(found)}{_settled(found)}{_logs(found)}{_terms(found)}"
+        f"{_graph(found)}{_checked(found)}{_settled(found)}{_logs(found)}{_terms(found)}"
     )
 
 
@@ -57,6 +58,21 @@ def _graph(found: History) -> str:
     if found.state.alarms:
         note = '<p class="faint">As it is believed now, with the hidden causes that alarms have named.</p>\n'
     return f'<div class="graph wide">{drawn}</div>\n{note}'
+
+
+def _checked(found: History) -> str:
+    """Whether looks contradict the graph, as far as its nodes were counted together; nothing where nothing was."""
+    seen = found.state.evidence(looks_alone=True)
+    if len(seen.problem.graph.nodes) > MOST:
+        return ""
+    result = check(seen.problem, seen)
+    if not result.tested:
+        return ""
+    title = "Looks and logs do not contradict the graph." if result.ok else "Looks and logs contradict the graph."
+    rest = "".join(f'<p class="faint">{safe(line)}</p>\n' for line in result.summary[1:])
+    if result.ok:
+        return f"<p><b>{title}</b> {safe(result.summary[0])}</p>\n{rest}"
+    return f'<ul class="notes"><li class="alarm">{title} {safe(result.summary[0])}</li></ul>\n{rest}'
 
 
 def _settled(found: History) -> str:
