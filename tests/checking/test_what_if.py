@@ -92,7 +92,9 @@ def test_a_tally_is_read_as_far_as_it_goes() -> None:
     problem = wd.Problem("X -> Y; A -> Y", "Y", ["X"])
     rows = {"X": [0, 0, 1, 1] * 50, "A": [0, 1] * 100, "Y": [0, 1, 1, 1] * 50, "arm": ["do()"] * 100 + ["do()"] * 100}
     seen = wd.count(problem, rows, arm="arm")
-    found = {each.edit: each for each in wd.what_if(problem, seen).edits}
+    whole = wd.what_if(problem, seen)
+    assert "under 2 edits some arms are not estimated although" in whole.notes[-1].lower()
+    found = {each.edit: each for each in whole.edits}
     assert found["add A -> X"].best is None
     assert found["drop A -> Y"].best == wd.do(X=1)
 
@@ -100,7 +102,9 @@ def test_a_tally_is_read_as_far_as_it_goes() -> None:
 def test_a_column_that_only_an_edit_needs_may_be_missing() -> None:
     problem = wd.Problem("X -> Y; A -> Y", "Y", ["X"])
     rows = {"X": [0, 0, 1, 1] * 50, "Y": [0, 1, 1, 1] * 50}
-    found = {each.edit: each for each in wd.what_if(problem, rows).edits}
+    whole = wd.what_if(problem, rows)
+    assert len(whole.notes) == 1
+    found = {each.edit: each for each in whole.edits}
     assert found["add A -> X"].estimate is None
     assert found["drop A -> Y"].best == wd.do(X=1)
     with pytest.raises(DataError, match='no column for the observed node "X"'):

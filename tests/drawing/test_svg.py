@@ -230,3 +230,18 @@ def test_a_hundred_nodes_are_drawn() -> None:
     """All of them, each once."""
     graph = random_graph(100, 180, 20, seed=5)
     draw_svg(graph)
+
+
+def test_edges_show_what_rests_on_them_and_missing_ones_are_dotted() -> None:
+    """An arrow that is missing beside a hidden cause that is there keeps away from it."""
+    graph = CausalGraph.parse("X -> Y; Z -> Y; X <-> Z")
+    plain = draw_svg(graph, reward="Y")
+    looks = {("X", "Y", False): "rests", ("Z", "Y", False): "idle", ("X", "Z", True): "vouched"}
+    drawn = draw_svg(graph, reward="Y", marks={"X": "choice"}, edges=looks, missing=[("X", "Z", False)])
+    assert "missing" not in plain
+    for kind in ("directed rests", "directed idle", "hidden vouched", "directed missing"):
+        assert drawn.count(f'class="edge {kind}"') == 1
+    paths = re.findall(r'class="edge (?:hidden vouched|directed missing)".*?<path class="line" d="([^"]*)"', drawn)
+    assert len(set(paths)) == 2
+    for words in ("the choice rests on it, and the logs cannot tell", "set by today&#x27;s choice"):
+        assert words in drawn

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whichdo.tables import Layout, Radix, Table, Tables, conditional_rows, starts, table
+from whichdo.tables import Layout, Radix, Table, TableIndex, Tables, conditional_rows, smallest_table, starts, table
 
 if TYPE_CHECKING:
     from whichdo.tables import Scope
@@ -139,3 +139,17 @@ def test_tables_in_one_array_are_those_of_their_scopes() -> None:
     assert (found + found)["C",].tolist() == [12, 14]
     with pytest.raises(ValueError, match="different scopes"):
         found + Tables(Layout(sizes, [("C",)]), np.arange(2))
+
+
+def test_an_index_finds_the_table_that_a_search_through_all_finds() -> None:
+    rng = np.random.default_rng(3)
+    sizes = {"A": 2, "B": 3, "C": 2, "D": 4}
+    for _ in range(50):
+        scopes = [
+            tuple(rng.permutation(sorted(sizes))[: rng.integers(0, 5)].tolist()) for _ in range(rng.integers(0, 6))
+        ]
+        tables = {scope: Table.of(scope, np.zeros([sizes[name] for name in scope], np.int64)) for scope in scopes}
+        index = TableIndex(tables)
+        for number in range(1 << len(sizes)):
+            columns = [name for place, name in enumerate(sizes) if number >> place & 1]
+            assert index.smallest(columns) is smallest_table(tables, columns)

@@ -30,7 +30,7 @@ from whichdo.checking.edits import single_edits
 from whichdo.checking.many_graphs import ManyGraphs
 from whichdo.checking.outcomes import Predictions, WhatIf
 from whichdo.checking.refuting import Refuting
-from whichdo.errors import UsageError
+from whichdo.errors import UsageError, counted
 from whichdo.estimate.estimator import Looking, Rule
 from whichdo.estimate.pooling import pool
 from whichdo.estimate.rank import must_try_of
@@ -128,15 +128,24 @@ def what_if(
         candidates = candidates_under(problem, many, edits, rule.reading, few=None)
     seen = _looks(seen)
     refuted, today = refuting.verdicts(seen)
+    predicted, lacking = _predict(problem, seen, rule, candidates)
     return WhatIf(
         problem,
         edits,
-        _predict(problem, seen, rule, candidates),
+        predicted,
         refuted or [None] * len(edits),
         refuted=today,
         looks=int(seen.pulls[0]),
-        notes=told.sentences,
+        notes=(*told.sentences, *_lacking_words(lacking)),
     )
+
+
+def _lacking_words(edits: int) -> tuple[str, ...]:
+    """That some arms have no estimate only for want of columns or tables."""
+    if not edits:
+        return ()
+    which = f"Under {counted(edits, 'edit')} some arms are not estimated although looking settles them"
+    return (f"{which}: the columns of their formulas are missing, were not counted together, or have too many cells.",)
 
 
 def _union(
@@ -172,8 +181,18 @@ class _Chosen(Looking):
         return self.chosen[targets]
 
 
-def _predict(problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dict[Targets, Candidates]]) -> Predictions:
-    """Estimate every formula once; a row of the result takes those of its graph."""
+def _predict(
+    problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dict[Targets, Candidates]]
+) -> tuple[Predictions, int]:
+    """Estimate every formula once; a row of the result takes those of its graph.
+
+    Returns
+    -------
+    Predictions
+        For each edit, and last for the graph as it is.
+    int
+        Under how many edits an arm could be settled and is not, for want of columns or tables.
+    """
     worth, _, _ = reward_scale(problem)
     looking = _Chosen(problem, seen, worth, rule)
     options: dict[Targets, dict[Formula | str, int]] = {targets: {} for targets in problem.target_sets}
@@ -189,10 +208,12 @@ def _predict(problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dic
             taken[row, column] = known[id(each)]
     rounds = max(map(len, options.values()), default=1)
     parts = Predictions.empty(rounds, len(problem.arms))
+    lacking = np.zeros((rounds, len(options)), bool)
     listed = {targets: list(each) for targets, each in options.items()}
     for number in range(rounds):
         looking.chosen = {targets: each[number] if number < len(each) else "" for targets, each in listed.items()}
         looked = looking.all()
+        lacking[number] = [bool(looked.why_not.get(targets)) for targets in listed]
         pooled = pool(looked, seen, worth)
         parts.means[number] = pooled.means
         parts.ranked[number] = pooled.known & ~must_try_of(pooled)
@@ -202,4 +223,4 @@ def _predict(problem: Problem, seen: Tally, rule: Rule, candidates: Sequence[dic
     for column, targets in enumerate(problem.target_sets):
         rows[:, list(problem.positions[targets])] = taken[:, [column]]
     arms = np.arange(len(problem.arms))
-    return parts[rows, arms]
+    return parts[rows, arms], int(lacking[taken[:-1], np.arange(len(options))].any(axis=1).sum())
