@@ -10,7 +10,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check quick test style types coverage setup bench families earning confounded estimates reproduction soak clean
+.PHONY: demo check quick test style types coverage setup bench families earning confounded estimates robustness reproduction soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
@@ -58,6 +58,10 @@ confounded: setup
 # Rules that make conditionals of counts, compared; writes docs/estimates.md.
 estimates: setup
 	$(BIN)/python -m benchmarks.estimates
+
+# Ours with a wrong graph or old logs, for several doubts; writes docs/robustness.md.
+robustness: setup
+	$(BIN)/python -m benchmarks.robustness
 
 # All eight experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup

@@ -165,11 +165,12 @@ def ranking(
     looked = look(problem, seen, worth, rule)
     if sampled is not None:
         looked = _sampled(seen, looked, worth, rule, whole_number(sampled, "number of draws"))
-    pooled = pool_with_doubt(pool(looked, seen, worth), seen, worth, doubt, logged)
+    plain = pool(looked, seen, worth)
+    pooled = pool_with_doubt(plain, seen, worth, doubt, logged)
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)
-    must_try = _must_try(pooled)
+    must_try = _must_try(plain)  # a doubt makes no arm unknown
     naive = _conditionals(seen, worth)
     rows = []
     for position, arm in enumerate(problem.arms):

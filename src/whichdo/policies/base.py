@@ -35,6 +35,7 @@ __all__ = [
     "BEFORE_DOUBT",
     "BEFORE_READINGS",
     "DOUBT",
+    "DOUBT_WHEN_NAMING",
     "Arena",
     "Objective",
     "Play",
@@ -55,8 +56,9 @@ BEFORE_READINGS: Mapping[str, Any] = MappingProxyType({"reading": "graph"})
 """Logs of the time before readings lack one: estimates then leaned on every missing edge."""
 BEFORE_DOUBT: Mapping[str, Any] = MappingProxyType({**BEFORE_READINGS, "doubt": 0.0})
 """Those of the time before doubt believed every estimate by looking."""
-DOUBT = 0.3
-"""How likely the graph or the logs are thought to be wrong, unless a policy is told; docs/robustness.md says why."""
+DOUBT, DOUBT_WHEN_NAMING = 0.3, 0.5
+"""How likely the graph or the logs are thought to be wrong, unless a policy is told: of policies that earn, which pay
+for doubt where all is right, and of those that name an arm, which hardly do.  docs/robustness.md says why."""
 
 
 class Objective(StrEnum):

@@ -197,7 +197,8 @@ class CausalKLUCB(Sequential):
         joined = np.zeros((4, len(problem.arms)))
         for arm in range(len(problem.arms)):
             _join(known, joined, arm)
-        rounds = int(seen.pulls.sum())
+        # Logged looks are rounds for those who believe in them; else they would pay for exploring at once.
+        rounds = int((seen.pulls[1:] if self.doubt else seen.pulls).sum())
         luck = rng.random(len(problem.arms))
         return _State(known, looking, doubts(self.doubt, known), joined, luck, np.array([0, rounds], np.int64))
 

@@ -47,7 +47,7 @@ from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.base import (
     BEFORE_DOUBT,
-    DOUBT,
+    DOUBT_WHEN_NAMING,
     Objective,
     Play,
     Policy,
@@ -98,7 +98,7 @@ class WarmHalving(Policy):
     optimism: float = 1.0
     mechanisms: bool = True
     reading: str = "robust"
-    doubt: float = DOUBT
+    doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
     revision = 3

@@ -1,0 +1,83 @@
+"""What a ranking states where looking may be wrong: pulls that contradict it win, pulls that agree confirm it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from whichdo.errors import UsageError
+from whichdo.estimate.rank import ranking
+from whichdo.evidence import TABLES, Batch, Tally
+from whichdo.problem import Problem, do
+from whichdo.world.instances import Planted, planted
+from whichdo.world.sampler import World
+
+
+def told(world: Planted, pulls: int, seed: int = 1) -> tuple[Tally, Tally]:
+    """The logs, and the logs with so many pulls of every arm."""
+    logs = world.logs(1000, seed)
+    arms = world.problem.arms
+    return logs, logs + World(world.network, world.problem, seed).pull(Batch(arms, (pulls,) * len(arms), TABLES))
+
+
+def test_without_doubt_nothing_changes() -> None:
+    logs, seen = told(planted("underrated", 1, seed=2)[0], 50)
+    plain, same = ranking(seen), ranking(seen, doubt=0.0, logged=logs)
+    assert same.to_dict() == plain.to_dict()
+    assert same.probability_best == plain.probability_best
+
+
+def test_pulls_that_contradict_looking_win() -> None:
+    """200 pulls of each arm against logs worth 1,000, biases of .1 or more: the estimate is within .1 of the truth."""
+    for number, world in enumerate(planted("underrated", 5, seed=2)):
+        logs, seen = told(world, 200, number)
+        found, blind = ranking(seen, doubt=0.3, logged=logs, confidence=0.9999), ranking(seen)
+        best = world.problem.index(world.best)
+        if world.means[best] - world.claims[best] < 0.1:
+            continue
+        assert abs(found[world.best].estimate - world.means[best]) < 0.1
+        assert blind[world.best].high < world.means[best]
+        assert found[world.best].low < world.means[best] < found[world.best].high
+        assert found.best is not None
+        assert found.best.arm == world.best
+
+
+def test_pulls_that_agree_confirm_what_looking_says() -> None:
+    world = planted("underrated", 2, seed=2, right=True)[1]
+    logs, seen = told(world, 400)
+    doubted, plain = ranking(seen, doubt=0.3, logged=logs), ranking(seen)
+    for arm in world.problem.arms:
+        assert doubted[arm].estimate == pytest.approx(plain[arm].estimate, abs=0.01)
+        assert doubted[arm].low <= plain[arm].low + 1e-9
+        assert doubted[arm].high >= plain[arm].high - 1e-9
+
+
+def test_before_any_pull_doubt_widens_and_names_the_same_arm() -> None:
+    world = planted("overrated", 2, seed=2, right=True)[1]
+    logs = world.logs(1000)
+    plain, some, much = (ranking(logs, doubt=doubt, logged=logs) for doubt in (0.0, 0.1, 0.6))
+    assert plain.best is not None
+    for arm in world.problem.arms:
+        assert plain[arm].low >= some[arm].low >= much[arm].low
+        assert plain[arm].high <= some[arm].high <= much[arm].high
+        assert some[arm].estimate == pytest.approx(plain[arm].estimate, abs=1e-3)
+    assert plain.probability_best > some.probability_best > much.probability_best
+
+
+def test_old_looks_of_do_are_doubted_and_those_of_today_are_not() -> None:
+    """1,000 looks of a mean of .5 in the logs and 300 of .2 today: .2 where the logs may be old, .43 where not."""
+    problem = Problem("X -> Y", "Y")
+    counts = np.zeros((3, 2), np.int64)
+    counts[0] = [500, 500]
+    logs = Tally(problem, counts.copy())
+    counts[0] += [240, 60]
+    seen = Tally(problem, counts)
+    assert ranking(seen, doubt=0.3)[do()].estimate == pytest.approx(560 / 1300)
+    found = ranking(seen, doubt=0.3, logged=logs)[do()]
+    assert found.estimate == pytest.approx(0.2, abs=0.02)
+    assert found.low < 0.2 < found.high < 0.3
+
+
+def test_a_doubt_that_is_not_a_chance_is_refused() -> None:
+    with pytest.raises(UsageError, match="from 0 to 1"):
+        ranking(Tally.empty(Problem("X -> Y", "Y")), doubt=2)
