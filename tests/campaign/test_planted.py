@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,31 +52,30 @@ def regret(world: Planted, arm: wd.Arm | None) -> float:
     return float(world.means.max() - world.means[0 if arm is None else world.problem.index(arm)])
 
 
-@pytest.mark.slow("10 s: ten whole campaigns on logs of another season; finds logs that are believed for ever")
+@pytest.mark.slow("5 s: four whole campaigns on logs of another season; finds logs that are believed for ever")
 @pytest.mark.soak
-@pytest.mark.parametrize("policy", ["warm-halving"])
-def test_the_named_arm_is_close_to_the_best_on_old_logs(tmp_path: Path, policy: str, record_property: Record) -> None:
-    """Within .03 in nine of ten campaigns; at a twentieth 5.2 standard errors less, a false alarm in ten million."""
-    runs = scaled(100, 5)
+def test_the_named_arm_is_close_to_the_best_on_old_logs(tmp_path: Path, record_property: Record) -> None:
+    """Within .03 in nine of ten campaigns; here in one of four (all four wrong: once in ten thousand)."""
+    runs = 100 if FULL else 2
     close, aside = [], 0
     for family in ("shifted-baseline", "shifted-mechanism"):
         for number, world in enumerate(planted(family, runs, SEED)):
-            campaign = played(tmp_path, world, policy, SEED + number)
+            campaign = played(tmp_path, world, "warm-halving", SEED + number)
             close.append(regret(world, campaign.recommend().arm) <= CLOSE)
             aside += len(campaign.status().set_aside) > 0
             campaign.close()
     share = sum(close) / len(close)
     record_property("close", f"{share:.3f} of {len(close)}, logs set aside in {aside}")
-    assert share >= 0.9 - (0.0 if FULL else 5.2 * sqrt(0.9 * 0.1 / len(close)))
+    assert share >= (0.9 if FULL else 0.25)
 
 
-@pytest.mark.slow("10 s: a campaign of each family, and its control; finds certainty that rests on logs or the graph")
+@pytest.mark.slow("7 s: a campaign of each family; finds certainty that rests on logs or the graph")
 @pytest.mark.soak
 def test_what_is_called_sure_is_right(tmp_path: Path, record_property: Record) -> None:
-    """In 95% of the campaigns that say so, over all families and their controls; fewer than 4 of 12 may be wrong."""
+    """In 95% of the campaigns that say so, over all families and their controls; here in all but one."""
     said = wrong = 0
     for family in MISTAKES:
-        for right in (False, True):
+        for right in (False, True) if FULL else (False,):
             for number, world in enumerate(planted(family, scaled(20), SEED, right=right)):
                 campaign = played(tmp_path, world, "warm-halving", SEED + number)
                 sure = campaign.recommend().certainty
@@ -85,4 +83,4 @@ def test_what_is_called_sure_is_right(tmp_path: Path, record_property: Record) -
                 wrong += str(sure.standing) == "sure" and regret(world, sure.leader) > 1e-9
                 campaign.close()
     record_property("sure", f"{said}, wrong {wrong}")
-    assert wrong <= max(0.05 * said, 0 if FULL else 3)
+    assert wrong <= (0.05 * said if FULL else 1)

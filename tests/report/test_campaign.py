@@ -48,7 +48,9 @@ def test_the_decision_comes_first_and_is_what_the_campaign_recommends(tmp_path: 
     place = [text.index(" ".join(sentence.split())) for sentence in advice.reasons]
     assert place == sorted(place)
     assert text.index(f"Best: {advice.arm}") < place[-1] < text.index("Every arm now")
-    assert f"{advice.low:.3f} to {advice.high:.3f}" in text
+    best = advice.ranking[advice.arm] if advice.arm is not None else None
+    assert best is not None
+    assert f"{best.written(advice.low)} to {best.written(advice.high)}" in text
     assert campaign.events()[-1].receipt in text
 
 

@@ -14,6 +14,7 @@ round is an ``audited`` event that lists its pulls; a replay runs what is listed
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,12 @@ import numpy as np
 
 from whichdo.campaign.tickets import Phase
 from whichdo.errors import Unsuitable
+from whichdo.formulas import counted_scopes
 from whichdo.graph.identify import Route
 from whichdo.policies.allocation import water_filling
 from whichdo.policies.base import prices
 from whichdo.problem import LOOK
+from whichdo.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +39,16 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Audit", "Audits", "audits_owed", "fresh_looks", "kept_for_audits", "more_looks", "round_of_audits"]
+__all__ = [
+    "Audit",
+    "Audits",
+    "audits_owed",
+    "columns_of_looks",
+    "fresh_looks",
+    "kept_for_audits",
+    "more_looks",
+    "round_of_audits",
+]
 
 AUDIT_SHARE = 0.1
 """What is kept of a budget where the policy itself doubts what looking says, and so pulls all arms; and where looking
@@ -177,3 +189,12 @@ class Audit:
     pulls: tuple[tuple[Arm, int], ...]
     columns: tuple[str, ...]
     """What a look must say, so that it can be compared with logs; of other pulls only the reward is needed."""
+
+
+def columns_of_looks(policy: Policy, problem: Problem, budget: float) -> tuple[str, ...]:
+    """What a look must say to be of use to estimates and to the policy."""
+    wanted = {name for scope in counted_scopes(problem) for name in scope}
+    with suppress(Unsuitable):
+        first = Session(policy, problem, budget=budget).batch
+        wanted.update(name for scope in first.scopes or () for name in scope)
+    return tuple(name for name in problem.graph.nodes if name in wanted or name == problem.reward)

@@ -12,12 +12,11 @@ another revision of the policy are followed, not run (`whichdo.campaign.plan`).
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.audit import Audit, Audits, audits_owed
+from whichdo.campaign.audit import Audit, Audits, audits_owed, columns_of_looks
 from whichdo.campaign.deadlines import Deadlines
 from whichdo.campaign.events import check_chain, moment
 from whichdo.campaign.listening import Ear
@@ -28,9 +27,8 @@ from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import Revision
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
-from whichdo.errors import Damaged, Unsuitable, is_interrupt
+from whichdo.errors import Damaged, is_interrupt
 from whichdo.estimate.rank import ranking
-from whichdo.formulas import counted_scopes
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -186,7 +184,7 @@ class State:
         if plan.is_audit:
             wanted = (self.audits.pulls or {}).items()
             pulls = tuple((arm, count) for arm, count in wanted if arm not in self.forbidden)
-            audit = Audit(pulls, self._columns_of_looks(problem))
+            audit = Audit(pulls, columns_of_looks(policy, problem, self.terms.budget))
             return Play(number, audit, problem, budget=budget, seed=seed, seen=None, nodes=self._nodes)
         followed = plan.revision != policy.revision
         seen = None if followed else self._at_hand(problem, budget)
@@ -199,14 +197,6 @@ class State:
     def _nodes(self) -> tuple[str, ...]:
         """What the codes of a row are about: an alarm may change the order of the graph's nodes."""
         return self.terms.problem.graph.nodes
-
-    def _columns_of_looks(self, problem: Problem) -> tuple[str, ...]:
-        """What a look must say to be of use to estimates and to the policy."""
-        wanted = {name for scope in counted_scopes(problem) for name in scope}
-        with suppress(Unsuitable):
-            first = Session(self.terms.policy, problem, budget=self.terms.budget).batch
-            wanted.update(name for scope in first.scopes or () for name in scope)
-        return tuple(name for name in problem.graph.nodes if name in wanted or name == problem.reward)
 
     def _at_hand(self, problem: Problem, budget: float) -> Tally | None:
         """What a new play begins with: all looks, and direct pulls where the policy can use them."""
