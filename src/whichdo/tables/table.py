@@ -189,7 +189,9 @@ class Table:
         left = [name for name in self.scope if name in scope]
         order = [left.index(name) for name in scope]
         sums = {name: np.asarray(values.sum(axis=gone)).transpose(order) for name, values in self.statistics.items()}
-        return Table(scope, sizes, **{name: np.ascontiguousarray(values) for name, values in sums.items()})
+        return Table(
+            scope, sizes, **{name: np.ascontiguousarray(values).reshape(sizes) for name, values in sums.items()}
+        )
 
     def conditional(self, node: str, *, smoothing: float = 0.0, threshold: float = 0.0) -> FloatArray:
         """The shares of a column's values given all others, with an axis for each of these and one for it at the end.
