@@ -262,3 +262,12 @@ def test_estimates_come_to_the_truth_as_cuts_refine() -> None:
         assert row.estimate == pytest.approx(0.45 + bias, abs=0.0075)
         assert row.conditional == pytest.approx(0.5333, abs=0.0075)
     assert bias < 0.001
+
+
+def test_a_node_that_is_always_the_same_is_ranked_beside_a_numeric_reward() -> None:
+    """The table of one cell has no axis once its column is summed out."""
+    data = {"x": [0, 1] * 10, "z": [7] * 20, "y": [1.0, 4.0] * 10}
+    problem = wd.Problem("z -> {x y}; x -> y", "y", domains={"z": [7]}, reward_range=(0, 10))
+    found = wd.rank(problem, data)
+    assert found[wd.do()].estimate == pytest.approx(2.5)
+    assert found[wd.do(z=7)].conditional == pytest.approx(2.5)

@@ -228,3 +228,9 @@ def test_numbers_as_text_are_taken_in_without_a_step_for_each() -> None:
     start = process_time()
     assert len(wd.propose(data, "x -> y", "y").bins["x"].cuts) == 3
     assert process_time() - start < 2
+
+
+def test_blanks_are_not_taken_for_missing() -> None:
+    """As in counting: a file leaves a missing field empty, a frame has None."""
+    with pytest.raises(DataError, match="Column smokes: 500 values of nothing but blanks"):
+        wd.propose(people(smokes=np.resize(np.array(["yes", " "]), N)), GRAPH, "earns")

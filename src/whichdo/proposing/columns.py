@@ -72,9 +72,13 @@ class Column:
     def __init__(self, name: str) -> None:
         self.name = name
         self.rows = self.missing = self.dates = self.others = 0
+        self.blanks = 0
+        """Texts of nothing but blanks."""
         self.truth: Counter[bool] = Counter()
         self.texts: Counter[str] = Counter()
         self.too_many_texts = False
+        self.numerals: dict[str, int | float] = {}
+        """Which of the texts are numbers."""
         self.order: tuple[str, ...] | None = None
         """The categories of an ordered column, in order."""
         self.low, self.high, self.whole = inf, -inf, True
@@ -173,8 +177,10 @@ class Column:
         number = parse_number(value)
         if number is not None:
             self._waiting[float(number)] += count
-        elif value in ABSENT_TEXTS or not value.strip():
+        elif value in ABSENT_TEXTS:
             self.missing += count
+        elif not value.strip():
+            self.blanks += count
         elif value in self.texts or len(self.texts) < MOST_TEXTS:
             self.texts[value] += count
         else:
@@ -216,7 +222,9 @@ class Column:
         """Numbers among more words are words: a shop may be called 360."""
         if self.texts and self.levels is not None and 0 < self.count <= self.texts.total():
             for value, count in self.levels.items():
-                self.texts[str(int(value) if value.is_integer() else value)] += count
+                number = int(value) if value.is_integer() else value
+                self.numerals[str(number)] = number
+                self.texts[str(number)] += count
             self.count, self.levels, self._kept = 0, Counter(), []
 
     # ------------------------------------------------------------------------------------------------------- judging

@@ -35,7 +35,7 @@ def roundest(low: float, high: float, near: float, *, whole: bool = False) -> fl
     """
     size = max(abs(low), abs(high), high - low)
     top = floor(log10(size)) + 1 if size > 0 else 0
-    for power in range(top, top - 18, -1):
+    for power in range(min(top, 307), max(top - 18, -300), -1):  # as far as floating-point numbers go
         for share in STEPS:
             step = share * 10.0**power
             if whole and (step < 1 or step % 1):

@@ -109,13 +109,18 @@ def _of_texts(column: Column) -> Values:
         members = [member for text in rare for member in spellings[text] if member != name]
         kept = [text for text in ordered if text not in rare]
         groups = {value: each for value, each in groups.items() if value in kept}
-        groups[name] = tuple(sorted(members))
+        groups[name] = _plain(column, sorted(members))
         share = sum(counts[text] for text in rare) / total
         words.append(f"{len(rare)} rare values ({share:.1%} of the rows) put together as {quoted(name)}")
-        return Values((*_in_order(column, kept), name), groups, tuple(words))
+        return Values((*_plain(column, _in_order(column, kept)), name), groups, tuple(words))
     domain = _in_order(column, ordered)
     shares = ", ".join(f"{text} {counts[text] / total:.0%}" for text in domain)
-    return Values(tuple(domain), groups, (*words, f"always {domain[0]}" if len(domain) == 1 else shares))
+    return Values(_plain(column, domain), groups, (*words, f"always {domain[0]}" if len(domain) == 1 else shares))
+
+
+def _plain(column: Column, texts: Sequence[str]) -> tuple[Value, ...]:
+    """Texts as values; those that are numbers as numbers, however they are spelt."""
+    return tuple(column.numerals.get(text, text) for text in texts)
 
 
 def _rare(counts: Counter[str]) -> list[str]:

@@ -298,6 +298,11 @@ def _refuse_odd(columns: Sequence[Column]) -> None:
     for column in columns:
         odd = column.odd
         few = column.distinct is not None and column.distinct <= FEW_NUMBERS
+        if column.blanks:
+            said.append(
+                f"Column {column.name}: {counted(column.blanks, 'value')} of nothing but blanks. Leave a missing value "
+                f"empty in a file; put None in its place in a frame."
+            )
         if column.kind in {Kind.EMPTY, Kind.DATES, Kind.OTHER}:
             continue
         if odd is not None and not few and (column.count or odd[1] > 0.5 * column.present):
