@@ -134,6 +134,7 @@ def page(cells: list[Cell], count: int, seed: int) -> str:
     named_wrong, within_wrong = naming_rows(cells, right=False)
     named_right, within_right = naming_rows(cells, right=True)
     rows = len(MISTAKES) * len(HORIZONS)
+    command = "`make robustness`" if count == WORLDS else f"`python -m benchmarks.robustness --worlds {count}`"
     usual, naming = f"causal-ts {DOUBT:g}", f"{DOUBT_WHEN_NAMING:g}"
     header = ["family", "ts", *(f"causal-ts, doubt {doubt:g}" for doubt in DOUBTS), f"causal-kl-ucb, doubt {DOUBT:g}"]
     named_header = ["family", "T", "best graph-free", *(f"doubt {doubt:g}" for doubt in DOUBTS), "limit"]
@@ -167,7 +168,7 @@ def page(cells: list[Cell], count: int, seed: int) -> str:
         [
             "# Robustness: a wrong graph, or logs of another season",
             "",
-            f"Written by `make robustness` with whichdo {wd.__version__}, seed {seed}: {count} worlds of each family,",
+            f"Written by {command} with whichdo {wd.__version__}, seed {seed}: {count} worlds of each family,",
             "drawn until looking claims to settle every arm and names one that is worse by .03 or more, with biases of",
             ".05 to .3 (`whichdo.world.instances.mistakes`); 2 to 12 arms, one world in twelve with 50. Logs are worth",
             "500 to 5,000 pulls of an arm. Graph-free policies get no logs. In the controls the graph is right and the",

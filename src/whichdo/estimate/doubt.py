@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW", "LEFT", "MANY", "Belief", "belief", "checked_doubt"]
 
-FEW, MANY = 0.2, 0.6
+FEW, MANY = 0.15, 0.5
 """If something is wrong, how likely that is for what looking says of any one arm: of few, or of many."""
-LEFT = 5.0
+LEFT = 6.0
 """How many pulls a wrong estimate by looking still counts for."""
 
 
