@@ -143,7 +143,8 @@ def pool_with_doubt(right: Pooled, seen: Tally, worth: FloatArray, doubt: float,
     wrong = np.where(hints.at_stake, found.wrong, 0.0)
 
     def mixed(first: FloatArray, second: FloatArray) -> FloatArray:
-        return np.where(wrong > 0, (1 - wrong) * np.nan_to_num(first) + wrong * second, first)
+        # Written so that two equal numbers mix to just that number.
+        return np.where(wrong > 0, np.nan_to_num(first) + wrong * (second - np.nan_to_num(first)), first)
 
     apart = np.where(wrong > 0, wrong * (1 - wrong) * (np.nan_to_num(right.means) - hints.means) ** 2, 0.0)
     own = {field.name: getattr(right, field.name) for field in fields(Pooled)} | {
