@@ -143,7 +143,8 @@ def test_logs_in_the_middle_count_at_once_and_reach_the_policy_at_a_restart(tmp_
     other = {name: values[::-1][:200] for name, values in log.items()}
     campaign.observe(other, restart=True)
     assert campaign.status().restarts == ("observed 1 log",)
-    assert not campaign.ask(11)[-1].arm.is_look  # logs are looks already made
+    asked = [ticket.arm.is_look for ticket in campaign.ask(40)]
+    assert sum(asked) < 20  # logs are looks already made; some are made anew, since logs may be old
 
 
 def test_looks_that_do_not_agree_with_the_logs_are_said(tmp_path: Path) -> None:

@@ -45,15 +45,16 @@ def test_it_shows_the_advice_of_every_way_beside_the_truth(told: tuple[Path, str
     assert ways[f"whichdo: survey, graph, {PULLS} experiments"][0] == str(advice.arm)
 
 
-def test_the_campaign_is_whole_and_spent_on_arms_that_were_not_ruled_out(told: tuple[Path, str]) -> None:
+def test_the_campaign_is_whole_and_mostly_spent_on_arms_that_were_not_ruled_out(told: tuple[Path, str]) -> None:
     campaign = Campaign.open(told[0] / "infection.db", "infection")
     campaign.verify()
     status = campaign.status()
     assert (status.phase, status.spent, status.looks_in_logs) == ("finished", PULLS, 4_000)
     before = campaign.recommend(at=1)
     (audits,) = (event.content["pulls"] for event in campaign.events() if event.kind == "audited")
-    for arm, pulls in status.by_arm.items():
-        assert pulls == audits.get(arm, 0) or before.ranking[campaign.problem.arm(arm)].low <= before.high
+    chosen = {campaign.problem.arm(arm): pulls - audits.get(arm, 0) for arm, pulls in status.by_arm.items()}
+    hopeful = sum(pulls for arm, pulls in chosen.items() if before.ranking[arm].low <= before.high)
+    assert hopeful > sum(chosen.values()) / 2  # the others were tried in case the graph is wrong
     assert f"The last {sum(audits.values())} were kept for audits" in told[1]
     assert status.alarms == ()
     assert "they agree, so there is no alarm" in told[1]
