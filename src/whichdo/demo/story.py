@@ -180,8 +180,8 @@ def _checked(campaign: Campaign) -> str:
     heard = "they disagree, see below" if campaign.status().alarms else "they agree, so there is no alarm"
     return (
         f"The last {kept} were kept for audits: does what comes of the leaders agree with what the graph makes of the\n"
-        f"survey? Here {heard}. Most of the others went where the answer could still turn,\n"
-        f"a few to every measure: the graph might be wrong.\n"
+        f"survey? Here {heard}. The others went to every measure, since the graph might be\n"
+        f"wrong, and the more the better a measure looked.\n"
     )
 
 
