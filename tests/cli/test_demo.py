@@ -46,7 +46,7 @@ def test_it_shows_the_advice_of_every_way_beside_the_truth(told: tuple[Path, str
     assert ways[f"whichdo: survey, graph, {PULLS} experiments"][0] == str(advice.arm)
 
 
-def test_the_campaign_is_whole_and_spent_on_arms_that_were_not_ruled_out(told: tuple[Path, str]) -> None:
+def test_the_campaign_is_whole_and_arms_that_were_not_ruled_out_have_most_of_it(told: tuple[Path, str]) -> None:
     campaign = Campaign.open(told[0] / "infection.db", "infection")
     campaign.verify()
     status = campaign.status()
@@ -55,8 +55,10 @@ def test_the_campaign_is_whole_and_spent_on_arms_that_were_not_ruled_out(told: t
     audits = Counter[str]()
     for event in campaign.events():
         audits.update(event.content["pulls"] if event.kind == "audited" else {})
-    for arm, pulls in status.by_arm.items():
-        assert pulls == audits[arm] or before.ranking[campaign.problem.arm(arm)].low <= before.high
+    chosen = {campaign.problem.arm(arm): pulls - audits[arm] for arm, pulls in status.by_arm.items()}
+    hopeful = [pulls for arm, pulls in chosen.items() if before.ranking[arm].low <= before.high]
+    each = sum(chosen.values()) / len(chosen)
+    assert sum(hopeful) > 1.5 * each * len(hopeful)  # the others were tried in case the graph is wrong
     assert f"Of these, {audits.total()} were kept for audits" in told[1]
     assert status.alarms == status.set_aside == ()
     assert "they agree, so there is no alarm" in told[1]

@@ -181,7 +181,8 @@ def _checked(campaign: Campaign) -> str:
     heard = "they disagree, see below" if status.alarms or status.set_aside else "they agree, so there is no alarm"
     return (
         f"Of these, {kept} were kept for audits: is the survey still true, and does what comes of the arms agree with\n"
-        f"what the graph makes of it? Here {heard}. The others went where the answer could still turn.\n"
+        f"what the graph makes of it? Here {heard}. The others went to every measure, since the\n"
+        f"graph might be wrong, and the more the better a measure looked.\n"
     )
 
 

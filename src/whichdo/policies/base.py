@@ -56,9 +56,9 @@ BEFORE_READINGS: Mapping[str, Any] = MappingProxyType({"reading": "graph"})
 """Logs of the time before readings lack one: estimates then leaned on every missing edge."""
 BEFORE_DOUBT: Mapping[str, Any] = MappingProxyType({**BEFORE_READINGS, "doubt": 0.0})
 """Those of the time before doubt believed every estimate by looking."""
-DOUBT, DOUBT_WHEN_NAMING = 0.3, 0.5
-"""How likely the graph or the logs are thought to be wrong, unless a policy is told: of policies that earn, which pay
-for doubt where all is right, and of those that name an arm, which hardly do.  docs/robustness.md says why."""
+DOUBT, DOUBT_WHEN_NAMING = 0.3, 0.1
+"""How likely the graph or the logs are thought to be wrong, unless a policy is told: by those that earn, and by those
+that name an arm at the end, whose pulls reach every arm with a small doubt already.  See docs/robustness.md."""
 
 
 class Objective(StrEnum):
