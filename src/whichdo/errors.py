@@ -73,6 +73,7 @@ __all__ = [
     "nearest",
     "option",
     "quoted",
+    "rounded",
     "speaking_of_commands",
     "spoken",
     "visible",
@@ -231,6 +232,16 @@ def is_interrupt(error: BaseException | None) -> bool:
     while isinstance(error, (SystemError, AssertionError)):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
+
+
+def rounded(pulls: int) -> str:
+    """A number of pulls as a plan needs it: two digits.
+
+    >>> rounded(157), rounded(31621), rounded(8)
+    ('160', '32,000', '8')
+    """
+    unit = 10 ** max(len(str(max(pulls, 1))) - 2, 0)
+    return f"{round(pulls / unit) * unit:,}"
 
 
 def counted(number: int, thing: str) -> str:

@@ -13,8 +13,7 @@ import whichdo as wd
 from tests.checking.random_worlds import RandomWorld, random_graph
 from tests.soak import scaled
 from whichdo.checking.outcomes import pulls_to_tell
-from whichdo.checking.words import rounded
-from whichdo.errors import DataError, TooLarge, UsageError
+from whichdo.errors import DataError, TooLarge, UsageError, rounded
 from whichdo.estimate.limits import normal_quantile
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "infection"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.campaign.wealth import chance, mean_bounds
-from whichdo.errors import UsageError, counted
+from whichdo.errors import UsageError, rounded
 from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ class Certainty:
             return f"Not sure yet; how many more pulls it takes is unknown: {self.why_unknown}."
         others = [str(arm) for arm in self.race if arm != self.leader]
         return (
-            f"Not sure yet: about {counted(self.more_pulls, 'more pull')}, if the means stay as they are, "
+            f"Not sure yet: about {rounded(self.more_pulls)} more pull{'' if self.more_pulls == 1 else 's'}, if the means "
+            f"stay as they are, "
             f"to tell {self.leader} from {listed(others)}."
         )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from math import floor, log10
 from typing import TYPE_CHECKING
 
-from whichdo.errors import counted
+from whichdo.errors import counted, rounded
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -14,23 +13,13 @@ if TYPE_CHECKING:
 
     from whichdo.checking.outcomes import EditOutcome, WhatIf
 
-__all__ = ["TITLES", "cells", "headline", "rounded", "table_html", "table_text"]
+__all__ = ["TITLES", "cells", "headline", "table_html", "table_text"]
 
 NAMED = 4
 """How many edits the headline names."""
 SHOWN = 40
 """How many edits a printed table shows."""
 TITLES = ("edit", "best arm then", "today's choice then", "regret", "the logs", "settled by")
-
-
-def rounded(pulls: int) -> str:
-    """A number of pulls as a plan needs it: two digits.
-
-    >>> rounded(157), rounded(31621), rounded(8)
-    ('160', '32,000', '8')
-    """
-    unit = 10 ** max(floor(log10(max(pulls, 1))) - 1, 0)
-    return f"{round(pulls / unit) * unit:,}"
 
 
 def headline(found: WhatIf) -> tuple[str, ...]:
