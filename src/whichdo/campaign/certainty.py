@@ -115,10 +115,9 @@ class Certainty:
         if self.more_pulls is None:
             return f"Not sure yet; how many more pulls it takes is unknown: {self.why_unknown}."
         others = [str(arm) for arm in self.race if arm != self.leader]
+        pulls = f"{rounded(self.more_pulls)} more pull{'' if self.more_pulls == 1 else 's'}"
         return (
-            f"Not sure yet: about {rounded(self.more_pulls)} more pull{'' if self.more_pulls == 1 else 's'}, if the means "
-            f"stay as they are, "
-            f"to tell {self.leader} from {listed(others)}."
+            f"Not sure yet: about {pulls}, if the means stay as they are, to tell {self.leader} from {listed(others)}."
         )
 
 
