@@ -1,8 +1,8 @@
 """The demonstration, told step by step for somebody who has never heard of causal bandits.
 
 A survey misleads; the graph says what doing would do; a campaign of experiments goes after what is left in doubt; the
-town is simulated, so the truth is known and everybody's answer can be held against it.  Seeds are fixed: the story is
-the same each time.
+town is simulated, so the truth is known and everybody's answer can be held against it.  At the end one edge is drawn
+wrong, and the survey denies it.  Seeds are fixed: the story is the same each time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.campaign.campaign import Campaign
+from whichdo.checking.check import check
+from whichdo.checking.edits import Edit
 from whichdo.counting import count
 from whichdo.demo.population import ROWS, SEED, population, write_logs, write_problem_file
 from whichdo.demo.repeats import WAYS, experimented, naive_best, scores
@@ -83,6 +85,7 @@ def _parts(folder: Path) -> Iterator[str]:
     yield from _experiments(town, campaign)
     yield from _truth(town, campaign, survey)
     yield from _luck(town)
+    yield from _mistake(town)
     yield from _where(town, campaign)
 
 
@@ -219,14 +222,37 @@ def _luck(town: Town) -> Iterator[str]:
     looking, both = found["looking"].right, found["campaign"].right
     yield (
         f"Where the graph is right and the survey large, looking does nearly all of it: {looking} of {RUNS}, and\n"
-        f"{both} with experiments. Those are what you have where there is no survey and where looking cannot settle a\n"
-        "measure; and they can show that the graph is wrong."
+        f"{both} with experiments, most of which whichdo spends in case the graph is wrong. Experiments are what you\n"
+        "have where there is no survey, where looking cannot settle a measure, and where the graph is a guess."
+    )
+
+
+def _mistake(town: Town) -> Iterator[str]:
+    yield "6. A MISTAKE IN THE DRAWING"
+    graph, survey = town.problem.graph, town.folder / "logs.csv"
+    forgotten = Edit(adds=False, hidden=True, tail="work from home", head="infection")
+    wrong = town.problem.but(graph=forgotten.apply(graph))
+    named = ranking(count(wrong, survey)).ordered[0]
+    yield (
+        "Suppose that nobody had thought of wealth, and the hidden cause of working from home and infection were not\n"
+        f"drawn. The survey read with that graph names {named.arm}, at {named.estimate:.1%}: the trap again. But\n"
+        "a graph says more than it is used for, and the survey can deny it before the first experiment:"
+    )
+    found = check(wrong, survey)
+    yield "\n".join(f"   {sentence}" for sentence in found.summary[:4])
+    suspect = found.suspects[0][0].edit
+    mended = ranking(count(wrong.but(graph=suspect.apply(wrong.graph)), survey)).ordered[0]
+    truth = town.truth
+    yield (
+        f"`whichdo check` says so. With {suspect.edge}, the first that it suspects, drawn again the best is\n"
+        f"{mended.arm}, which comes to {truth[mended.arm]:.1%} in truth; {named.arm} would have come to "
+        f"{truth[named.arm]:.1%}."
     )
 
 
 def _where(town: Town, campaign: Campaign) -> Iterator[str]:
     page = write_report(campaign, town.folder / "report.html")
-    yield "6. YOURS"
+    yield "7. YOURS"
     yield (
         f"The report for those who have to decide: {visible(page)}\n"
         "   Open it in a browser; it needs no network.\n"
