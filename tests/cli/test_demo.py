@@ -47,7 +47,7 @@ def test_it_shows_the_advice_of_every_way_beside_the_truth(told: tuple[Path, str
 
 
 def test_an_edge_that_is_drawn_wrong_is_found_and_mended(told: tuple[Path, str]) -> None:
-    """Without the hidden cause the survey names the worst way again; the check names the edge, and the answer is right."""
+    """Without the hidden cause the survey misleads again; the check names the edge, and the answer is right."""
     act = told[1].partition("6. A MISTAKE IN THE DRAWING")[2].partition("7. YOURS")[0]
     assert "names do(work from home=1), at 22.1%" in act
     assert "1 fails: work from home and infection given social distancing" in act

@@ -57,7 +57,7 @@ def test_logs_at_hand_are_looks_already_made() -> None:
     assert known.sizes[0] == 5000
     assert known.means[0] == pytest.approx(seen.means[0])
     assert known.wins[0] == known.losses[0] == 0  # no look was made since
-    play = policy("causal-ts").play(instance.problem, 50, np.random.default_rng(1), seen)
+    play = policy("causal-ts", doubt=0.0).play(instance.problem, 50, np.random.default_rng(1), seen)
     arms: list[Arm] = []
     answer: Any = None
     world = World(instance.network, instance.problem, 2)
