@@ -25,7 +25,7 @@ from whichdo.world.instances import MISTAKES, planted
 from whichdo.world.sampler import World
 
 WORLDS, SEED = 200, 17
-DOUBTS = (0.0, DOUBT_WHEN_NAMING, DOUBT, 0.5)
+DOUBTS = tuple(sorted({0.0, 0.1, 0.3, 0.5, DOUBT, DOUBT_WHEN_NAMING}))
 MARKS = (300, 3_000, 30_000)
 HORIZONS = (150, 600, 2_400)
 RUNS = 2
