@@ -95,7 +95,7 @@ def test_a_right_graph_is_not_accused_where_laws_are_skewed() -> None:
     """Laws near 0 and 1, two to four values: p-values below .001 in at most 2% of some 160 target sets at 2,000 looks.
 
     A right test has .1%, and more than 2% in less than one of 10,000 runs even where target sets go together by threes.
-    Planted: without taking shrinkage back it was 6%, with rows that are hardly seen 13%.
+    Planted: without taking shrinkage back it is 5%, with rows that are hardly seen 13%.
     """
     rng = np.random.default_rng(20_261_119)
     found: list[float] = []

@@ -105,7 +105,7 @@ class Campaign:
 
         ``database``: ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
         ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.
-        ``logs``: looks at hand, and what becomes of their ``missing`` values, as for `observe`.
+        ``logs``: logged observations, and what becomes of their ``missing`` values, as for `observe`.
         ``lease``: how long a ticket may stay open before its pull is owed again (seconds or a timedelta; for ever, if
         not given); ``grace``: how long after that a tell still counts, by default as long again.
         ``window``: how long an outcome may still turn after the ask; a pull counts from the end of it on.

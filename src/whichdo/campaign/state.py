@@ -86,7 +86,7 @@ class State:
         """What the play that is on begins on."""
         self._named: Recommendation | None = None
         self._ear: tuple[object, Ear] | None = None
-        self._early = 0  # logs that were at hand before the first direct pull
+        self._early = 0  # logs observed before the first direct pull
         self._play: Play | Followed | None = None
         self._failure: str | None = None
         self._leases, self._windows = Deadlines(), Deadlines()

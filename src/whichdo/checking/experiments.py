@@ -1,6 +1,6 @@
 """What an experiment must leave alone: the law of everything that does not come after what was set.
 
-Setting X changes only what X acts on.  If a node that is no descendant of X is distributed otherwise
+Setting X changes only what X acts on.  If a node that is not a descendant of X is distributed otherwise
 among direct pulls of do(X=x) than among looks, then an arrow out of X is missing, the pulls were not
 made as told, or they come from another population than the looks.
 """
@@ -40,7 +40,7 @@ class Untouched:
 
 
 def untouched_laws(seen: Tally) -> tuple[Untouched, ...]:
-    """Compare each node that is no descendant of a target set between looks and the arms on that set.
+    """Compare each node that is not a descendant of a target set between looks and the arms on that set.
 
     A node is compared where it was counted, and where both sides have rows; where nothing can be told, it is left out.
     """
