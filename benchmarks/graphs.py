@@ -40,9 +40,9 @@ JOB = """
 import contextlib, io, resource, sys, time
 start = time.perf_counter()
 sys.argv = ["whichdo", "inspect", sys.argv[1], "--reward", "V9999"]
-from whichdo.cli.app import app
+from whichdo.cli.app import make_app
 with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
-    app()
+    make_app(["inspect"])()
 assert "10,000 nodes" in out.getvalue(), out.getvalue()
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
