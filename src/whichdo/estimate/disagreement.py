@@ -6,7 +6,7 @@ of the difference of the two influences, over the same rows.  Where the differen
 that, some edge is missing in the graph, whatever the experiments will say.
 
 There is one test for each target set: a chi-square on the differences of all its settings.  What
-shrinkage does to each estimate is no noise and is taken back first; and a setting whose estimates rest
+shrinkage does to each estimate is not noise and is taken back first; and a setting whose estimates rest
 on rows that were hardly seen is not compared.
 """
 
