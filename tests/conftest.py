@@ -6,6 +6,7 @@ import gc
 import os
 import platform
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -24,6 +25,9 @@ if (folder := in_memory()) is not None:
 # A busy machine is not a failure, so there are no deadlines.
 settings.register_profile("whichdo", deadline=None, max_examples=repeated(100, quick=25))
 settings.load_profile("whichdo")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 gc.disable()  # until all is imported
 
