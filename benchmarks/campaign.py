@@ -13,7 +13,7 @@ from benchmarks.measure import Line, best, seconds
 from whichdo.campaign.campaign import Campaign
 from whichdo.campaign.events import sealed, time_text
 from whichdo.campaign.proposals import asking
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import Problem
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import Line, seconds
 from benchmarks.straightforward import Model, srm, successive_rejects, uniform
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_1, experiment_4
 

@@ -21,7 +21,7 @@ from whichdo.crew import cores
 from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.executors import Processes
 from whichdo.experiments.reproduce import Plan, chosen_policies, reproduce
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.report.reproduction import markdown
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_1

@@ -47,10 +47,10 @@ def test_the_skeleton_is_about_forty_lines() -> None:
 
 
 def test_it_is_known_by_its_registration_and_then_forgotten(added: wd.Policy) -> None:
-    assert NAME in wd.policies()
+    assert NAME in wd.available_policies()
     assert added.name == NAME
     registered.pop(NAME)
-    assert NAME not in wd.policies()
+    assert NAME not in wd.available_policies()
 
 
 def test_it_conforms(added: wd.Policy) -> None:

@@ -39,6 +39,7 @@ LAYERS = {
     "proposing": 2,
     "checking": 2,
     "policies": 3,
+    "policy_names": 4,
     "session": 4,
     "world": 4,
     "rounds": 5,

@@ -12,7 +12,7 @@ import pytest
 from tests.slow import Slow
 from whichdo import simulation
 from whichdo.errors import Unsuitable, UsageError
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical
 

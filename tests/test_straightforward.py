@@ -13,7 +13,7 @@ from whichdo.counting.counting import count
 from whichdo.estimate.estimator import Rule, look
 from whichdo.estimate.rarity import c_sizes, hardness, rarity_scopes
 from whichdo.formulas import Reading, counted_scopes
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import do
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_1

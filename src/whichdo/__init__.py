@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from whichdo.identification.engine import identify
     from whichdo.identification.estimand import Estimand
     from whichdo.identification.pruning import minimal_sets, possibly_optimal
-    from whichdo.policies import policies, policy
     from whichdo.policies.base import Policy, Recommendation
+    from whichdo.policy_names import available_policies, policy
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
     from whichdo.proposing.proposal import propose
@@ -128,6 +128,7 @@ __all__ = [
     "WorkerLost",
     "World",
     "__version__",
+    "available_policies",
     "bernoulli",
     "bins",
     "check",
@@ -141,7 +142,6 @@ __all__ = [
     "identify",
     "minimal_sets",
     "observe",
-    "policies",
     "policy",
     "possibly_optimal",
     "project",
@@ -186,8 +186,8 @@ _ROOMS = {
     "whichdo.identification.engine": ("identify",),
     "whichdo.identification.estimand": ("Estimand",),
     "whichdo.identification.pruning": ("minimal_sets", "possibly_optimal"),
-    "whichdo.policies": ("policies", "policy"),
     "whichdo.policies.base": ("Policy", "Recommendation"),
+    "whichdo.policy_names": ("available_policies", "policy"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
     "whichdo.proposing.proposal": ("propose",),

@@ -22,6 +22,7 @@ from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError, q
 from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
 from whichdo.graph.identify import listed
 from whichdo.policies.base import ROUNDING, Policy, Recommendation
+from whichdo.policy_names import as_policy
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
@@ -42,9 +43,8 @@ class Session:
     ``seen``: looks at hand, counted by ``whichdo.count``; the policy gets them for free.  Where its ``takes_pulls``
     says so, direct pulls too.
 
-    >>> from whichdo.policies import policy
     >>> from whichdo.problem import Problem, do
-    >>> session = Session(policy("ue"), Problem("X -> Y", "Y"), horizon=6, seed=1)
+    >>> session = Session("ue", Problem("X -> Y", "Y"), horizon=6, seed=1)
     >>> while not session.finished:
     ...     (arm,) = session.ask()
     ...     session.tell(arm, {"Y": int(arm == do(X=1))})  # in life, what came of it
@@ -54,7 +54,7 @@ class Session:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: Policy | str,
         problem: Problem,
         *,
         horizon: int | None = None,
@@ -62,12 +62,11 @@ class Session:
         seed: int = 0,
         seen: Tally | None = None,
     ) -> None:
-        if not isinstance(policy, Policy):
-            raise UsageError(f'A session needs a policy such as whichdo.policy("srm"); found {quoted(policy)}.')
-        self._policy, self._problem = policy, problem
+        played = as_policy(policy)
+        self._policy, self._problem = played, problem
         self._budget = _budget(problem, horizon, budget)
-        self._seen = _at_hand(policy, problem, seen)
-        policy.check(problem, self._budget)
+        self._seen = _at_hand(played, problem, seen)
+        played.check(problem, self._budget)
         self._desk = Desk(problem)
         self._told = Tally.empty(problem)
         self._rows: list[Rows] = []
@@ -77,7 +76,7 @@ class Session:
         self._final: Recommendation | None = None
         self._failure: str | None = None
         rng = np.random.default_rng(np.random.SeedSequence(whole_number(seed, "seed")))
-        self._play = policy.play(problem, self._budget, rng, self._seen)
+        self._play = played.play(problem, self._budget, rng, self._seen)
         self._resume(None)
 
     # --------------------------------------------------------------------------------------------------- ask and tell

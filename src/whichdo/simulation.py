@@ -21,6 +21,7 @@ from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
 from whichdo.policies.sequential import Sequential
+from whichdo.policy_names import as_policy
 from whichdo.progress import progress_bar
 from whichdo.rounds import log_spaced, run_rounds
 from whichdo.world.exact import reward_laws
@@ -98,7 +99,7 @@ class Outcomes:
 
 
 def simulate(
-    policy: Policy,
+    policy: Policy | str,
     network: CausalNetwork,
     problem: Problem,
     *,
@@ -109,17 +110,19 @@ def simulate(
     rounds: Sequence[int] | None = None,
     progress: Progress | bool = False,
 ) -> Outcomes:
-    """Play a policy ``runs`` times against a network with a budget of ``horizon``; the same for any ``workers``.
+    """Play a policy, given itself or by name, ``runs`` times against a network with a budget of ``horizon``.
 
-    Workers are processes; they are started when the first runs show that they are worth their start, a second or two.
-    One that is killed is replaced, and what it was doing is done again.  ``progress`` is called with the number of runs
-    that are done and the number in all; True shows a bar where standard error is a terminal.
+    The outcomes are the same for any number of ``workers``.  These are processes, started when the first runs show that
+    they are worth their start, a second or two.  One that is killed is replaced, and what it was doing is done again.
+    ``progress`` is called with the number of runs that are done and the number in all; True shows a bar where standard
+    error is a terminal.
 
     ``rounds`` are those after which the regret of a cumulative policy is recorded; by default some sixty, evenly spaced
     on the logarithmic scale.  The last is that in which the budget is spent at the latest.
     """
-    policy.check(problem, check_horizon(horizon))
-    job = Job(policy, horizon, whole_number(seed, "seed"), rounds)
+    played = as_policy(policy)
+    played.check(problem, check_horizon(horizon))
+    job = Job(played, horizon, whole_number(seed, "seed"), rounds)
     (found,) = simulate_all([job], network, problem, runs, workers=workers, progress=progress)
     return found
 

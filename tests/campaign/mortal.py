@@ -73,7 +73,7 @@ def work(database: str, name: str, acknowledged: Path) -> None:
 
 def updated(database: str, name: str, acknowledged: Path) -> None:
     """Go on at the next revision of the policy: with a pull that is owed, then with one that takes a decision."""
-    wd.policies()["ue"].revision = 2
+    wd.available_policies()["ue"].revision = 2
     campaign = wd.Campaign.open(database, name)
     for step in ("owed", "decided"):
         (ticket,) = campaign.ask(1, client="me", key=f"ask {step}")

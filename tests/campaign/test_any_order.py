@@ -195,7 +195,7 @@ class Program:
 
 def decide_by_revision(kind: type[Policy], patch: pytest.MonkeyPatch) -> None:
     """Every other revision of a policy that asks for batches pulls all arms equally often instead of what it does."""
-    own, other, first = kind.play, wd.policies()["ue"].play, kind.revision
+    own, other, first = kind.play, wd.available_policies()["ue"].play, kind.revision
 
     def play(self: Policy, *given: Any) -> Any:
         return other(self, *given) if (self.revision - first) % 2 else own(self, *given)

@@ -74,7 +74,7 @@ def test_an_ask_that_restarts_is_wholly_there_or_wholly_absent(
         assert [event.key for event in events] == ["ask owed", None, None, "ask decided", None]
         assert (events[0].content["play"], events[3].content["play"]) == (0, 1)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(wd.policies()["ue"], "revision", 2)
+            patch.setattr(wd.available_policies()["ue"], "revision", 2)
             for line in notes.read_text().splitlines():
                 campaign.verify(json.loads(line)[1])
         campaign.close()

@@ -86,7 +86,7 @@ def test_a_policy_that_fails_loses_nothing(tmp_path: Path, fickle: Any) -> None:
 @pytest.mark.parametrize("policy", ["warm-halving", "causal-ts", "ts", "kl-ucb", "ucb", "causal-kl-ucb"])
 def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
     """Such a policy begins with them; the others at least with the looks.  The recommendation pools all of them."""
-    assert wd.policies()[policy].takes_pulls
+    assert wd.available_policies()[policy].takes_pulls
     campaign = create(str(tmp_path / "a.db"), policy=policy, horizon=120)
     random = np.random.default_rng(2)
     run(campaign, random, most=80)

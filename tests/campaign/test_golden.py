@@ -70,7 +70,7 @@ def tickets_of(campaign: wd.Campaign) -> dict[str, tuple[Any, ...]]:
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program as it is, and as if every policy had come to another revision."""
     if request.param == "updated":
-        for kind in wd.policies().values():
+        for kind in wd.available_policies().values():
             monkeypatch.setattr(kind, "revision", 99)
 
 
@@ -96,7 +96,7 @@ def test_old_logs_are_read(path: Path, database: str, tmp_path: Path) -> None:
 def test_logs_of_the_same_revision_recommend_the_same(path: Path, tmp_path: Path) -> None:
     (first, *_, last) = events_in(path)
     policy = first["body"]["policy"]
-    if policy["revision"] != wd.policies()[policy["name"]].revision:
+    if policy["revision"] != wd.available_policies()[policy["name"]].revision:
         pytest.skip(f"{policy['name']} has another revision by now")
     campaign = imported(path, str(tmp_path / "a.db"))
     assert campaign.verify().notes == ()
@@ -110,7 +110,7 @@ def test_work_on_old_logs_goes_on(path: Path, database: str) -> None:
     """With what is out told and the rest asked for; at another revision after a restart of its own."""
     (first, *_, last) = events_in(path)
     policy = first["body"]["policy"]
-    now = wd.policies()[policy["name"]].revision
+    now = wd.available_policies()[policy["name"]].revision
     campaign, random = imported(path, database), np.random.default_rng(5)
     clock = campaign._ledger._clock
     assert isinstance(clock, Clock)

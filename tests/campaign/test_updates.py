@@ -83,7 +83,7 @@ def begun(database: str, policy: str = "turning", told: int = 7, **options: Any)
 
 @pytest.mark.parametrize("policy", ["turning", "warm-halving", "causal-ts", "causal-kl-ucb", "srm", "ue", "ucb"])
 def test_a_campaign_goes_on_with_the_new_revision(database: str, update: Update, policy: str) -> None:
-    then = wd.policies()[policy].revision
+    then = wd.available_policies()[policy].revision
     before = begun(database, policy, horizon=60)
     out = before.ask(3, client="lab")
     asked = len(before.events())
@@ -354,7 +354,7 @@ def test_an_alarm_in_an_older_play_begins_one_of_this_revision(
     (ticket, *_) = campaign.ask(3, client="lab")
     campaign.tell(ticket, row_of(ticket, rng()))
     assert kinds(campaign)[-3:] == ["told", "alarm", "restarted"]
-    assert campaign.events()[-1].content["revision"] == wd.policies()["warm-halving"].revision
+    assert campaign.events()[-1].content["revision"] == wd.available_policies()["warm-halving"].revision
     run(campaign, rng(), client="other")
     assert campaign.finished
     assert wd.Campaign.open(tmp_path / "a.db", "spring").verify().notes
@@ -407,7 +407,7 @@ def test_an_older_play_that_has_spent_its_money_is_audited(database: str, update
     for ticket in out:
         campaign.tell(ticket, row_of(ticket, rng(1)))
     audited = next(event for event in campaign.events() if event.kind == "audited")
-    assert audited.content["revision"] == wd.policies()["warm-halving"].revision
+    assert audited.content["revision"] == wd.available_policies()["warm-halving"].revision
     assert set(audited.content) == {"pulls", "budget", "round", "revision", "made_by"}
     run(campaign, rng(3))
     assert campaign.finished

@@ -113,7 +113,7 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
     assert call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "20").code == 0
     assert call("ask", "spring", "-n", "2").code == 0
     assert answer(call("verify", "spring", "-f", "json"))["notes"] == []
-    monkeypatch.setattr(wd.policies()["ue"], "revision", 2)
+    monkeypatch.setattr(wd.available_policies()["ue"], "revision", 2)
     text = "ue was updated from revision 1 to revision 2"
     assert f"{text}: it restarts at the next ask that needs a decision." in call("status", "spring").out
     note = "Play 0: 1 ask (event 1) decided by revision 1 of ue; this program has revision 2."
@@ -126,7 +126,7 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
     assert note in said.out + said.err
     assert len(answer(call("ask", "spring", "-n", "4", "-f", "json"))["tickets"]) == 4
     assert f"Restarted: {text}" in call("status", "spring").out
-    monkeypatch.setattr(wd.policies()["ue"], "revision", 1)
+    monkeypatch.setattr(wd.available_policies()["ue"], "revision", 1)
     refused = call("ask", "spring", "--client", "other")
     assert refused.code == 5
     assert 'Campaign "spring" is decided by revision 2 of ue since whichdo' in refused.err

@@ -12,9 +12,9 @@ from tests.policies.driving import driven
 from tests.worlds import family
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import ROWS, Batch, Rows, Tally
-from whichdo.policies import policy
 from whichdo.policies.c_ucb import CUCB
 from whichdo.policies.sequential import Sequential
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.rounds import run_rounds
 from whichdo.session import Session

@@ -12,9 +12,9 @@ from whichdo.estimate.kernel import MEAN, SIZE
 from whichdo.estimate.kernel import look as compiled_look
 from whichdo.evidence import ROWS, Tally, observe
 from whichdo.formulas import Reading
-from whichdo.policies import policy
 from whichdo.policies.looking import columns, evidence
 from whichdo.policies.sequential import Sequential
+from whichdo.policy_names import policy
 from whichdo.problem import Arm, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import Instance, canonical, experiment_3, experiment_5, random_confounded

@@ -14,7 +14,7 @@ from tests.soak import scaled
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.estimate.propagation import extent, steps
 from whichdo.kernels.propagation import onward, reach
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, experiment_1, experiment_3, experiment_4

@@ -14,8 +14,8 @@ from tests.sessions import RowSource, rows_of
 from tests.worlds import family
 from whichdo.errors import TooLarge, Unsuitable, UsageError
 from whichdo.evidence import ROWS, Tally
-from whichdo.policies import policies, policy
 from whichdo.policies.sequential import Sequential
+from whichdo.policy_names import available_policies, policy
 from whichdo.problem import Problem, do
 from whichdo.rounds import run_rounds
 from whichdo.session import Session
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[Session, RowSource, np.random.Generator], None]
 
-EVERY = [policy(name) for name in policies()]
+EVERY = [policy(name) for name in available_policies()]
 NAMED = pytest.mark.parametrize("played", EVERY, ids=lambda each: each.name)
 AGAIN = pytest.mark.slow("10 s: every policy once more, at another budget or with costs that differ")
 DEAR = pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.policies.driving import driven
 from whichdo.counting import count
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import ROWS, Batch, Rows, Tally
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.session import Session
 from whichdo.simulation import simulate

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from tests.soak import FULL, scaled
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_3, experiment_5
 

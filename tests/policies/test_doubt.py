@@ -12,9 +12,9 @@ import pytest
 from tests.policies.driving import driven
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import FEW, LEFT, MANY, belief
-from whichdo.policies import policy
 from whichdo.policies.doubting import OF_FEW, before_pulls, recount, weigh
 from whichdo.policies.sequential import Sequential
+from whichdo.policy_names import policy
 from whichdo.problem import do
 from whichdo.rounds import run_rounds
 from whichdo.world.instances import Planted, planted

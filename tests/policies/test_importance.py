@@ -13,8 +13,8 @@ import pytest
 from tests.policies.driving import driven
 from whichdo.errors import TooLarge, Unsuitable, UsageError
 from whichdo.evidence import ROWS, Batch
-from whichdo.policies import policy
 from whichdo.policies.importance import Importance
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.tables import Table

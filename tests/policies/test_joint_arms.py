@@ -13,7 +13,7 @@ from tests.world.test_joint_arms import joint_problem, xor
 from whichdo.errors import Unsuitable
 from whichdo.estimate.propagation import learned_means, steps
 from whichdo.evidence import TABLES, Batch
-from whichdo.policies import policies, policy
+from whichdo.policy_names import available_policies, policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.network import CausalNetwork, bernoulli
@@ -23,7 +23,7 @@ CONDITIONING = {"crm-nb", "nb", "parallel"}
 LAWS = {"importance", "c-ucb"}
 
 
-@pytest.mark.parametrize("name", sorted(set(policies()) - CONDITIONING))
+@pytest.mark.parametrize("name", sorted(set(available_policies()) - CONDITIONING))
 def test_the_best_arm_is_found_where_it_is_a_joint_one(name: str) -> None:
     """Means .5, .5, .5, .1 and .9: 2,000 pulls name the last in each of 20 runs, but for chances below 1e-6."""
     network, problem = xor()

@@ -10,7 +10,7 @@ import pytest
 from tests.policies.driving import driven
 from tests.test_kl import bisected
 from tests.worlds import family
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, experiment_3, experiment_5

@@ -11,7 +11,7 @@ from tests.policies.driving import driven
 from whichdo.counting import count
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import Tally
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, no_backdoor

@@ -13,7 +13,7 @@ from tests.soak import scaled
 from whichdo.counting import count
 from whichdo.errors import Unsuitable, UsageError
 from whichdo.evidence import Tally, observe
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import Arm, Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, misspecified_parallel, no_backdoor, parallel

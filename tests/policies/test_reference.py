@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from tests.soak import FULL, scaled
-from whichdo.policies import allocation, policy, srm
+from whichdo.policies import allocation, srm
+from whichdo.policy_names import policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_1, experiment_2, experiment_4
 

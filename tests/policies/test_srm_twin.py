@@ -13,8 +13,8 @@ from tests.policies.srm_twin import Act, Plain, Row, SlowSRM, poorly_seen, share
 from tests.sessions import RowSource, rows_of
 from tests.soak import scaled
 from whichdo.estimate.rarity import c_sizes, hardness
-from whichdo.policies import policy
 from whichdo.policies.srm import _Known, _rarest
+from whichdo.policy_names import policy
 from whichdo.problem import Problem
 from whichdo.session import Session
 from whichdo.world.network import CausalNetwork, bernoulli

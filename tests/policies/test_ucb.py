@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.soak import scaled
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_5
 

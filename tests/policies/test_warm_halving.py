@@ -9,8 +9,8 @@ from tests.policies.driving import driven
 from tests.policies.test_cb import Twin, random_network
 from whichdo.errors import UsageError
 from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
-from whichdo.policies import policy
 from whichdo.policies.allocation import STEEPNESS, best_few, cuts, largest, water_filling
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.world.instances import canonical, experiment_3
 from whichdo.world.sampler import World

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.campaign.campaign import Campaign
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 
 if TYPE_CHECKING:
     from pathlib import Path

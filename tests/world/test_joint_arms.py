@@ -15,7 +15,7 @@ from tests.soak import repeated
 from tests.world.enumeration import marginal, means, random_network
 from tests.world.test_sampler import fits
 from whichdo.evidence import REWARDS, ROWS, TABLES, Batch
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem import Arm, do
 from whichdo.simulation import simulate
 from whichdo.world import exact, sampler

@@ -37,6 +37,7 @@ from whichdo.campaign.verifying import Verified, verified
 from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted, visible
 from whichdo.evidence import whole_number
 from whichdo.graph.formats.files import write_file
+from whichdo.policy_names import as_policy
 from whichdo.problem import Arm
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Campaign:
         database: str | os.PathLike[str],
         name: str,
         problem: Problem,
-        policy: Policy,
+        policy: Policy | str,
         *,
         horizon: int | None = None,
         budget: float | None = None,
@@ -103,6 +104,7 @@ class Campaign:
     ) -> Self:
         """Begin a campaign; on the same terms again, open the one that was begun.
 
+        ``policy``: one that `whichdo.policy` makes, or a text such as ``"srm"`` or ``"causal-ts(doubt=0.1)"``.
         ``database``: ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
         ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.
         ``logs``: logged observations, and what becomes of their ``missing`` values, as for `observe`.
@@ -118,7 +120,7 @@ class Campaign:
         terms = agreed(
             name,
             problem,
-            policy,
+            as_policy(policy),
             horizon=horizon,
             budget=budget,
             seed=seed,

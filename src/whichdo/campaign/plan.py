@@ -23,6 +23,8 @@ from whichdo.campaign.play import Followed
 from whichdo.campaign.terms import made_by, revision_of
 from whichdo.errors import Unsuitable, counted, quoted
 from whichdo.policies.base import ROUNDING
+from whichdo.policies.registry import AbsentPolicy, came_from
+from whichdo.policy_names import VARIABLE
 
 if TYPE_CHECKING:
     from whichdo.campaign.events import Event
@@ -115,6 +117,13 @@ def too_new(state: State) -> str | None:
     plan, policy = state.plan, state.terms.policy
     if plan.is_audit or plan.revision <= policy.revision:
         return None
+    if isinstance(policy, AbsentPolicy):
+        return (
+            f"Campaign {quoted(state.terms.name)} is decided by the policy {policy.name}, which is not installed here"
+            f"{came_from(policy)}. Install the package that has it, or name its file: "
+            f"{VARIABLE}=path/to/file.py:Name. Tickets that are out can be told, and reports and exports made, "
+            f"without it."
+        )
     return (
         f"Campaign {quoted(state.terms.name)} is decided by revision {plan.revision} of {policy.name} since whichdo "
         f"{plan.made_by}; this is whichdo {__version__}, which has revision {policy.revision}. Update whichdo to ask "

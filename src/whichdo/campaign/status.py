@@ -9,8 +9,8 @@ from whichdo.campaign.events import in_units, time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
 from whichdo.campaign.tickets import Phase
-from whichdo.comparison.spelling import policy_text
 from whichdo.errors import counted
+from whichdo.policy_names import policy_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

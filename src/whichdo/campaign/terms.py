@@ -16,8 +16,9 @@ from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical, in_units, plain_text, seconds_of
 from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
 from whichdo.evidence import whole_number
-from whichdo.policies import policies
-from whichdo.policies import policy as policy_named
+from whichdo.policies.registry import AbsentPolicy, absent_policy
+from whichdo.policy_names import is_file_policy, policy_class
+from whichdo.policy_names import policy as policy_named
 from whichdo.problem import Problem
 from whichdo.problem_file import problem_from_json, problem_to_json
 from whichdo.session import Session
@@ -72,7 +73,12 @@ class Terms:
             "made_by": made_by() | {"whichdo": self.made_by},
             "name": self.name,
             "problem": json.loads(problem_to_json(self.problem)),
-            "policy": {"name": self.policy.name, "parameters": named, "revision": self.revision},
+            "policy": {
+                "name": self.policy.name,
+                "parameters": named,
+                "revision": self.revision,
+                **_origin(self.policy),
+            },
             "budget": self.budget,
             "horizon": self.horizon,
             "seed": self.seed,
@@ -98,7 +104,7 @@ class Terms:
                 if name in body and not isinstance(body[name], kinds):
                     raise TypeError(f"{name} is {body[name]!r}")
             chosen = body["policy"]
-            policy = _policy(body, chosen["name"], chosen["parameters"])
+            policy = _policy(body, chosen)
             return cls(
                 name=body["name"],
                 problem=problem_from_json(canonical(body["problem"])),
@@ -140,13 +146,27 @@ def revision_of(body: dict[str, Any]) -> int:
     return found
 
 
-def _policy(body: dict[str, Any], name: str, given: dict[str, Any]) -> Policy:
-    """The policy of event 0; a parameter that the log lacks has the value that goes on as before it was added."""
-    kind = policies().get(name)
-    if kind is None:
-        return policy_named(name, **given)  # refused, with the names that are known
+def _origin(policy: Policy) -> dict[str, str]:
+    """Where a policy came from, if it is not one of ours: for those who lack it."""
+    return {} if policy.origin is None else {"origin": policy.origin}
+
+
+def _policy(body: dict[str, Any], chosen: dict[str, Any]) -> Policy:
+    """The policy of event 0; a parameter that the log lacks has the value that goes on as before it was added.
+
+    One that is not installed is represented by what cannot play: its data can be read all the same.
+    """
+    name, given, origin = chosen["name"], chosen["parameters"], chosen.get("origin")
     if not isinstance(given, dict):
         raise TypeError(f"parameters is {given!r}")
+    if not isinstance(name, str) or not isinstance(origin, str | None):
+        raise TypeError(f"policy is {chosen!r}")
+    if is_file_policy(name):
+        raise ValueError(f"the policy is named {name!r}")  # a log names no file to be run
+    try:
+        kind = policy_class(name)
+    except UsageError:
+        return absent_policy(name, given, origin)
     known = _fields(kind)
     unknown = [quoted(each) for each in given if each not in known]
     if unknown:
@@ -194,7 +214,7 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
     before, after = kept(then), kept(now)
     found = [name for name in after if before.get(name) != after[name]]
-    if "audit" in found and (after["audit"] or not policies()[after["policy"]["name"]].looks):
+    if "audit" in found and (after["audit"] or not policy_class(after["policy"]["name"]).looks):
         found.remove("audit")  # how much is kept is not chosen, only whether anything is
     if "horizon" in found or "budget" in found:  # what follows from them is not worth a word
         found = [name for name in found if name != "audit" and (name != "budget" or "horizon" not in found)]
@@ -208,7 +228,7 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 def _is_usual(policy: str, parameter: str, value: Any) -> bool:
     """Whether a parameter has its default, or the value that stands for its absence."""
-    kind = policies()[policy]
+    kind = policy_class(policy)
     field = _fields(kind)[parameter]
     default = field.default if field.default_factory is MISSING else field.default_factory()
     usual = [default, kind.when_absent.get(parameter, MISSING)]
@@ -225,6 +245,8 @@ def _short(value: Any) -> str:
 def parameters(policy: Policy) -> dict[str, Any]:
     """The parameters of a policy as JSON holds them; refused where they would not come back the same."""
     found = {name: getattr(policy, name) for name in _fields(type(policy))}
+    if isinstance(policy, AbsentPolicy):
+        return found
     try:
         kept: dict[str, Any] = json.loads(canonical(found))
         same = policy_named(policy.name, **kept) == policy

@@ -61,7 +61,10 @@ def start(
     missing: MissingOption = "error",
     policy: Annotated[
         str,
-        typer.Option(help='Such as causal-ts or "srm(second_phase=rejects)".', autocompletion=completion.policies),
+        typer.Option(
+            help='Such as causal-ts, my_policy.py:MyPolicy or "srm(second_phase=rejects)".',
+            autocompletion=completion.policies,
+        ),
     ] = "warm-halving",
     horizon: Annotated[int | None, typer.Option(help="How many pulls there may be.", show_default=False)] = None,
     budget: Annotated[float | None, typer.Option(help="Or what they may cost together.", show_default=False)] = None,
@@ -87,7 +90,6 @@ def start(
 ) -> None:
     """Begin a campaign; repeated on the same terms, nothing changes."""
     from whichdo.campaign.campaign import Campaign
-    from whichdo.comparison.spelling import read_policy
     from whichdo.problem_file import read_problem
 
     where, asked = address(db), read_problem(problem)
@@ -96,7 +98,7 @@ def start(
         where,
         name,
         asked,
-        read_policy(policy),
+        policy,
         horizon=horizon,
         budget=budget,
         seed=seed,

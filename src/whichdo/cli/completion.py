@@ -50,9 +50,9 @@ def arms(context: typer.Context, incomplete: str) -> list[str]:
 
 def policies(incomplete: str) -> list[str]:
     """The policies by name."""
-    from whichdo.policies import policies as known
+    from whichdo.policy_names import available_policies
 
-    return [name for name in sorted(known()) if name.startswith(incomplete)]
+    return [name for name in available_policies() if name.startswith(incomplete)]
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def simulate(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help='May be repeated; "srm(second_phase=rejects)" sets parameters. Default: three policies.',
+            help='May be repeated: a name, "srm(second_phase=rejects)" or my_policy.py:MyPolicy. Default: three.',
             autocompletion=policies,
         ),
     ] = None,
@@ -115,7 +115,7 @@ def _parts(given: list[str] | None) -> list[str]:
 
 
 def _horizons(given: list[str] | None) -> list[float]:
-    from whichdo.comparison.spelling import NUMBER
+    from whichdo.policy_names import NUMBER
 
     texts = _parts(given)
     if not texts:

@@ -9,10 +9,10 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whichdo.comparison.spelling import policy_text, read_policy
-from whichdo.errors import Unsuitable, UsageError, counted, quoted
+from whichdo.errors import Unsuitable, UsageError, counted
 from whichdo.evidence import whole_number
 from whichdo.frames import frame_of, html_table, text_table
+from whichdo.policy_names import as_policy, policy_text
 from whichdo.simulation import Job, check_horizon, simulate_all
 
 if TYPE_CHECKING:
@@ -195,9 +195,7 @@ def _played(given: Iterable[Policy | str] | Policy | str) -> dict[str, Policy]:
 
     found: dict[str, Policy] = {}
     for each in [given] if isinstance(given, (str, Policy)) else given:
-        made = read_policy(each) if isinstance(each, str) else each
-        if not isinstance(made, Policy):
-            raise UsageError(f"{quoted(each)} is no policy; give a name or what whichdo.policy(...) makes.")
+        made = as_policy(each)
         name = policy_text(made)
         if name in found:
             raise UsageError(f"The policy {name} is listed twice.")

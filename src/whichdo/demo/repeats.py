@@ -13,7 +13,7 @@ import numpy as np
 
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import Tally, observe
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

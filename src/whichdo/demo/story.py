@@ -21,7 +21,7 @@ from whichdo.demo.repeats import WAYS, experimented, naive_best, scores
 from whichdo.errors import StorageError, visible
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import Tally
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 from whichdo.problem_file import read_problem
 from whichdo.report.campaign import write_report
 from whichdo.world.sampler import World

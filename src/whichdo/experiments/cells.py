@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.comparison.spelling import read_policy
 from whichdo.errors import Unsuitable
 from whichdo.experiments.conditioning import Conditioning
 from whichdo.experiments.ours import EXPERIMENTS as OURS
 from whichdo.experiments.paper import EXPERIMENTS as PAPER
 from whichdo.policies.sequential import Sequential
+from whichdo.policy_names import read_policy
 from whichdo.simulation import Job, simulate_all
 
 if TYPE_CHECKING:

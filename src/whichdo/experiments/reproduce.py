@@ -25,13 +25,13 @@ from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo._version import __version__
-from whichdo.comparison.spelling import policy_text
 from whichdo.errors import StorageError, UsageError, quoted, visible
 from whichdo.evidence import whole_number
 from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
 from whichdo.experiments.results import Results
+from whichdo.policy_names import policy_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -111,6 +111,8 @@ class Policy(ABC):
     """Whether `play` uses direct pulls in `seen`; others are given looks alone."""
     revision: ClassVar[int] = 1
     """Counted up whenever the same evidence would lead to other pulls than before: logs of campaigns name it."""
+    origin: ClassVar[str | None] = None
+    """The package or file that a policy came from; None for one of ours."""
     when_absent: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """For each parameter added since campaigns were first logged, the value with which the policy decides as it did
     without: a log that does not name the parameter is read with it, whatever the default is today."""

@@ -1,26 +1,92 @@
-"""Where policies put themselves by name."""
+"""Where policies register themselves by name, and what stands for one that is not there."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import sys
+from dataclasses import field, make_dataclass
+from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from whichdo.policies.base import Policy
+from whichdo.errors import UsageError, quoted
+from whichdo.policies.base import Objective, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-__all__ = ["register", "registered"]
+    import numpy as np
+
+    from whichdo.evidence import Tally
+    from whichdo.policies.base import Play
+    from whichdo.problem import Problem
+
+__all__ = ["AbsentPolicy", "absent_policy", "came_from", "own_policies", "register", "registered"]
 
 Kind = TypeVar("Kind", bound=type[Policy])
 registered: dict[str, type[Policy]] = {}
 
 
 def register(name: str) -> Callable[[Kind], Kind]:
-    """Make a policy known by this name."""
+    """Make a policy known by this name; a name that another policy has is refused."""
 
     def put(kind: Kind) -> Kind:
+        known = registered.get(name)
+        if known is not None and _place(known) != _place(kind):
+            raise UsageError(
+                f"There already is a policy {quoted(name)}, {_place(known)}. Register {_place(kind)} by another name."
+            )
         kind.name = name
         registered[name] = kind
         return kind
 
     return put
+
+
+def _place(kind: type[Policy]) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def own_policies() -> Mapping[str, type[Policy]]:
+    """Everything that is registered, all modules of this package among it."""
+    package = __name__.rpartition(".")[0]
+    for module in iter_modules(sys.modules[package].__path__):
+        import_module(f"{package}.{module.name}")
+    return registered
+
+
+class AbsentPolicy(Policy):
+    """Stands for a policy that a log names and that is not installed: it has its name and parameters, and cannot play.
+
+    Its revision is below all others, so that what was decided before is followed and nothing is decided anew.
+    """
+
+    objective = Objective.SIMPLE
+    looks = False
+    revision = 0
+
+    def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
+        """Refuse."""
+        raise UsageError(f"The policy {self.name} is not installed{came_from(self)}.")
+
+
+def absent_policy(name: str, given: Mapping[str, Any], origin: str | None) -> Policy:
+    """Make what stands for a policy that is not installed; a ValueError where a log names parameters of no policy."""
+    taken = [each for each in given if hasattr(Policy, each)]
+    if taken:
+        raise ValueError(f"a policy cannot have a parameter {taken[0]!r}")
+    fields = [(each, Any, field(default_factory=partial(_same, value))) for each, value in given.items()]
+    kind = make_dataclass("AbsentPolicy", fields, bases=(AbsentPolicy,), frozen=True)
+    kind.name = name  # type: ignore[attr-defined]
+    kind.origin = origin  # type: ignore[attr-defined]
+    made: Policy = kind()
+    return made
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def came_from(made: Policy) -> str:
+    """Where a policy came from, as a remark; nothing where that is not known."""
+    return f" (it came from {made.origin})" if made.origin else ""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from whichdo.campaign.plan import decided_elsewhere
 from whichdo.checking.check import check
-from whichdo.comparison.spelling import policy_text
 from whichdo.drawing.labels import safe
 from whichdo.drawing.svg import draw_svg
 from whichdo.errors import TooLarge, counted
+from whichdo.policy_names import policy_text
 from whichdo.report.audit import short_time
 from whichdo.report.inspection import WORDS, marks_of
 

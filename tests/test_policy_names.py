@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from whichdo.comparison.spelling import policy_text, read_policy
 from whichdo.errors import UsageError
-from whichdo.policies import policies, policy
+from whichdo.policy_names import available_policies, policy, policy_text, read_policy
 
 
-@pytest.mark.parametrize("name", policies())
+@pytest.mark.parametrize("name", available_policies())
 def test_a_name_is_a_policy_with_its_defaults(name: str) -> None:
     assert read_policy(name) == policy(name)
     assert policy_text(policy(name)) == name
