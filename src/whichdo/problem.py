@@ -134,7 +134,8 @@ class Problem:
     """How many nodes an arm may set; where arms were listed, the most that one of them sets."""
     costs: Mapping[Arm, float]
     """What a pull of each arm costs."""
-    _prices: Mapping[Arm, float]
+    prices: Mapping[Arm, float]
+    """The same of every arm on offer, pruned ones too."""
     _texts: ArmTexts
 
     def __init__(
@@ -176,9 +177,9 @@ class Problem:
         self._choose()
         self.__dict__["rewards"] = MappingProxyType(worth_of_levels(self.reward, self.domains[self.reward], rewards))
         named = given_mapping(costs, "costs", "{do(X=1): 5}")
-        prices = checked_costs(named, dict.fromkeys(self.offered), self._offered_arm, self._no_arm)
-        self.__dict__["_prices"] = MappingProxyType(prices)
-        self.__dict__["costs"] = MappingProxyType({arm: prices[arm] for arm in self.arms})
+        priced = checked_costs(named, dict.fromkeys(self.offered), self._offered_arm, self._no_arm)
+        self.__dict__["prices"] = MappingProxyType(priced)
+        self.__dict__["costs"] = MappingProxyType({arm: priced[arm] for arm in self.arms})
 
     def _offer(
         self,
@@ -438,7 +439,7 @@ class Problem:
         """The constructor's other arguments, as given or by default."""
         made = self.merged or not self.has_listed_arms
         arms = {"intervene": dict(self.intervene), "at_once": self.at_once} if made else {"arms": self.offered}
-        rest = {"goal": str(self.goal), "costs": dict(self._prices), "prune": self.prune}
+        rest = {"goal": str(self.goal), "costs": dict(self.prices), "prune": self.prune}
         return {**arms, **self._values, **rest}
 
     @cached_property
@@ -472,14 +473,14 @@ class Problem:
             self.reward,
             arms=kept,
             goal=str(self.goal),
-            costs={arm: self._prices[arm] for arm in kept},
+            costs={arm: self.prices[arm] for arm in kept},
             prune=self.prune if prune is None else prune,
             **values,  # type: ignore[arg-type]
         )
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
-        named = (self.domains, self.rewards, self._prices)  # the prices name all arms on offer, in order
+        named = (self.domains, self.rewards, self.prices)  # the prices name all arms on offer, in order
         read = (tuple(self.bins.items()), tuple((name, tuple(each.items())) for name, each in self.groups.items()))
         said = (self.graph, self.reward, self.goal, self.reward_range, self.prune)
         return (*said, *(tuple(part.items()) for part in named), read)
