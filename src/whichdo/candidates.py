@@ -42,19 +42,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidates", "Pruned", "PrunedArms"]
 
-Better = tuple["Targets", "Targets"]  # a target set, and the nodes W that it sets in addition
 MOST_NAMED = 8
+Better = tuple["Targets", "Targets"]  # a target set, and the nodes W that it sets in addition
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """Why an arm can never be the only best one."""
+    """Why an arm can never be the only best one.
+
+    >>> Pruned(Arm({"Z": 0}), (Arm({"Z": 0}), Arm({"Z": 1})), "Because.").words
+    'never better than the best of do(Z=0) and do(Z=1)'
+    """
 
     by: Arm
     """The arm that is at least as good; where it takes the best of several, the first of `among`."""
     among: tuple[Arm, ...]
     """The best of these is at least as good, whatever the mechanisms are."""
     reason: str
+
+    @property
+    def words(self) -> str:
+        """What is at least as good."""
+        names = listed(map(str, self.among), most=MOST_NAMED)
+        return f"never better than {f'the best of {names}' if len(self.among) > 1 else names}"
 
     def to_dict(self) -> dict[str, Any]:
         """The entry for JSON."""
@@ -117,9 +127,6 @@ class Candidates:
         self.pruned = PrunedArms((arm for arm in offered if arm not in self._staying), self)
 
     def _kept(self, offered: Sequence[Arm]) -> tuple[Arm, ...]:
-        if len(self._minimal) == 1:  # nothing acts on the reward: there would be nothing to choose from
-            self._staying = dict.fromkeys(offered)
-            return tuple(offered)
         if self._is_uniform:
             sets = set(self._kept_sets())
             bare = [arm for arm in self._minimal if arm.targets in sets]
@@ -224,7 +231,7 @@ class Candidates:
         if same is not arm and same in self._staying:
             return Pruned(same, (same,), f"{self._why_same(arm, same)}.")
         added, among = self._beaten(self._bare(same))
-        reason = self._why_beaten(self._bare(same), added, among)
+        reason = self._why_beaten(self._bare(same), added)
         if same is not arm:
             reason = f"{self._why_same(arm, same)}; {reason[0].lower()}{reason[1:]}"
         return Pruned(among[0], among, reason)
@@ -285,18 +292,13 @@ class Candidates:
         are = "is" if len(same.targets) == 1 else "are"
         return f"The same as {same}: {listed(idle)} {act} nothing once {listed(same.targets)} {are} set"
 
-    def _why_beaten(self, arm: Arm, added: Targets, among: tuple[Arm, ...]) -> str:
+    def _why_beaten(self, arm: Arm, added: Targets) -> str:
         first = (
             "" if not arm.targets else f"once {listed(arm.targets)} {'is' if len(arm.targets) == 1 else 'are'} set, "
         )
         them = "it does" if len(added) == 1 else "they do"
-        best = f"the best of {listed(map(str, among), most=MOST_NAMED)}" if len(among) > 1 else str(among[0])
         tied = f"{first}nothing ties {listed(added)} to {self._reward} but what {them}"
         return (
-            f"{tied[0].upper()}{tied[1:]}, so {arm} is an average over {_their(added)} values and never better than "
-            f"{best}."
+            f"{tied[0].upper()}{tied[1:]}: {arm} is an average over the values of {listed(added)}, and the best of "
+            f"them is at least as good."
         )
-
-
-def _their(names: Targets) -> str:
-    return "its" if len(names) == 1 else "their"

@@ -408,7 +408,7 @@ class Problem:
     @property
     def _headline(self) -> str:
         what = f" ({self.reward_range})" if self.reward_range is not None else ""
-        arms = f"{len(self.arms):,} arms on {counted(len(self.intervene), 'node')}"
+        arms = f"{counted(len(self.arms), 'arm')} on {counted(len(self.intervene), 'node')}"
         pruned = f", and {len(self.pruned):,} pruned that cannot be best" if self.pruned else ""
         return f"{self.goal} {self.label(self.reward)}{what}: {arms}{pruned}"
 
@@ -422,6 +422,8 @@ class Problem:
             more = f", ... {len(values):,} in all" if len(values) > MOST_SHOWN and not numeric else ""
             verdict = self.verdicts.get((name,)) if name in self.intervene else None
             part = "reward" if name == self.reward else "" if verdict is None else f"can be set; {verdict.route}"
+            if name in self.intervene and not any(name in targets for targets in self.target_sets):
+                part = "can be set; pruned"
             rows.append((self.label(name), part, shown + more))
         return rows[:MAX_NODES_SHOWN] + ([(f"... {len(rows):,} nodes", "", "")] if len(rows) > MAX_NODES_SHOWN else [])
 
@@ -529,7 +531,8 @@ class Problem:
                 f"{visible(arm)} is not listed: it is the same as {same}, since the other settings change nothing then."
             )
         if isinstance(arm, Arm) and arm in self.pruned:
-            return f"{visible(arm)} was pruned. {self.pruned[arm].reason}"
+            pruned = self.pruned[arm]
+            return f"{visible(arm)} was pruned, being {pruned.words}. {pruned.reason}"
         twin = self._texts.find(str(arm))
         if isinstance(arm, str) and twin is not None:
             return f"{quoted(arm)} is a text; problem.arm(text) finds the arm that it names."

@@ -21,7 +21,7 @@ from whichdo.counting.gathering import Desk, Gathering
 from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError, quoted
 from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
 from whichdo.graph.identify import listed
-from whichdo.policies.base import ROUNDING, Policy, Recommendation
+from whichdo.policies.base import ROUNDING, Policy, Recommendation, check_policy
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Session:
         self._policy, self._problem = policy, problem
         self._budget = _budget(problem, horizon, budget)
         self._seen = _at_hand(policy, problem, seen)
-        policy.check(problem, self._budget)
+        check_policy(policy, problem, self._budget)
         self._desk = Desk(problem)
         self._told = Tally.empty(problem)
         self._rows: list[Rows] = []

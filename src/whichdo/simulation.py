@@ -20,6 +20,7 @@ import numpy as np
 from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
+from whichdo.policies.base import check_policy
 from whichdo.policies.sequential import Sequential
 from whichdo.progress import progress_bar
 from whichdo.rounds import log_spaced, run_rounds
@@ -118,7 +119,7 @@ def simulate(
     ``rounds`` are those after which the regret of a cumulative policy is recorded; by default some sixty, evenly spaced
     on the logarithmic scale.  The last is that in which the budget is spent at the latest.
     """
-    policy.check(problem, check_horizon(horizon))
+    check_policy(policy, problem, check_horizon(horizon))
     job = Job(policy, horizon, whole_number(seed, "seed"), rounds)
     (found,) = simulate_all([job], network, problem, runs, workers=workers, progress=progress)
     return found

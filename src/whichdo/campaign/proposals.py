@@ -332,7 +332,7 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
     if not arms:
         raise UsageError("Name an arm such as do(X=1).")
     if forbid:
-        without_arms(state.terms.problem.unpruned, {*state.forbidden, *arms})
+        without_arms(state.terms.problem, {*state.forbidden, *arms})
     kind = "forbidden" if forbid else "allowed"
     names = list(map(str, arms))
     drafts: list[Draft] = [(kind, {"arms": names, "reason": reason})]

@@ -58,7 +58,12 @@ def without_arms(problem: Problem, forbidden: Collection[Arm]) -> Problem:
     """The problem without some arms; an error where nothing would be left to compare with do()."""
     if not forbidden:
         return problem
-    arms = [arm for arm in problem.arms if arm not in forbidden]
+    arms = [arm for arm in problem.offered if arm not in forbidden]
     if len(arms) < 2:
         raise ConflictError("Every arm but do() would be forbidden, and nothing left to decide. Nothing was changed.")
-    return problem.but(arms=arms)
+    left = problem.but(arms=arms)
+    if len(left.arms) < 2:
+        raise ConflictError(
+            "No arm that is left can be better than do(), so that nothing is left to decide. Nothing was changed."
+        )
+    return left

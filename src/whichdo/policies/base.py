@@ -43,6 +43,7 @@ __all__ = [
     "Recommendation",
     "Run",
     "best_arm",
+    "check_policy",
     "equal_pulls",
     "prices",
     "refuse_below",
@@ -162,6 +163,16 @@ def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
     """Refuse a hopeless budget, naming the least that would do."""
     if budget < least - ROUNDING:
         raise Unsuitable(f"{policy.name} needs a budget of at least {least:g}: {why}. The budget is {budget:g}.")
+
+
+def check_policy(policy: Policy, problem: Problem, budget: float) -> None:
+    """Refuse a problem that leaves nothing to decide, and whatever the policy itself refuses."""
+    if len(problem.arms) < 2:
+        raise Unsuitable(
+            f"There is nothing to decide: by the graph no arm can be better than do() ({len(problem.pruned):,} were "
+            f"pruned). Mend the graph, let other nodes be set, or keep all arms (prune=False)."
+        )
+    policy.check(problem, budget)
 
 
 def refuse_joint(policy: Policy, problem: Problem) -> None:
