@@ -153,7 +153,7 @@ def test_arms_are_pruned_as_an_independent_twin_says_on_random_graphs() -> None:
     """Up to 7 nodes: all values or some, all arms or a list with holes; 300 further graphs in full."""
     rng = random.Random(71)
     pruned = listed = 0
-    for _ in range(scaled(300, least=40)):
+    for _ in range(scaled(300, least=150)):
         mixed = twins.random_mixed(rng, 7)
         reward = mixed.nodes[-1] if rng.random() < 0.7 else rng.choice(mixed.nodes)
         if len(mixed.nodes) < 2:

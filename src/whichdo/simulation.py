@@ -21,7 +21,7 @@ from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
 from whichdo.policies.base import check_policy
-from whichdo.policies.sequential import Sequential
+from whichdo.policies.sequential import Sequential, named
 from whichdo.progress import progress_bar
 from whichdo.rounds import log_spaced, run_rounds
 from whichdo.world.exact import reward_laws
@@ -288,7 +288,7 @@ class _Runs:
             def round_by_round(number: int) -> Run:
                 key, rng = lot.drawn(number)
                 pulls, means, spent = run_rounds(policy, network, problem, budget, key, rng, marks)
-                return Run(int(np.nanargmax(means)), spent, pulls @ gaps)
+                return Run(named(problem, means), spent, pulls @ gaps)
 
             return round_by_round
         arena = SimulatedArena.of(network, problem)

@@ -24,9 +24,15 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["NO_ROW", "Rounds", "Sequential"]
+__all__ = ["NO_ROW", "Rounds", "Sequential", "named"]
 
 NO_ROW: CodeArray = np.zeros(0, np.uint8)
+
+
+def named(problem: Problem, means: FloatArray) -> int:
+    """The position of the answer with the largest mean."""
+    first = problem.first_answer
+    return first + int(np.nanargmax(means[first:]))
 
 
 class Sequential(Policy):
@@ -126,9 +132,9 @@ class Rounds:
 
     def recommendation(self) -> Recommendation:
         """The answer of the largest mean."""
-        means, first = self._policy.means(self._state), self._problem.first_answer
+        means = self._policy.means(self._state)
         return Recommendation(
-            self._problem.arms[first + int(np.nanargmax(means[first:]))],
+            self._problem.arms[named(self._problem, means)],
             means,
             self._policy.notes(self._problem, self._state),
         )
