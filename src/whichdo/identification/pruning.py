@@ -23,17 +23,17 @@ have.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from itertools import chain, combinations, islice
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from whichdo.errors import TooLarge, UsageError
 from whichdo.graph.projection import project
 from whichdo.graph.separation import m_separated, without_arrows, without_edges_into
+from whichdo.identification.domination import unbeaten
 from whichdo.identification.engine import checked_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Names
@@ -46,10 +46,8 @@ __all__ = [
     "offers_all",
     "possibly_optimal",
     "territory",
-    "unbeaten",
 ]
 
-Kind = TypeVar("Kind", bound=Hashable)
 
 MAX_SETS = 100_000
 MAX_TRIES = 1 << 12  # sets W that are tried before an arm is kept: to stop early is never wrong
@@ -119,17 +117,9 @@ def territory(graph: CausalGraph, reward: str) -> tuple[Names, Names]:
     The paper's MUCT (minimal unobserved confounders' territory) and IB (interventional border), among what acts on
     the reward.
     """
-    within = graph.subgraph(graph.ancestors([reward]))
-    found = {within.index(reward)}
-    stack = list(found)
-    while stack:
-        position = stack.pop()
-        for other in (*within.sibling_ids[position], *within.child_ids[position]):
-            if other not in found:
-                found.add(other)
-                stack.append(other)
-    border = {parent for position in found for parent in within.parent_ids[position]} - found
-    return _names(within, found), _names(within, border)
+    bits = _Bits(graph, reward)
+    inside, border = bits.territory(bits.everything, 0)
+    return bits.names(inside), bits.names(border)
 
 
 def dominating_set(
@@ -206,30 +196,64 @@ def _acting(graph: CausalGraph, reward: str, fixed: Iterable[str]) -> CausalGrap
     return shown.subgraph(shown.ancestors([reward]))
 
 
+class _Bits:
+    """A graph as sets of nodes that are whole numbers, a bit for each: the recursion asks for very many territories."""
+
+    def __init__(self, graph: CausalGraph, reward: str) -> None:
+        self.graph, self.goal = graph, 1 << graph.index(reward)
+        self.everything = (1 << len(graph.nodes)) - 1
+        self.parents = [sum(1 << tail for tail in row) for row in graph.parent_ids]
+        self.tied = [
+            sum(1 << other for other in {*row, *graph.sibling_ids[position]})
+            for position, row in enumerate(graph.child_ids)
+        ]
+
+    def territory(self, alive: int, cut: int) -> tuple[int, int]:
+        """Of the nodes that are alive, without edges into some of them: see the function of this name."""
+        acting = new = self.goal
+        while new:
+            bit = new & -new
+            new ^= bit
+            if not bit & cut:
+                fresh = self.parents[bit.bit_length() - 1] & alive & ~acting
+                acting |= fresh
+                new |= fresh
+        inside = new = self.goal
+        border = 0
+        room = acting & ~cut
+        while new:
+            bit = new & -new
+            new ^= bit
+            place = bit.bit_length() - 1
+            border |= self.parents[place]
+            fresh = self.tied[place] & room & ~inside
+            inside |= fresh
+            new |= fresh
+        return inside, border & acting & ~inside
+
+    def names(self, chosen: int) -> Names:
+        """In the order of the graph."""
+        return tuple(name for place, name in enumerate(self.graph.nodes) if chosen >> place & 1)
+
+
 def _borders(graph: CausalGraph, reward: str) -> Iterator[Names]:
     """Lee and Bareinboim's recursion (2018, Algorithm 1), with a stack of its own."""
-    inside, border = territory(graph, reward)
-    found = [border]
-    start = _cut(graph, inside, border)
-    later = [name for name in reversed(start.nodes) if name in inside and name != reward]
-    stack = [(start, later, frozenset[str]())]
-    while stack:
-        within, order, seen = stack.pop()
-        for number, name in enumerate(order):
-            inside, border = territory(without_edges_into(within, [name]), reward)
-            known = seen.union(order[:number])
-            if known.isdisjoint(border):
-                found.append(border)
-                following = [other for other in order[number + 1 :] if other in inside]
+    bits = _Bits(graph, reward)
+    inside, border = bits.territory(bits.everything, 0)
+    found = {border}
+    order = [1 << place for place in reversed(range(len(graph.nodes)))]
+    stack = [(inside | border, border, [bit for bit in order if bit & inside and bit != bits.goal], 0)]
+    while stack and len(found) <= MAX_SETS:
+        alive, cut, order, seen = stack.pop()
+        for number, bit in enumerate(order):
+            inside, border = bits.territory(alive, cut | bit)
+            if not border & seen:
+                found.add(border)
+                following = [other for other in order[number + 1 :] if other & inside]
                 if following:
-                    stack.append((_cut(within, inside, border), following, known))
-        if len(found) > MAX_SETS:
-            break
-    return _counted(found, "target sets that can be best")
-
-
-def _cut(graph: CausalGraph, inside: Names, border: Names) -> CausalGraph:
-    return without_edges_into(graph, border).subgraph((*inside, *border))
+                    stack.append((inside | border, cut | bit | border, following, seen))
+            seen |= bit
+    return _counted(map(bits.names, found), "target sets that can be best")
 
 
 def _minimal(graph: CausalGraph, reward: str, most: int) -> Iterator[Names]:
@@ -288,114 +312,6 @@ def _unbeaten(graph: CausalGraph, reward: str, most: int) -> tuple[Names, ...]:
 def _as_good_as_seen(cut: CausalGraph, targets: Names, reward: str, added: Names) -> bool:
     """The second rule of the do-calculus: setting the added nodes is seeing them."""
     return m_separated(without_arrows(cut, added), added, [reward], targets)
-
-
-class _Beaten(Generic[Kind]):
-    """What is beaten by what: each thing is never better than the best of every one of its *families*."""
-
-    def __init__(self, things: Sequence[Kind]) -> None:
-        self.order = {thing: place for place, thing in enumerate(things)}
-        self.families: dict[Kind, dict[tuple[Kind, ...], None]] = {thing: {} for thing in things}
-
-    def kept(self) -> set[Kind]:
-        """Things that together are as good as all, none of which can be spared; of several choices the first ones.
-
-        What beats comes before what it beats, but for those that beat each other, which are settled together.
-        """
-        found: set[Kind] = set()
-        done: set[Kind] = set()
-        for members in self._classes():
-            staying = set(members)
-            for thing in sorted(members, key=self.order.__getitem__, reverse=True):
-                if self._is_covered(thing, done, staying - {thing}, members):
-                    staying.discard(thing)
-            found |= staying
-            done.update(members)
-        return found
-
-    def _is_covered(self, thing: Kind, done: set[Kind], known: set[Kind], members: Sequence[Kind]) -> bool:
-        """Whether something is never better than the best of what is done or known, step by step within its class."""
-        left = [each for each in members if each not in known]
-        while True:
-            fresh = [
-                each
-                for each in left
-                if any(all(one in done or one in known for one in family) for family in self.families[each])
-            ]
-            if thing in fresh:
-                return True
-            if not fresh:
-                return False
-            known = known.union(fresh)
-            left = [each for each in left if each not in known]
-
-    def _classes(self) -> list[list[Kind]]:
-        """Things that beat each other, those first that beat the rest (Tarjan's components, with a stack)."""
-        ahead = {
-            thing: sorted({each for one in families for each in one}, key=self.order.__getitem__)
-            for thing, families in self.families.items()
-        }
-        number: dict[Kind, int] = {}
-        low: dict[Kind, int] = {}
-        found: list[list[Kind]] = []
-        path: list[Kind] = []
-        on_path: set[Kind] = set()
-        for start in self.order:
-            if start in number:
-                continue
-            work = [(start, iter(ahead[start]))]
-            number[start] = low[start] = len(number)
-            path.append(start)
-            on_path.add(start)
-            while work:
-                thing, rest = work[-1]
-                step = next(rest, None)
-                if step is None:
-                    work.pop()
-                    if work:
-                        low[work[-1][0]] = min(low[work[-1][0]], low[thing])
-                    if low[thing] == number[thing]:
-                        members = path[path.index(thing) :]
-                        del path[-len(members) :]
-                        on_path.difference_update(members)
-                        found.append(members)
-                elif step not in number:
-                    number[step] = low[step] = len(number)
-                    path.append(step)
-                    on_path.add(step)
-                    work.append((step, iter(ahead[step])))
-                elif step in on_path:
-                    low[thing] = min(low[thing], number[step])
-        return found
-
-
-def unbeaten(
-    things: Sequence[Kind], beaten_by: Callable[[Kind, int | None], Iterable[tuple[Kind, ...]]]
-) -> tuple[Kind, ...]:
-    """Those of some things, target sets or arms, that are needed: the rest are never better than the best of them.
-
-    Single nodes W beat most.  Only what is unbeaten so far is compared further, until everything that is left has been
-    compared with all.
-
-    Parameters
-    ----------
-    things
-        In order of preference: of those that beat each other the first is kept.
-    beaten_by
-        For a thing and the most nodes of W, families of things the best of which is at least as good in every model.
-    """
-    beaten = _Beaten(things)
-    for thing in things:
-        beaten.families[thing].update(dict.fromkeys(beaten_by(thing, 1)))
-    compared: set[Kind] = set()
-    while True:
-        kept = beaten.kept()
-        rest = [thing for thing in things if thing in kept and thing not in compared]
-        if not rest:
-            return tuple(thing for thing in things if thing in kept)
-        for thing in rest:
-            beaten.families[thing].update(dict.fromkeys(beaten_by(thing, None)))
-            compared.add(thing)
 
 
 def _sorted(sets: Iterable[Names]) -> tuple[Names, ...]:
