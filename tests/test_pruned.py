@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import pickle
 import random
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +24,6 @@ from whichdo.problem_file import problem_from_json, problem_to_json, problem_to_
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from whichdo.world.network import CausalNetwork
 
@@ -374,6 +375,13 @@ def test_other_graphs_and_other_arms_prune_anew() -> None:
     assert not confounded.pruned
     assert not problem.but(arms=[do(X=1), do(Z=1)]).pruned
     assert problem.but(arms=[do(X=1), do(Z=1)]).offered == (do(), do(X=1), do(Z=1))
+
+
+def test_the_examples_of_the_page_are_true() -> None:
+    page = Path(__file__).parents[1] / "docs" / "levers.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted > 10
+    assert found.failed == 0
 
 
 @pytest.mark.parametrize("options", [{"at_once": None}, {"at_once": 30}])
