@@ -44,8 +44,8 @@ from whichdo.domains import (
 )
 from whichdo.errors import ProblemError, TooLarge, UsageError, counted, nearest, quoted, visible
 from whichdo.frames import html_table, text_table
-from whichdo.graph.identify import Route, Verdict, listed
-from whichdo.identification.reasons import complete_verdicts
+from whichdo.graph.identify import Verdict, listed
+from whichdo.identification.reasons import complete_verdicts, verdict_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -67,7 +67,6 @@ __all__ = [
     "plain_value",
 ]
 
-MAX_WARNINGS = 20
 MAX_NODES_SHOWN, MOST_SHOWN = 50, 6
 HEADS = ("node", "part", "values")
 GROUPS = '{"region": {"other": ["Alaska", "Hawaii"]}}'
@@ -341,40 +340,7 @@ class Problem:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a careful reader would point out: what reading changed, arms that change nothing or must be tried."""
-        found = list(self.graph.notes)
-        same = [targets for targets, verdict in self.verdicts.items() if verdict.route is Route.SAME]
-        useless = dict.fromkeys(name for targets in same for name in targets)
-        if useless:
-            found.append(
-                f"{listed(useless)} {'does' if len(useless) == 1 else 'do'} not act on {self.reward}: "
-                f"these arms equal do(). They stay listed and share do()'s evidence."
-            )
-        found += self._idle()
-        tried = [verdict for verdict in self.verdicts.values() if verdict.route is Route.TRY]
-        found += [
-            f"{verdict.reason[0].upper()}{verdict.reason[1:]}. Its arms will be tried instead."
-            for verdict in tried[:MAX_WARNINGS]
-        ]
-        more = len(tried) - MAX_WARNINGS
-        if more > 0:
-            plural = "s" if more > 1 else ""
-            what = f"node{plural}" if self.first_joint is None else f"set{plural} of nodes"
-            found.append(f"... and {more:,} more {what} whose arms will be tried instead.")
-        return tuple(found)
-
-    def _idle(self) -> list[str]:
-        """Joint arms of which a part changes nothing, and what they equal."""
-        found = []
-        for targets, verdict in self.verdicts.items():
-            idle = [name for name in targets if name not in verdict.acting]
-            if idle and verdict.acting:
-                act, are = "acts" if len(idle) == 1 else "act", "is" if len(verdict.acting) == 1 else "are"
-                found.append(
-                    f"{listed(idle)} no longer {act} on {self.reward} once {listed(verdict.acting)} {are} set: the "
-                    f"arms on {listed(targets)} equal those on {listed(verdict.acting)} alone."
-                )
-        more = len(found) - MAX_WARNINGS
-        return found if more <= 0 else [*found[:MAX_WARNINGS], f"... and {more:,} more sets of nodes like that."]
+        return (*self.graph.notes, *verdict_warnings(self.verdicts, self.reward))
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """Something worked out from this problem by another room: made once, then kept with the problem."""

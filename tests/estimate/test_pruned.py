@@ -75,3 +75,20 @@ def test_a_tally_of_the_whole_problem_is_one_of_the_pruned_and_the_other_way_rou
     assert wd.rank(pruned, whole)[do(Z=1)].estimate == wd.rank(pruned, narrow)[do(Z=1)].estimate
     assert wd.check(pruned, data).ok == wd.check(pruned.unpruned, data).ok
     assert str(wd.what_if(pruned, data)) == str(wd.what_if(pruned.unpruned, data))
+
+
+def test_arms_that_are_equal_share_their_pulls_listed_or_pruned() -> None:
+    """do(X=1, Z=0) is do(X=1): 60 rows of the one and 40 of the other are 100 pulls of each."""
+    done = np.array(["do(X=1)"] * 60 + ["do(X=1, Z=0)"] * 40 + ["do(X=0)"] * 50)
+    data = {
+        "X": np.where(done == "do(X=0)", 0, 1),
+        "Z": np.where(done == "do(X=1, Z=0)", 0, np.arange(150) % 2),
+        "Y": (np.arange(150) % 3 > 0).astype(int),
+        "done": done,
+    }
+    arms = [do(X=1), do(X=1, Z=0), do(X=0)]
+    listed = wd.rank(Problem(GRAPH, "Y", arms=arms), data, arm="done")
+    pruned = wd.rank(Problem(GRAPH, "Y", arms=arms, prune=True), data, arm="done")
+    assert listed[do(X=1)].direct == listed[do(X=1, Z=0)].direct == pruned[do(X=1)].direct == 100
+    assert listed[do(X=1)].estimate == listed[do(X=1, Z=0)].estimate == pruned[do(X=1)].estimate
+    assert do(X=1, Z=0) not in pruned

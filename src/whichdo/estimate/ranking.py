@@ -271,12 +271,20 @@ class Ranking(Mapping[Arm, ArmRank]):
         """What the reader must know before trusting the table."""
         untried = [str(row.arm) for row in self._rows.values() if row.must_try and isnan(row.estimate)]
         unsure = [str(row.arm) for row in self._rows.values() if row.must_try and not isnan(row.estimate)]
-        found = list(self.notes)
+        found = [*self.notes, *self._pruned_words()]
         if untried:
             found.append(f"Not estimated, to be tried: {listed(untried)}.")
         if unsure:
             found.append(f"Too little was seen to compare, to be tried: {listed(unsure)}.")
         return tuple(found)
+
+    def _pruned_words(self) -> list[str]:
+        """That some arms are not shown, and that do() is shown to compare with."""
+        pruned = len(self.problem.pruned)
+        if not pruned:
+            return []
+        only = ". do() is among them and shown to compare with" if self.problem.first_answer else ""
+        return [f"Pruned, as the graph shows that none of them can be the only best: {counted(pruned, 'arm')}{only}."]
 
     @cached_property
     def _naive_best(self) -> ArmRank | None:
