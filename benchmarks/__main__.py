@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.measure import measured
 from whichdo import __version__
 
-ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "editing", "policies", "rounds", "campaign")
+ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "levers", "editing", "policies", "rounds", "campaign")
 
 
 def main(chosen: list[str]) -> None:

@@ -96,7 +96,7 @@ def test_arms_that_are_listed_need_no_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "at_once", "words"), [(60, 4, "523,685 sets of up to 4 nodes"), (60, 3, "more than 100,000 arms")]
+    ("nodes", "at_once", "words"), [(60, 4, "523,685 sets of up to 4 nodes"), (60, 3, "280,961 arms on up to 3 nodes")]
 )
 def test_more_arms_than_can_be_told_apart_are_refused(nodes: int, at_once: int, words: str) -> None:
     with pytest.raises(TooLarge, match=words) as caught:

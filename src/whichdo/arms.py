@@ -204,8 +204,8 @@ def arms_at_once(
                 continue
             kept.append(chosen)
             number += prod(len(intervene[name]) for name in chosen)
-            if number > MAX_ARMS:
-                _refuse(f"more than {MAX_ARMS:,} arms on up to {at_once:,} nodes")
+    if number > MAX_ARMS:
+        _refuse(f"{number:,} arms on up to {at_once:,} nodes")
     made = (
         Arm(dict(zip(chosen, values, strict=True)))
         for chosen in kept
@@ -217,7 +217,8 @@ def arms_at_once(
 def _refuse(what: str) -> None:
     raise TooLarge(
         f"There would be {what}; {MAX_ARMS:,} arms are allowed. Set fewer nodes at once (`at_once`), let fewer nodes "
-        f"be set, or to fewer values (`intervene`), or list the arms that are worth a try (`arms`)."
+        f"be set, or to fewer values (`intervene`), or list the arms that are worth a try (`arms`), such as those on "
+        f"the sets that whichdo.possibly_optimal names."
     )
 
 

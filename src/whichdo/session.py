@@ -21,7 +21,7 @@ from whichdo.counting.gathering import Desk, Gathering
 from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError, quoted
 from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
 from whichdo.graph.identify import listed
-from whichdo.policies.base import ROUNDING, Policy, Recommendation
+from whichdo.policies.base import ROUNDING, Policy, Recommendation, check_policy
 from whichdo.policy_names import as_policy
 from whichdo.problem import LOOK
 
@@ -66,7 +66,7 @@ class Session:
         self._policy, self._problem = played, problem
         self._budget = _budget(problem, horizon, budget)
         self._seen = _at_hand(played, problem, seen)
-        played.check(problem, self._budget)
+        check_policy(played, problem, self._budget)
         self._desk = Desk(problem)
         self._told = Tally.empty(problem)
         self._rows: list[Rows] = []
@@ -251,6 +251,8 @@ class Session:
             self._problem.index(final.arm)
         except ProblemError as error:
             raise self._fault(str(error)) from error
+        if final.arm not in self._problem.answers:
+            raise self._fault(f"it names {final.arm}, which is a look here and no answer (problem.answers)")
         return final
 
     def _fault(self, what: str) -> UsageError:

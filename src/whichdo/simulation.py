@@ -20,7 +20,8 @@ import numpy as np
 from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
-from whichdo.policies.sequential import Sequential
+from whichdo.policies.base import check_policy
+from whichdo.policies.sequential import Sequential, named
 from whichdo.policy_names import as_policy
 from whichdo.progress import progress_bar
 from whichdo.rounds import log_spaced, run_rounds
@@ -121,7 +122,7 @@ def simulate(
     on the logarithmic scale.  The last is that in which the budget is spent at the latest.
     """
     played = as_policy(policy)
-    played.check(problem, check_horizon(horizon))
+    check_policy(played, problem, check_horizon(horizon))
     job = Job(played, horizon, whole_number(seed, "seed"), rounds)
     (found,) = simulate_all([job], network, problem, runs, workers=workers, progress=progress)
     return found
@@ -290,7 +291,7 @@ class _Runs:
             def round_by_round(number: int) -> Run:
                 key, rng = lot.drawn(number)
                 pulls, means, spent = run_rounds(policy, network, problem, budget, key, rng, marks)
-                return Run(int(np.nanargmax(means)), spent, pulls @ gaps)
+                return Run(named(problem, means), spent, pulls @ gaps)
 
             return round_by_round
         arena = SimulatedArena.of(network, problem)

@@ -470,3 +470,46 @@ def test_a_graph_of_ten_thousand_nodes_is_inspected(whichdo: Call, folder: Path,
     (folder / "large.txt").write_text("\n".join(lines))
     answer = whichdo("inspect", "large.txt", "--reward", "Y", "-f", form)
     assert answer.code == 0
+
+
+PRUNED = 'graph = "Z -> X -> Y; X <-> Y; X -> Q; W -> Y"\nreward = "Y"\nat_once = 2\nprune = true\n'
+
+
+def test_what_was_pruned_is_listed_by_which_and_why(whichdo: Call, folder: Path) -> None:
+    (folder / "pruned.toml").write_text(PRUNED, encoding="utf-8")
+    shown = whichdo("inspect", "pruned.toml", "--svg", "pruned.svg").out
+    assert "Pruned: 9 of 17 arms can never be the only best; do() among them stays a look" in shown
+    flat = " ".join(shown.split())
+    assert "pruned at least as good why" in flat
+    assert "do(Z=0) the best of do(W=0, Z=0) and" in flat
+    drawn = (folder / "pruned.svg").read_text(encoding="utf-8")
+    assert "pruned: setting it is never better than other arms" in drawn
+    found = json.loads(whichdo("inspect", "pruned.toml", "-f", "json").out)
+    assert len(found["arms"]) == 9
+    entries = {entry["arm"]: entry for entry in found["pruned"]}
+    assert set(entries) == {
+        "do()", *(f"do({name}={value})" for name in "XZQW" for value in (0, 1)),
+    }  # fmt: skip
+    assert entries["do(Z=1)"]["among"] == ["do(W=0, Z=1)", "do(W=1, Z=1)"]
+    assert entries["do(Z=1)"]["by"] == "do(W=0, Z=1)"
+    assert entries["do(Z=1)"]["reason"].startswith("Once Z is set, nothing ties W to Y but what it does")
+    assert entries["do(Q=1)"]["reason"].startswith("The same as do(): Q does not act on Y")
+
+
+def test_a_chosen_node_is_shown_with_the_pruned_arms_that_set_it(whichdo: Call, folder: Path) -> None:
+    (folder / "pruned.toml").write_text(PRUNED, encoding="utf-8")
+    flat = " ".join(whichdo("inspect", "pruned.toml", "--node", "Q").out.split())
+    assert "Q pruned setting it is never better than other arms" in flat
+    assert "do(Q=0)" in flat
+    assert "do(Z=0) the best of" not in flat
+
+
+def test_nothing_to_prune_is_said(whichdo: Call, folder: Path) -> None:
+    (folder / "bow.toml").write_text('graph = "X -> Y; X <-> Y"\nreward = "Y"\nprune = true\n', encoding="utf-8")
+    assert "Pruned: none, any arm can be the best" in whichdo("inspect", "bow.toml").out
+
+
+def test_a_graph_that_only_complete_identification_settles_is_drawn(whichdo: Call, folder: Path) -> None:
+    (folder / "napkin.dag").write_text("W -> R -> X -> Y; W <-> X; W <-> Y", encoding="utf-8")
+    whichdo("inspect", "napkin.dag", "--reward", "Y", "--svg", "napkin.svg")
+    assert "settled by complete identification" in (folder / "napkin.svg").read_text(encoding="utf-8")

@@ -22,6 +22,7 @@ from whichdo.campaign.audit import Audit
 from whichdo.counting.told import Told
 from whichdo.errors import is_interrupt
 from whichdo.evidence import Tally
+from whichdo.policies.base import check_policy
 from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
 from whichdo.session import Session
 
@@ -375,6 +376,6 @@ def _driver(
         return _Listed(policy, problem.reward)
     if not isinstance(policy, Sequential):
         return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places)
-    policy.check(problem, budget)
+    check_policy(policy, problem, budget)
     rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
     return _Rounds(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem)), problem, places)

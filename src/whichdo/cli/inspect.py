@@ -10,6 +10,7 @@ import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json
 from whichdo.errors import UsageError, visible
+from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 ROWS = 50
+NAMED = 4
 
 
 def inspect(
@@ -29,7 +31,7 @@ def inspect(
     svg: Annotated[Path | None, typer.Option(help="Draw the graph, or the part around --node, as SVG.")] = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Show what was read, the c-components, and for every arm whether looking can settle it and why."""
+    """Show what was read, the c-components, whether looking can settle each arm and why, and what was pruned."""
     from whichdo.report.inspection import inspect_file
 
     if svg is not None and os.path.realpath(svg) == os.path.realpath(file):
@@ -59,8 +61,29 @@ def _print(out: Console, found: Inspection) -> None:
     _print_nodes(out, found.reports(ROWS))
     if found.left_out(ROWS):
         out.print(f"... and {found.left_out(ROWS):,} more nodes (--node NAME shows one, -f json all).")
+    _print_pruned(out, found)
     for line in found.warnings:
         out.print(f"! {line}", style="yellow")
+
+
+def _print_pruned(out: Console, found: Inspection) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    pruned = found.pruned(ROWS + 1)
+    if not pruned:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("pruned", "at least as good", "why"):
+        table.add_column(title, overflow="fold")
+    for arm, each in pruned[:ROWS]:
+        names = listed(map(str, each.among), most=NAMED)
+        best = f"the best of {names}" if len(each.among) > 1 else names
+        table.add_row(*(Text(cell) for cell in (arm, best, each.reason)))
+    out.print(table)
+    if len(pruned) > ROWS:
+        out.print(f"... and more (--node NAME shows those that set one, -f json all {len(found.pruned()):,}).")
 
 
 def _print_nodes(out: Console, reports: list[TargetReport]) -> None:

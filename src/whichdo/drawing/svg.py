@@ -68,8 +68,10 @@ DOTS = "2.5 4.5"
 KINDS: dict[str, Kind] = {
     "adjustment": Kind("#CBE6F8", "#0072B2", 1.6, "", "settled by adjustment"),
     "component": Kind("#C3E8DC", "#007A59", 1.8, "7 3", "settled through its c-component"),
+    "general": Kind("#DAD7F0", "#5B4FA2", 1.8, "9 3 2 3", "settled by complete identification"),
     "same": Kind("#EDEDED", "#777777", 1.8, "1.5 3", "same as doing nothing"),
     "try": Kind("#FBDFA0", "#9A6A00", 3.2, "", "must be tried"),
+    "pruned": Kind("#F7F2F5", "#AA3377", 1.6, "1.5 4", "pruned: setting it is never better than other arms"),
     "choice": Kind("#DCEBFA", "#0072B2", 2.6, "", "set by today's choice"),
     "plain": Kind("#FFFFFF", "#555555", 1.2, "", ""),
 }
@@ -86,9 +88,9 @@ def draw_svg(
 ) -> str:
     """The graph as the text of an SVG 1.1 file, the same text for the same graph.
 
-    ``marks`` maps a node to "adjustment", "component", "same", "try", "choice" or "plain", and ``edges`` an edge to
-    "rests", "vouched" or "idle"; a legend explains those that occur.  ``missing`` edges are drawn although the graph
-    does not have them.
+    ``marks`` maps a node to "adjustment", "component", "general", "same", "try", "pruned", "choice" or "plain", and
+    ``edges`` an edge to "rests", "vouched" or "idle"; a legend explains those that occur.  ``missing`` edges are drawn
+    although the graph does not have them.
     Every node is a ``<g class="node" data-name=...>``, every edge a ``<g class="edge directed">`` or
     ``<g class="edge hidden">`` with ``data-from`` and ``data-to``.
     """

@@ -29,15 +29,25 @@ from typing import TYPE_CHECKING
 from whichdo.errors import TooLarge, UsageError
 from whichdo.graph.projection import project
 from whichdo.graph.separation import m_separated, without_arrows, without_edges_into
+from whichdo.identification.domination import unbeaten
 from whichdo.identification.engine import checked_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Names
 
-__all__ = ["dominating_set", "minimal_sets", "possibly_optimal", "territory"]
+__all__ = [
+    "border_once_set",
+    "dominating_set",
+    "dominating_sets",
+    "minimal_sets",
+    "offers_all",
+    "possibly_optimal",
+    "territory",
+]
+
 
 MAX_SETS = 100_000
 MAX_TRIES = 1 << 12  # sets W that are tried before an arm is kept: to stop early is never wrong
@@ -107,17 +117,9 @@ def territory(graph: CausalGraph, reward: str) -> tuple[Names, Names]:
     The paper's MUCT (minimal unobserved confounders' territory) and IB (interventional border), among what acts on
     the reward.
     """
-    within = graph.subgraph(graph.ancestors([reward]))
-    found = {within.index(reward)}
-    stack = list(found)
-    while stack:
-        position = stack.pop()
-        for other in (*within.sibling_ids[position], *within.child_ids[position]):
-            if other not in found:
-                found.add(other)
-                stack.append(other)
-    border = {parent for position in found for parent in within.parent_ids[position]} - found
-    return _names(within, found), _names(within, border)
+    bits = _Bits(graph, reward)
+    inside, border = bits.territory(bits.everything, 0)
+    return bits.names(inside), bits.names(border)
 
 
 def dominating_set(
@@ -127,7 +129,61 @@ def dominating_set(
 
     The smallest W are tried first; None if there is none, or none was found among the first 4,096.
     """
-    return next(_dominating(graph, checked_targets(graph, targets, reward), reward, at_once, fixed), None)
+    chosen = checked_targets(graph, targets, reward)
+    return next(dominating_sets(graph, chosen, reward, lambda better: len(better) <= at_once, fixed), None)
+
+
+def dominating_sets(
+    graph: CausalGraph,
+    targets: Names,
+    reward: str,
+    offered: Callable[[Names], bool],
+    fixed: Iterable[str] = (),
+    widest: int | None = None,
+) -> Iterator[tuple[Names, Names]]:
+    """Every target set that is at least as good as another, with the nodes W that it sets in addition.
+
+    Parameters
+    ----------
+    graph, reward
+        The causal graph, and the node to be made large or small.
+    targets
+        The set that may be beaten: minimal, each member acts on the reward once the others are set.
+    offered
+        Whether a target set, sorted, can be set at all.
+    fixed
+        Nodes that cannot be set to every value they have, which W may not hold.
+    widest
+        The most members that W may have.
+
+    Yields
+    ------
+    tuple
+        The better set and W, small W first; no more than the first 4,096 W are tried.
+    """
+    cut = without_edges_into(graph, targets)
+    out = {*targets, reward, *fixed}
+    free = [graph.index(name) for name in cut.ancestors([reward]) if name not in out]
+    goal, chosen = graph.index(reward), frozenset(map(graph.index, targets))
+    sizes = range(1, (len(free) if widest is None else min(widest, len(free))) + 1)
+    for added in islice(chain.from_iterable(combinations(free, size) for size in sizes), MAX_TRIES):
+        _, found = _search(graph, goal, chosen.union(added))
+        if found != chosen:
+            better, names = tuple(sorted(_names(graph, found))), _names(graph, added)
+            if offered(better) and _as_good_as_seen(cut, targets, reward, names):
+                yield better, names
+
+
+def offers_all(graph: CausalGraph, reward: str, fixed: Iterable[str], offered: Container[Names]) -> bool:
+    """Whether every minimal set of nodes that are not fixed is offered; stops at the first that is not."""
+    within = _acting(graph, reward, fixed)
+    return all(tuple(sorted(each)) in offered for each in _minimal(within, reward, len(within.nodes)))
+
+
+def border_once_set(graph: CausalGraph, targets: Names, reward: str, fixed: Iterable[str]) -> Names:
+    """The border of the reward once some nodes are set: the possibly optimal set that is at least as good as they."""
+    within = _acting(graph, reward, fixed)
+    return tuple(sorted(territory(without_edges_into(within, targets), reward)[1]))
 
 
 # ---------------------------------------------------------------------------------------------------------- enumerating
@@ -140,30 +196,64 @@ def _acting(graph: CausalGraph, reward: str, fixed: Iterable[str]) -> CausalGrap
     return shown.subgraph(shown.ancestors([reward]))
 
 
+class _Bits:
+    """A graph as sets of nodes that are whole numbers, a bit for each: the recursion asks for very many territories."""
+
+    def __init__(self, graph: CausalGraph, reward: str) -> None:
+        self.graph, self.goal = graph, 1 << graph.index(reward)
+        self.everything = (1 << len(graph.nodes)) - 1
+        self.parents = [sum(1 << tail for tail in row) for row in graph.parent_ids]
+        self.tied = [
+            sum(1 << other for other in {*row, *graph.sibling_ids[position]})
+            for position, row in enumerate(graph.child_ids)
+        ]
+
+    def territory(self, alive: int, cut: int) -> tuple[int, int]:
+        """Of the nodes that are alive, without edges into some of them: see the function of this name."""
+        acting = new = self.goal
+        while new:
+            bit = new & -new
+            new ^= bit
+            if not bit & cut:
+                fresh = self.parents[bit.bit_length() - 1] & alive & ~acting
+                acting |= fresh
+                new |= fresh
+        inside = new = self.goal
+        border = 0
+        room = acting & ~cut
+        while new:
+            bit = new & -new
+            new ^= bit
+            place = bit.bit_length() - 1
+            border |= self.parents[place]
+            fresh = self.tied[place] & room & ~inside
+            inside |= fresh
+            new |= fresh
+        return inside, border & acting & ~inside
+
+    def names(self, chosen: int) -> Names:
+        """In the order of the graph."""
+        return tuple(name for place, name in enumerate(self.graph.nodes) if chosen >> place & 1)
+
+
 def _borders(graph: CausalGraph, reward: str) -> Iterator[Names]:
     """Lee and Bareinboim's recursion (2018, Algorithm 1), with a stack of its own."""
-    inside, border = territory(graph, reward)
-    found = [border]
-    start = _cut(graph, inside, border)
-    later = [name for name in reversed(start.nodes) if name in inside and name != reward]
-    stack = [(start, later, frozenset[str]())]
-    while stack:
-        within, order, seen = stack.pop()
-        for number, name in enumerate(order):
-            inside, border = territory(without_edges_into(within, [name]), reward)
-            known = seen.union(order[:number])
-            if known.isdisjoint(border):
-                found.append(border)
-                following = [other for other in order[number + 1 :] if other in inside]
+    bits = _Bits(graph, reward)
+    inside, border = bits.territory(bits.everything, 0)
+    found = {border}
+    order = [1 << place for place in reversed(range(len(graph.nodes)))]
+    stack = [(inside | border, border, [bit for bit in order if bit & inside and bit != bits.goal], 0)]
+    while stack and len(found) <= MAX_SETS:
+        alive, cut, order, seen = stack.pop()
+        for number, bit in enumerate(order):
+            inside, border = bits.territory(alive, cut | bit)
+            if not border & seen:
+                found.add(border)
+                following = [other for other in order[number + 1 :] if other & inside]
                 if following:
-                    stack.append((_cut(within, inside, border), following, known))
-        if len(found) > MAX_SETS:
-            break
-    return _counted(found, "target sets that can be best")
-
-
-def _cut(graph: CausalGraph, inside: Names, border: Names) -> CausalGraph:
-    return without_edges_into(graph, border).subgraph((*inside, *border))
+                    stack.append((inside | border, cut | bit | border, following, seen))
+            seen |= bit
+    return _counted(map(bits.names, found), "target sets that can be best")
 
 
 def _minimal(graph: CausalGraph, reward: str, most: int) -> Iterator[Names]:
@@ -209,69 +299,19 @@ def _counted(sets: Iterable[Names], what: str) -> Iterator[Names]:
 
 
 def _unbeaten(graph: CausalGraph, reward: str, most: int) -> tuple[Names, ...]:
-    """The minimal sets of at most so many nodes that no other beats, the smallest of those that beat each other.
-
-    Single nodes W beat most sets.  Only sets that are unbeaten so far are compared further, until every one that is
-    left has been compared with all.
-    """
+    """The minimal sets of at most so many nodes that no other beats, the smallest of those that beat each other."""
     candidates = _sorted(set(_counted(_minimal(graph, reward, most), "target sets to compare")))
-    beaten_by = {
-        each: {better for better, _ in _dominating(graph, each, reward, most, widest=1)} for each in candidates
-    }
-    compared: set[Names] = set()
-    while True:
-        classes = _maximal(beaten_by)
-        rest = [each for members in classes for each in members if each not in compared]
-        if not rest:
-            return _sorted(min(members, key=lambda names: (len(names), names)) for members in classes)
-        for each in rest:
-            beaten_by[each] |= {better for better, _ in _dominating(graph, each, reward, most)}
-            compared.add(each)
 
+    def beaten_by(targets: Names, widest: int | None) -> Iterator[tuple[Names, ...]]:
+        better = dominating_sets(graph, targets, reward, lambda names: len(names) <= most, widest=widest)
+        return ((names,) for names, _ in better)
 
-def _maximal(beaten_by: dict[Names, set[Names]]) -> list[set[Names]]:
-    """The classes of sets that beat each other and are beaten by nothing else."""
-    found: list[set[Names]] = []
-    done: set[Names] = set()
-    for each in beaten_by:
-        if each not in done:
-            better = _reach(beaten_by, each)
-            if all(each in _reach(beaten_by, other) for other in better):  # the first that is not settles it
-                found.append(better | {each})
-                done |= better
-    return found
-
-
-def _dominating(
-    graph: CausalGraph, targets: Names, reward: str, most: int, fixed: Iterable[str] = (), widest: int | None = None
-) -> Iterator[tuple[Names, Names]]:
-    """Every set that is at least as good, with the nodes W that it sets in addition, small ones first."""
-    cut = without_edges_into(graph, targets)
-    out = {*targets, reward, *fixed}
-    free = [graph.index(name) for name in cut.ancestors([reward]) if name not in out]
-    goal, chosen = graph.index(reward), frozenset(map(graph.index, targets))
-    sizes = range(1, (len(free) if widest is None else min(widest, len(free))) + 1)
-    for added in islice(chain.from_iterable(combinations(free, size) for size in sizes), MAX_TRIES):
-        _, better = _search(graph, goal, chosen.union(added))
-        if len(better) <= most and better != chosen:
-            names = _names(graph, added)
-            if _as_good_as_seen(cut, targets, reward, names):
-                yield tuple(sorted(_names(graph, better))), names
+    return _sorted(unbeaten(candidates, beaten_by))
 
 
 def _as_good_as_seen(cut: CausalGraph, targets: Names, reward: str, added: Names) -> bool:
     """The second rule of the do-calculus: setting the added nodes is seeing them."""
     return m_separated(without_arrows(cut, added), added, [reward], targets)
-
-
-def _reach(steps: dict[Names, set[Names]], start: Names) -> set[Names]:
-    found: set[Names] = set()
-    stack = [start]
-    while stack:
-        fresh = steps[stack.pop()] - found
-        found |= fresh
-        stack.extend(fresh)
-    return found
 
 
 def _sorted(sets: Iterable[Names]) -> tuple[Names, ...]:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Names
 
-__all__ = ["CompleteVerdict", "complete_verdicts", "verdict_of"]
+__all__ = ["CompleteVerdict", "complete_verdicts", "verdict_of", "verdict_warnings"]
+
+MAX_WARNINGS = 20
 
 MOST_WORK = 2_000_000
 """Single nodes that fail Assumption 3, times the nodes of the graph, that are looked into further: some seconds."""
@@ -139,3 +141,41 @@ def _through(components: tuple[Names, ...], others: list[str]) -> str:
     sets = [f"{{{', '.join(component)}}}" for component in components]
     whose = "their c-component" if len(sets) == 1 else "the c-components"
     return f"through {whose} {listed(sets)}{', given ' + listed(others) if others else ''}"
+
+
+def verdict_warnings(found: ByTargets[Verdict], reward: str) -> tuple[str, ...]:
+    """What a careful reader would point out: arms that change nothing, wholly or in part, or must be tried."""
+    useless = dict.fromkeys(name for targets, each in found.items() if each.route is Route.SAME for name in targets)
+    said = []
+    if useless:
+        said.append(
+            f"{listed(useless)} {'does' if len(useless) == 1 else 'do'} not act on {reward}: "
+            f"these arms equal do(). They stay listed and share do()'s evidence."
+        )
+    said += _idle_members(found, reward)
+    tried = [each for each in found.values() if each.route is Route.TRY]
+    said += [
+        f"{each.reason[0].upper()}{each.reason[1:]}. Its arms will be tried instead." for each in tried[:MAX_WARNINGS]
+    ]
+    more = len(tried) - MAX_WARNINGS
+    if more > 0:
+        plural = "s" if more > 1 else ""
+        single = all(len(targets) == 1 for targets in found)
+        what = f"node{plural}" if single else f"set{plural} of nodes"
+        said.append(f"... and {more:,} more {what} whose arms will be tried instead.")
+    return tuple(said)
+
+
+def _idle_members(found: ByTargets[Verdict], reward: str) -> list[str]:
+    """Joint arms of which a part changes nothing, and what they equal."""
+    said = []
+    for targets, verdict in found.items():
+        idle = [name for name in targets if name not in verdict.acting]
+        if idle and verdict.acting:
+            act, are = "acts" if len(idle) == 1 else "act", "is" if len(verdict.acting) == 1 else "are"
+            said.append(
+                f"{listed(idle)} no longer {act} on {reward} once {listed(verdict.acting)} {are} set: the arms on "
+                f"{listed(targets)} equal those on {listed(verdict.acting)} alone."
+            )
+    more = len(said) - MAX_WARNINGS
+    return said if more <= 0 else [*said[:MAX_WARNINGS], f"... and {more:,} more sets of nodes like that."]

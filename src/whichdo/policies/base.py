@@ -43,6 +43,7 @@ __all__ = [
     "Recommendation",
     "Run",
     "best_arm",
+    "check_policy",
     "equal_pulls",
     "prices",
     "refuse_below",
@@ -73,6 +74,8 @@ class Objective(StrEnum):
 @dataclass(frozen=True)
 class Recommendation:
     """The arm a policy names, and what it believes of every arm (mean utility; NaN where it believes nothing).
+
+    The arm is one of ``problem.answers``: where do() was pruned it is a look, and no answer.
 
     ``notes`` are what a careful reader would point out, such as an assumption that has not been met.
     """
@@ -134,10 +137,10 @@ class Policy(ABC):
 
 
 def best_arm(problem: Problem, means: FloatArray, rng: np.random.Generator) -> Recommendation:
-    """The arm of the largest mean; ties are broken at random, arms without a mean are passed over."""
+    """The arm of the largest mean among the problem's answers; ties are broken at random, NaN is passed over."""
     from whichdo.policies.allocation import best_of
 
-    return Recommendation(problem.arms[best_of(means, rng.random(len(means)))], means)
+    return Recommendation(problem.arms[best_of(means, rng.random(len(means)), problem.first_answer)], means)
 
 
 def equal_pulls(problem: Problem, money: float, arms: Iterable[Arm]) -> Batch:
@@ -162,6 +165,16 @@ def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
     """Refuse a hopeless budget, naming the least that would do."""
     if budget < least - ROUNDING:
         raise Unsuitable(f"{policy.name} needs a budget of at least {least:g}: {why}. The budget is {budget:g}.")
+
+
+def check_policy(policy: Policy, problem: Problem, budget: float) -> None:
+    """Refuse a problem that leaves nothing to decide, and whatever the policy itself refuses."""
+    if len(problem.arms) < 2:
+        raise Unsuitable(
+            f"There is nothing to decide: by the graph no arm can be better than do() ({len(problem.pruned):,} were "
+            f"pruned). Mend the graph, let other nodes be set, or keep all arms (prune=False)."
+        )
+    policy.check(problem, budget)
 
 
 def refuse_joint(policy: Policy, problem: Problem) -> None:

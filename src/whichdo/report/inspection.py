@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLarge, visible
+from whichdo.errors import ProblemError, TooLarge, counted, visible
 from whichdo.graph.formats import read_graph_and_format
 from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path, listed
 from whichdo.problem import Problem
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from whichdo.candidates import Pruned
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
     from whichdo.problem import Arm
@@ -56,9 +57,13 @@ def inspect_file(path: Path, *, reward: str | None = None, nodes: Iterable[str] 
 
 
 def marks_of(problem: Problem) -> dict[str, str]:
-    """For each node that can be set how looking settles it: by itself or, where no arm does that, with others."""
+    """For each node that can be set how looking settles it: by itself or, where no arm does that, with others.
+
+    A node that only pruned arms set is marked as that.
+    """
     sets = sorted(problem.verdicts.items(), key=lambda each: len(each[0]), reverse=True)
-    return {name: str(verdict.route) for targets, verdict in sets for name in targets}
+    marks = {name: "pruned" for arm in problem.pruned for name in arm.targets}
+    return marks | {name: str(verdict.route) for targets, verdict in sets for name in targets}
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,12 @@ class Inspection:
             count = Counter(verdict.route for verdict in self.problem.verdicts.values())
             shares = ", ".join(f"{count[route]:,} {WORDS[route]}" for route in Route if count[route])
             lines.append(f"Reward: {self.problem.label(self.problem.reward)} ({self.problem.goal})")
-            where = f"{len(self.problem.intervene):,} nodes"
+            where = counted(len({name for targets in self.problem.target_sets for name in targets}), "node")
             if self.problem.first_joint is not None:
                 where += f" in {len(self.problem.target_sets):,} sets"
             lines.append(f"Arms: {len(self.problem.arms):,}, on {where}: {shares}")
+            if self.problem.prune:
+                lines.append(_pruned_in_words(self.problem))
             lines += _values_in_words(self.problem)
             if self.problem.merged:
                 same = [
@@ -152,6 +159,12 @@ class Inspection:
         """How many target sets `reports` leaves out."""
         return max(0, len(self._sets) - most)
 
+    def pruned(self, most: int | None = None) -> list[tuple[str, Pruned]]:
+        """The first ``most`` pruned arms, with what is at least as good; of chosen nodes those that set one of them."""
+        arms = () if self.problem is None else self.problem.pruned
+        chosen = [arm for arm in arms if self.chosen is None or set(self.chosen).intersection(arm.targets)]
+        return [] if self.problem is None else [(str(arm), self.problem.pruned[arm]) for arm in chosen[:most]]
+
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
         graph, problem = self.graph, self.problem
@@ -171,6 +184,7 @@ class Inspection:
             "merged": [
                 [list(targets), list(acting)] for targets, acting in (problem.merged if problem else {}).items()
             ],
+            "pruned": [{"arm": arm, **each.to_dict()} for arm, each in self.pruned()],
             "verdicts": [self._verdict_json(targets) for targets in self._sets],
             "reasons_left_out": not self._explains,
             "notes": list(graph.notes),
@@ -246,6 +260,8 @@ class Inspection:
         """The two words and the reason for a node of a problem that has no arms."""
         if self.problem is not None and name == self.problem.reward:
             return "is the reward", "what the arms are to improve"
+        if self.problem is not None and name in self.problem.intervene:
+            return "pruned", "setting it is never better than other arms"
         return "cannot be set", "the problem does not list it among the nodes to intervene on"
 
     def _verdict(self, targets: Targets) -> Verdict | None:
@@ -261,6 +277,14 @@ class Inspection:
         if len(targets) == 1:
             return tuple(str(arm.settings[targets[0]]) for arm in arms)
         return tuple(str(arm).removeprefix("do(").removesuffix(")") for arm in arms)
+
+
+def _pruned_in_words(problem: Problem) -> str:
+    """How many arms cannot be best, and what becomes of do()."""
+    if not problem.pruned:
+        return "Pruned: none, any arm can be the best"
+    number = f"Pruned: {len(problem.pruned):,} of {counted(len(problem.offered), 'arm')} can never be the only best"
+    return f"{number}; do() among them stays a look" if problem.first_answer else number
 
 
 def _values_in_words(problem: Problem) -> list[str]:
