@@ -44,6 +44,10 @@ class Sequential(Policy):
     learn: ClassVar[Callable[..., None]]
     loop: ClassVar[Callable[..., None]]
 
+    def suited(self, problem: Problem) -> Sequential:  # noqa: ARG002
+        """The form of the policy that plays a problem, by the problem alone; whoever drives rounds asks first."""
+        return self
+
     def columns(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002
         """The nodes that `learn` reads of a row, the reward last; none where it reads rewards alone."""
         return ()
@@ -91,6 +95,7 @@ class Rounds:
     def __init__(
         self, policy: Sequential, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally
     ) -> None:
+        policy = policy.suited(problem)
         self._policy, self._problem = policy, problem
         self._set(policy.begin(problem, budget, rng, seen))
         self._prices = prices(problem, problem.arms).tolist()
