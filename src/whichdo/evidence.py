@@ -160,6 +160,16 @@ class Tally:
         means: FloatArray = np.divide(total, self.pulls, out=np.full(len(total), np.nan), where=self.pulls > 0)
         return means
 
+    def onto(self, problem: Problem) -> Tally:
+        """The same for a problem that differs in its arms alone; what was seen of arms that it lacks is left out."""
+        if problem == self.problem:
+            return self
+        counts = np.zeros((len(problem.arms), self.counts.shape[1]), np.int64)
+        for arm, levels in self.levels.items():
+            if arm in problem.costs:
+                counts[problem.index(arm)] = levels
+        return Tally(problem, counts, {arm: held for arm, held in self.tables.items() if arm in problem.costs})
+
     def __add__(self, other: Tally) -> Tally:
         if self.problem is not other.problem and self.problem != other.problem:
             raise UsageError("Tallies of different problems do not add up.")

@@ -7,46 +7,50 @@ those belong to the world.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from enum import StrEnum
 from functools import cached_property
 from itertools import islice, product
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from whichdo.arguments import (
+    Goal,
+    checked_costs,
+    checked_goal,
+    checked_graph,
+    checked_groups,
+    checked_intervene,
+    checked_range,
+    checked_reward,
+    occurring_values,
+)
 from whichdo.arms import LOOK, MAX_ARMS, Arm, ArmTexts, arms_at_once, check_number, do, listed_arms
+from whichdo.candidates import Candidates, Pruned, PrunedArms
 from whichdo.domains import (
     BINARY,
     MAX_VALUES,
     RANGE_LEVELS,
     Bins,
-    Groups,
     NumberRange,
     Value,
     all_bins,
     all_domains,
-    all_groups,
     all_labels,
     check_domain,
-    finite_number,
     given_list,
     given_mapping,
-    known_node,
     plain_value,
-    settings_of,
     worth_of_levels,
 )
 from whichdo.errors import ProblemError, TooLarge, UsageError, counted, nearest, quoted, visible
 from whichdo.frames import html_table, text_table
-from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, Verdict, listed
 from whichdo.identification.reasons import complete_verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
+    from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import ByTargets, Targets
 
 __all__ = [
@@ -70,13 +74,6 @@ GROUPS = '{"region": {"other": ["Alaska", "Hawaii"]}}'
 LABELS = '{"re78": "earnings 1978 ($)"}'
 
 
-class Goal(StrEnum):
-    """Whether a large reward is good or bad."""
-
-    MAXIMIZE = "maximize"
-    MINIMIZE = "minimize"
-
-
 class Problem:
     """A causal bandit problem: all that a policy is told before it starts.
 
@@ -86,8 +83,9 @@ class Problem:
     graph's exposures, or else every node but the reward.  Each of their values becomes an arm.
     ``arms``: instead of ``intervene``, the arms themselves, which may set several nodes at once:
     ``[do(X=1), do(X=1, Z=0)]``.  ``do()`` is always there.
-    ``at_once``: how many nodes an arm may set; with 2, ``intervene`` makes arms of pairs too.  A pair of which one node
-    does nothing once the other is set is not listed, since its arms are those of the other node alone.
+    ``at_once``: how many nodes an arm may set, None for no limit; with 2, ``intervene`` makes arms of pairs too.  A
+    pair of which one node does nothing once the other is set is not listed, as its arms are those of the other alone.
+    ``prune``: whether to leave out arms that the graph shows can never be the only best one; ``pruned`` then says why.
     ``goal``: "maximize", or "minimize" when the reward is a harm.
     ``domains``: the values of each node that is not binary 0/1, in order; or `bins`, which cut its numbers.
     ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
@@ -122,11 +120,22 @@ class Problem:
     labels: Mapping[str, str]
     """What some nodes are called in tables, plots and reports."""
     arms: tuple[Arm, ...]
-    """``do()`` first, then the arms of each intervenable node in order, or the arms as they were listed."""
+    """``do()`` first, then the arms of each intervenable node in order, or the arms as they were listed; without those
+    that were pruned.  ``do()`` is always there, if only to look."""
+    answers: tuple[Arm, ...]
+    """The arms that may be named as the best: all ``arms``, or all but ``do()`` where that was pruned."""
+    prune: bool
+    """Whether arms that can never be best are left out."""
+    pruned: Mapping[Arm, Pruned]
+    """The arms that were left out, each with ``by`` (an arm at least as good), ``among`` and a ``reason``."""
+    offered: tuple[Arm, ...]
+    """All arms before any was pruned."""
     at_once: int
     """How many nodes an arm may set; where arms were listed, the most that one of them sets."""
     costs: Mapping[Arm, float]
     """What a pull of each arm costs."""
+    prices: Mapping[Arm, float]
+    """The same of every arm on offer, pruned ones too."""
     _texts: ArmTexts
 
     def __init__(
@@ -136,7 +145,8 @@ class Problem:
         intervene: Iterable[str] | Mapping[str, Iterable[Value]] | None = None,
         *,
         arms: Iterable[Arm] | Iterable[Mapping[str, Value]] | None = None,
-        at_once: int = 1,
+        at_once: int | None = 1,
+        prune: bool = False,
         goal: str = "maximize",
         domains: Mapping[str, Iterable[Value] | Bins] | None = None,
         rewards: Mapping[Value, float] | None = None,
@@ -145,38 +155,65 @@ class Problem:
         groups: Mapping[str, Mapping[Value, Iterable[Value]]] | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> None:
-        graph = _graph(graph)
+        graph = checked_graph(graph)
         self.__dict__["graph"] = graph
-        self.__dict__["reward"] = _reward(graph, reward)
-        self.__dict__["goal"] = _goal(goal)
+        self.__dict__["reward"] = checked_reward(graph, reward)
+        self.__dict__["goal"] = checked_goal(goal)
         given = given_mapping(domains, "domains", '{"X": ["low", "high"]}')
-        self.__dict__["reward_range"] = _range(self.reward, reward_range, given, rewards)
+        self.__dict__["reward_range"] = checked_range(self.reward, reward_range, given, rewards)
+        numeric = set()
         if self.reward_range is not None:
             given = {**given, self.reward: self.reward_range.levels}
             rewards = {level: number / (RANGE_LEVELS - 1) for number, level in enumerate(self.reward_range.levels)}
+            numeric = {self.reward}
         self.__dict__["domains"] = MappingProxyType(all_domains(graph, given))
         self.__dict__["bins"] = MappingProxyType(all_bins(graph, given))
-        self.__dict__["groups"] = MappingProxyType(self._groups(given_mapping(groups, "groups", GROUPS)))
+        grouped = checked_groups(graph, given_mapping(groups, "groups", GROUPS), self.domains, {*self.bins, *numeric})
+        self.__dict__["groups"] = MappingProxyType(grouped)
         self.__dict__["labels"] = MappingProxyType(all_labels(graph, given_mapping(labels, "labels", LABELS)))
-        if arms is None:
-            self.__dict__["intervene"] = MappingProxyType(self._intervene(intervene))
-            self.__dict__["arms"] = self._made(at_once)
-            self.__dict__["at_once"] = at_once
-        else:
-            if at_once != 1:
-                raise ProblemError("`at_once` and `arms` were both given. Arms that are listed need no limit.")
-            if intervene is not None:
-                raise ProblemError(
-                    "`intervene` and `arms` were both given. Give the nodes that can be set (`intervene`), or list "
-                    "the arms themselves (`arms`)."
-                )
-            chosen = given_list(arms, "`arms`", "arms")
-            self.__dict__["arms"] = listed_arms(chosen, self.graph, self.reward, self.domains)
-            self.__dict__["intervene"] = MappingProxyType(self._occurring())
-            self.__dict__["at_once"] = max(len(arm.targets) for arm in self.arms)
-        self.__dict__["_texts"] = ArmTexts(self.arms)
+        self._offer(intervene, arms, at_once)
+        self.__dict__["_texts"] = ArmTexts(self.offered)
+        self.__dict__["prune"] = _flag(prune, "prune")
+        self._choose()
         self.__dict__["rewards"] = MappingProxyType(worth_of_levels(self.reward, self.domains[self.reward], rewards))
-        self.__dict__["costs"] = MappingProxyType(self._costs(given_mapping(costs, "costs", "{do(X=1): 5}")))
+        named = given_mapping(costs, "costs", "{do(X=1): 5}")
+        priced = checked_costs(named, dict.fromkeys(self.offered), self._offered_arm, self._no_arm)
+        self.__dict__["prices"] = MappingProxyType(priced)
+        self.__dict__["costs"] = MappingProxyType({arm: priced[arm] for arm in self.arms})
+
+    def _offer(
+        self,
+        intervene: Iterable[str] | Mapping[str, Iterable[Value]] | None,
+        arms: Iterable[Arm] | Iterable[Mapping[str, Value]] | None,
+        at_once: int | None,
+    ) -> None:
+        """The arms before any is pruned: those that ``intervene`` makes, or those that were listed."""
+        if arms is None:
+            nodes = checked_intervene(self.graph, self.reward, intervene, self.domains, self.bins)
+            self.__dict__["intervene"] = MappingProxyType(nodes)
+            self.__dict__["offered"] = self._made(at_once)
+            return
+        if at_once != 1:
+            raise ProblemError("`at_once` and `arms` were both given. Arms that are listed need no limit.")
+        if intervene is not None:
+            raise ProblemError(
+                "`intervene` and `arms` were both given. Give the nodes that can be set (`intervene`), or list "
+                "the arms themselves (`arms`)."
+            )
+        chosen = given_list(arms, "`arms`", "arms")
+        self.__dict__["offered"] = listed_arms(chosen, self.graph, self.reward, self.domains)
+        self.__dict__["intervene"] = MappingProxyType(occurring_values(self.offered, self.domains))
+        self.__dict__["at_once"] = max(len(arm.targets) for arm in self.offered)
+
+    def _choose(self) -> None:
+        """The arms that are left, do() always first, and those that may be named as the answer."""
+        answers, pruned = self.offered, PrunedArms()
+        if self.prune:
+            found = Candidates(self.graph, self.reward, self.domains, self.offered)
+            answers, pruned = found.kept, found.pruned
+        self.__dict__["answers"] = answers
+        self.__dict__["pruned"] = pruned
+        self.__dict__["arms"] = answers if answers[0].is_look else (LOOK, *answers)
 
     @cached_property
     def utility(self) -> Mapping[Value, float]:
@@ -207,11 +244,12 @@ class Problem:
         """
         if not isinstance(text, str):
             raise UsageError(f'problem.arm reads a text such as "do(X=1)", not {type(text).__name__}: {quoted(text)}.')
-        found = self._texts.find(text)
+        found = self.find_arm(text)
         if found is None:
             merged = self._merged_texts.find(text)
-            if merged is not None:
-                raise ProblemError(self._no_arm(merged))
+            left_out = merged if merged is not None else self._texts.find(text)
+            if left_out is not None:
+                raise ProblemError(self._no_arm(left_out))
             raise ProblemError(f"{quoted(text)} is no arm of this problem.{self._nearest(text)}")
         return found
 
@@ -221,7 +259,18 @@ class Problem:
 
     def find_arm(self, text: str) -> Arm | None:
         """As `arm`, with None for what names no arm of this problem."""
-        return self._texts.find(text)
+        found = self._texts.find(text)
+        return found if found in self._positions else None
+
+    @property
+    def first_answer(self) -> int:
+        """The position in ``arms`` from which on arms may be named as the best: 1 where do() is only a look, else 0."""
+        return len(self.arms) - len(self.answers)
+
+    @cached_property
+    def unpruned(self) -> Problem:
+        """The same problem with all arms that are on offer."""
+        return self.but(prune=False) if self.prune else self
 
     def index(self, arm: Arm) -> int:
         """The position of an arm in ``arms``."""
@@ -254,7 +303,7 @@ class Problem:
             made, found = arms_at_once(self.graph, self.reward, self.intervene, self.at_once)
         except TooLarge:
             return MappingProxyType({})
-        return MappingProxyType(found if made == self.arms else {})
+        return MappingProxyType(found if made == self.offered else {})
 
     @cached_property
     def target_sets(self) -> tuple[Targets, ...]:
@@ -277,7 +326,7 @@ class Problem:
     @cached_property
     def has_listed_arms(self) -> bool:
         """Whether the arms are others than ``intervene`` alone would make: joint ones, or values left out or moved."""
-        return self.first_joint is not None or self.arms != _single_arms(self.intervene)
+        return any(arm.is_joint for arm in self.offered) or self.offered != _single_arms(self.intervene)
 
     @cached_property
     def verdicts(self) -> ByTargets[Verdict]:
@@ -344,9 +393,10 @@ class Problem:
         return self._hash
 
     def __repr__(self) -> str:
+        pruned = f", {len(self.pruned)} pruned" if self.pruned else ""
         return (
             f"<Problem: {self.goal} {self.reward}, {len(self.arms)} arms on {len(self.intervene)} "
-            f"of {len(self.graph.nodes)} nodes>"
+            f"of {len(self.graph.nodes)} nodes{pruned}>"
         )
 
     def __str__(self) -> str:
@@ -359,7 +409,8 @@ class Problem:
     def _headline(self) -> str:
         what = f" ({self.reward_range})" if self.reward_range is not None else ""
         arms = f"{len(self.arms):,} arms on {counted(len(self.intervene), 'node')}"
-        return f"{self.goal} {self.label(self.reward)}{what}: {arms}"
+        pruned = f", and {len(self.pruned):,} pruned that cannot be best" if self.pruned else ""
+        return f"{self.goal} {self.label(self.reward)}{what}: {arms}{pruned}"
 
     @cached_property
     def _shown_rows(self) -> list[tuple[str, ...]]:
@@ -387,8 +438,9 @@ class Problem:
     def _plain(self) -> dict[str, object]:
         """The constructor's other arguments, as given or by default."""
         made = self.merged or not self.has_listed_arms
-        arms = {"intervene": dict(self.intervene), "at_once": self.at_once} if made else {"arms": self.arms}
-        return {**arms, **self._values, "goal": str(self.goal), "costs": dict(self.costs)}
+        arms = {"intervene": dict(self.intervene), "at_once": self.at_once} if made else {"arms": self.offered}
+        rest = {"goal": str(self.goal), "costs": dict(self.prices), "prune": self.prune}
+        return {**arms, **self._values, **rest}
 
     @cached_property
     def _values(self) -> dict[str, object]:
@@ -406,9 +458,13 @@ class Problem:
         graph: CausalGraph | None = None,
         arms: Iterable[Arm] | None = None,
         domains: Mapping[str, Iterable[Value] | Bins] | None = None,
+        prune: bool | None = None,
     ) -> Problem:
-        """The same problem with another graph on the same nodes, with some of its arms, or other values of nodes."""
-        kept = self.arms if arms is None else tuple(arms)
+        """The same problem with another graph on the same nodes, some of the arms on offer, or other values of nodes.
+
+        What is pruned is worked out anew.
+        """
+        kept = self.offered if arms is None else tuple(arms)
         values = dict(self._values)
         if domains is not None:
             values["domains"] = {**values["domains"], **domains}  # type: ignore[dict-item]
@@ -417,15 +473,17 @@ class Problem:
             self.reward,
             arms=kept,
             goal=str(self.goal),
-            costs={arm: self.costs[arm] for arm in kept},
+            costs={arm: self.prices[arm] for arm in kept},
+            prune=self.prune if prune is None else prune,
             **values,  # type: ignore[arg-type]
         )
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
-        named = (self.domains, self.rewards, self.costs)  # the costs name all arms, in order
+        named = (self.domains, self.rewards, self.prices)  # the prices name all arms on offer, in order
         read = (tuple(self.bins.items()), tuple((name, tuple(each.items())) for name, each in self.groups.items()))
-        return (self.graph, self.reward, self.goal, self.reward_range, *(tuple(part.items()) for part in named), read)
+        said = (self.graph, self.reward, self.goal, self.reward_range, self.prune)
+        return (*said, *(tuple(part.items()) for part in named), read)
 
     @cached_property
     def _hash(self) -> int:
@@ -441,74 +499,27 @@ class Problem:
         )
         return ArmTexts(islice(made, MAX_ARMS))
 
+    def _offered_arm(self, text: str) -> Arm:
+        """As `arm`, among all arms on offer."""
+        found = self._texts.find(text)
+        return self.arm(text) if found is None else found
+
     @cached_property
     def _positions(self) -> dict[Arm, int]:
         return {arm: position for position, arm in enumerate(self.arms)}
 
-    def _intervene(self, given: Iterable[str] | Mapping[str, Iterable[Value]] | None) -> dict[str, tuple[Value, ...]]:
-        if given is None:
-            chosen = self.graph.exposures - {self.reward} or set(self.graph.nodes) - {self.reward}
-            given = [name for name in self.graph.nodes if name in chosen]
-        if isinstance(given, (set, frozenset)):  # a set's own order changes from process to process
-            given = sorted(given, key=lambda name: self.graph.index(name) if name in self.graph else -1)
-        names = [given] if isinstance(given, str) else given_list(given, "`intervene`", "nodes")
-        known = [known_node(self.graph, name, "The intervenable node") for name in names]
-        _check_distinct(known, "intervene")
-        settings = dict(zip(known, given.values(), strict=True)) if isinstance(given, Mapping) else None
-        found = {}
-        for name in known:
-            if name == self.reward:
-                raise ProblemError(
-                    f"The reward {quoted(name)} is listed as intervenable. Setting the reward is no answer; "
-                    f"remove it from `intervene`."
-                )
-            domain = self.domains[name]
-            if settings is not None:
-                found[name] = settings_of(name, settings[name], domain)
-            else:  # nobody sets a number to missing
-                found[name] = tuple(domain[: len(self.bins[name].cuts) + 1] if name in self.bins else domain)
-        if not found:
-            raise ProblemError(
-                f"There is nothing to intervene on: {quoted(self.reward)} is the reward and `intervene` is empty."
-            )
-        return found
-
-    def _groups(self, given: Mapping[str, Mapping[Value, Iterable[Value]]]) -> Groups:
-        """The groups, which only values that are declared one by one can have."""
-        found = all_groups(self.graph, given, self.domains)
-        for name in found:
-            if name in self.bins or (name == self.reward and self.reward_range is not None):
-                raise ProblemError(f"`groups` names {quoted(name)}, whose values are numbers of a range, not a list.")
-        return found
-
-    def _made(self, at_once: int) -> tuple[Arm, ...]:
+    def _made(self, at_once: int | None) -> tuple[Arm, ...]:
         """The arms that ``intervene`` makes."""
-        if type(at_once) is not int or at_once < 1:
-            raise ProblemError(f"`at_once` is {quoted(at_once)}; it must be a whole number of nodes, at least 1.")
+        if at_once is None:
+            at_once = len(self.intervene)
+        elif type(at_once) is not int or at_once < 1:
+            raise ProblemError(
+                f"`at_once` is {quoted(at_once)}; it must be a whole number of nodes, at least 1, or None for no limit."
+            )
+        self.__dict__["at_once"] = at_once
         if at_once == 1:
             return _single_arms(self.intervene)
         return arms_at_once(self.graph, self.reward, self.intervene, at_once)[0]
-
-    def _occurring(self) -> dict[str, tuple[Value, ...]]:
-        """The nodes that listed arms set, in order, with the values that occur."""
-        wanted: dict[str, set[Value]] = {}
-        for arm in self.arms:
-            for name, value in arm.settings.items():
-                wanted.setdefault(name, set()).add(value)
-        return {name: tuple(value for value in self.domains[name] if value in some) for name, some in wanted.items()}
-
-    def _costs(self, given: Mapping[Any, float]) -> dict[Arm, float]:
-        found: dict[Arm, float] = {}
-        for named, cost in given.items():
-            arm = self.arm(named) if isinstance(named, str) else named
-            if arm not in self._positions:
-                raise ProblemError(f"In `costs`: {self._no_arm(arm)}")
-            if arm in found:
-                raise ProblemError(f"`costs` names {arm} twice. Keep one of the two.")
-            found[arm] = finite_number(cost, f"The cost of {arm}")
-            if found[arm] <= 0:
-                raise ProblemError(f"The cost of {arm} is {cost}; a cost must be above 0.")
-        return dict.fromkeys(self.arms, 1.0) | found
 
     def _no_arm(self, arm: object) -> str:
         """Why something is no arm; where it only looks like one, what tells them apart."""
@@ -517,6 +528,8 @@ class Problem:
             return (
                 f"{visible(arm)} is not listed: it is the same as {same}, since the other settings change nothing then."
             )
+        if isinstance(arm, Arm) and arm in self.pruned:
+            return f"{visible(arm)} was pruned. {self.pruned[arm].reason}"
         twin = self._texts.find(str(arm))
         if isinstance(arm, str) and twin is not None:
             return f"{quoted(arm)} is a text; problem.arm(text) finds the arm that it names."
@@ -538,59 +551,15 @@ def _single_arms(intervene: Mapping[str, tuple[Value, ...]]) -> tuple[Arm, ...]:
     return (LOOK, *(Arm({node: value}) for node, values in intervene.items() for value in values))
 
 
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise ProblemError(f"`{name}` is {quoted(value)}; it must be True or False.")
+    return value
+
+
 def _kind(value: Value) -> str:
     return f"the text {quoted(value)}" if isinstance(value, str) else f"the number {value}"
 
 
 def _restore(graph: CausalGraph, reward: str, rest: dict[str, object]) -> Problem:
     return Problem(graph, reward, **rest)  # type: ignore[arg-type]
-
-
-def _graph(given: CausalGraph | str) -> CausalGraph:
-    if isinstance(given, CausalGraph):
-        return given
-    if isinstance(given, str):
-        return CausalGraph.parse(given)
-    raise UsageError(
-        f'A problem needs a CausalGraph or text such as "X -> Y", not {type(given).__name__}. '
-        f"whichdo.graph_from(...) makes a CausalGraph from graphs of other packages and lists of edges, "
-        f"whichdo.read_graph(path) from a file."
-    )
-
-
-def _reward(graph: CausalGraph, reward: str | None) -> str:
-    if reward is not None:
-        return known_node(graph, reward, "The reward")
-    if len(graph.outcomes) == 1:
-        return next(iter(graph.outcomes))
-    marked = f"it marks {listed(sorted(graph.outcomes))}" if graph.outcomes else "it marks no outcome"
-    raise ProblemError(f"Which node is the reward? The graph does not say ({marked}); give `reward`.")
-
-
-def _range(
-    reward: str, given: object, domains: Mapping[Any, Any], rewards: Mapping[Value, float] | None
-) -> NumberRange | None:
-    if given is None:
-        return None
-    if isinstance(given, NumberRange):
-        return given
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise ProblemError(f"`reward_range` is {quoted(given)}; it must be two numbers, such as (0, 60000).")
-    if rewards is not None or reward in domains:
-        other = "`rewards`" if rewards is not None else f"`domains` for {quoted(reward)}"
-        raise ProblemError(f"`reward_range` and {other} were both given. Give one of them.")
-    low, high = given
-    return NumberRange(low, high)
-
-
-def _goal(goal: str) -> Goal:
-    try:
-        return Goal(goal)
-    except ValueError:
-        raise ProblemError(f"The goal is {quoted(goal)}; it must be maximize or minimize.") from None
-
-
-def _check_distinct(names: Sequence[str], what: str) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ProblemError(f"`{what}` lists {listed(twice)} more than once.")

@@ -5,7 +5,8 @@
     graph = "X -> M; M -> Y; X <-> Y"     # or graph_file = "infection.dot", beside this file
     reward = "Y"
     intervene = ["X", "M"]                # or a table: [intervene] X = [1]
-    # at_once = 2 makes arms that set two nodes at once as well
+    # at_once = 2 makes arms that set two nodes at once as well, at_once = "all" of any number
+    # prune = true leaves out arms that the graph shows can never be best
     # or the arms themselves, joint ones too: arms = [{X = 1}, {X = 1, M = "low"}]
     goal = "maximize"
     # for a reward that may be any number: reward_range = [0, 60000]
@@ -56,7 +57,7 @@ __all__ = [
 ]  # fmt: skip
 
 KEYS = (
-    "graph", "graph_file", "reward", "reward_range", "intervene", "at_once", "arms", "goal", "domains", "bins",
+    "graph", "graph_file", "reward", "reward_range", "intervene", "at_once", "arms", "prune", "goal", "domains", "bins",
     "groups", "rewards", "costs", "labels",
 )  # fmt: skip
 #: Keys of very many parts, a.b.c.d..., for which Python's TOML reader takes quadratic time; a problem's have two.
@@ -90,13 +91,7 @@ def problem_to_toml(problem: Problem) -> str:
     lines.append(f"goal = {toml_text(problem.goal)}")
     if problem.reward_range is not None:
         lines.append(f"reward_range = [{problem.reward_range.low!r}, {problem.reward_range.high!r}]")
-    whole = all(values == problem.domains[name] for name, values in problem.intervene.items())
-    if problem.has_listed_arms:
-        lines += ["arms = [", *(f"  {_toml_settings(arm)}," for arm in problem.arms[1:]), "]"]
-    elif whole:
-        lines.append(f"intervene = [{', '.join(map(toml_text, problem.intervene))}]")
-    else:
-        lines += ["", "[intervene]", *(f"{toml_text(n)} = {toml_list(v)}" for n, v in problem.intervene.items())]
+    lines += _toml_arms(problem)
     domains = _declared(problem)
     if domains:
         lines += ["", "[domains]", *(f"{toml_text(name)} = {toml_list(values)}" for name, values in domains.items())]
@@ -112,7 +107,7 @@ def problem_to_toml(problem: Problem) -> str:
     odd = any(isinstance(level, str) or level != worth for level, worth in problem.rewards.items())
     if odd and problem.reward_range is None:
         lines += ["", "[rewards]", *(f"{toml_text(str(k))} = {v!r}" for k, v in problem.rewards.items())]
-    costs = {arm: cost for arm, cost in problem.costs.items() if cost != 1}
+    costs = {arm: cost for arm, cost in problem.prices.items() if cost != 1}
     if costs:
         lines += ["", "[costs]", *(f"{toml_text(str(arm))} = {cost!r}" for arm, cost in costs.items())]
     if problem.labels:
@@ -124,6 +119,17 @@ def problem_to_toml(problem: Problem) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _toml_arms(problem: Problem) -> list[str]:
+    """What can be set; a table comes last, since nothing but tables may follow."""
+    lines = ["prune = true"] if problem.prune else []
+    if problem.has_listed_arms:
+        return [*lines, "arms = [", *(f"  {_toml_settings(arm)}," for arm in problem.offered[1:]), "]"]
+    if all(values == problem.domains[name] for name, values in problem.intervene.items()):
+        return [*lines, f"intervene = [{', '.join(map(toml_text, problem.intervene))}]"]
+    settings = (f"{toml_text(name)} = {toml_list(values)}" for name, values in problem.intervene.items())
+    return [*lines, "", "[intervene]", *settings]
+
+
 def problem_to_json(problem: Problem) -> str:
     """The problem as canonical JSON: the same problem gives the same bytes."""
     content: dict[str, Any] = {
@@ -131,16 +137,18 @@ def problem_to_json(problem: Problem) -> str:
         "reward": problem.reward,
         "goal": str(problem.goal),
         "domains": {name: list(values) for name, values in _declared(problem).items()},
-        "costs": {str(arm): cost for arm, cost in problem.costs.items() if cost != 1},
+        "costs": {str(arm): cost for arm, cost in problem.prices.items() if cost != 1},
     }
     if problem.reward_range is None:
         content["rewards"] = [[level, worth] for level, worth in problem.rewards.items()]
     else:
         content["reward_range"] = [problem.reward_range.low, problem.reward_range.high]
     if problem.has_listed_arms:
-        content["arms"] = [dict(arm.settings) for arm in problem.arms[1:]]
+        content["arms"] = [dict(arm.settings) for arm in problem.offered[1:]]
     else:
         content["intervene"] = [[name, list(values)] for name, values in problem.intervene.items()]
+    if problem.prune:
+        content["prune"] = True
     if problem.bins:
         content["bins"] = {name: each.plain for name, each in problem.bins.items()}
     if problem.groups:
@@ -163,6 +171,7 @@ def problem_from_json(text: str) -> Problem:
             content["reward"],
             None if "arms" in content else dict(content["intervene"]),
             arms=content.get("arms"),
+            prune=content.get("prune", False),
             goal=content["goal"],
             domains={**content["domains"], **_all_bins(content.get("bins", {}))},
             rewards=dict(map(tuple, content["rewards"])) if "rewards" in content else None,
@@ -207,7 +216,8 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         ("costs", dict, "a table of numbers"),
         ("intervene", (list, dict), "a list of nodes or a table of lists"),
         ("arms", list, "a list of tables such as {X = 1, Z = 0}"),
-        ("at_once", int, "a whole number: how many nodes an arm may set"),
+        ("at_once", (int, str), 'a whole number: how many nodes an arm may set, or "all"'),
+        ("prune", bool, "true or false"),
     ):
         if key in content and not isinstance(content[key], kind):
             raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be {words}.")
@@ -231,7 +241,8 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         content.get("reward"),
         intervene,
         arms=arms,
-        at_once=content.get("at_once", 1),
+        at_once=_at_once(content),
+        prune=content.get("prune", False),
         goal=content.get("goal", "maximize"),
         domains=domains,
         rewards=_levels(content, graph, domains),
@@ -240,6 +251,13 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         groups=content.get("groups"),
         labels=content.get("labels"),
     )
+
+
+def _at_once(content: dict[str, Any]) -> int | None:
+    found = content.get("at_once", 1)
+    if isinstance(found, str) and found != "all":
+        raise ProblemError(f'`at_once` is {_shown(found)}; it must be a whole number of nodes, or "all".')
+    return None if found == "all" else found
 
 
 def _domains(content: dict[str, Any], graph: CausalGraph) -> dict[str, Any]:

@@ -252,6 +252,8 @@ class Session:
             self._problem.index(final.arm)
         except ProblemError as error:
             raise self._fault(str(error)) from error
+        if final.arm not in self._problem.answers:
+            raise self._fault(f"it names {final.arm}, which is a look here and no answer (problem.answers)")
         return final
 
     def _fault(self, what: str) -> UsageError:

@@ -43,7 +43,7 @@ class Advice:
     pulls: int
     """Direct pulls of arms other than do()."""
     policy_arm: Arm | None
-    """What the policy itself names, once it is finished; None if that has been forbidden since."""
+    """What the policy itself names, once it is finished; None if that was forbidden or pruned since."""
     finished: bool
     answer: tuple[str, ...]
     """What is best, by how much, how sure, in sentences."""
@@ -121,7 +121,7 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
     found = state.ranked(confidence=confidence)
     looked = ranking(state.evidence(looks_alone=True), confidence=confidence)
     sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
-    known = [row for row in found.ordered if row.is_ranked]
+    known = list(found.contenders)
     best = known[0] if known else None
     second = known[1] if len(known) > 1 else None
     limits = _limits(found, best)
@@ -139,7 +139,7 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
         looks_in_logs=in_logs,
         looks=looks,
         pulls=len(rows) - looks,
-        policy_arm=None if final is None or final.arm in state.forbidden else final.arm,
+        policy_arm=None if final is None or final.arm not in problem.answers else final.arm,
         finished=state.finished,
         answer=_answer(found, known, sure.confidence),
         reasons=_reasons(state, found, known, (in_logs, looks, len(rows) - looks), sure),

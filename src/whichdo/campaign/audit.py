@@ -114,7 +114,7 @@ class Audits:
     def begin(self, pulls: dict[Arm, int], body: dict[str, Any], problem: Problem) -> None:
         """An ``audited`` event; those of the time before rounds say all there was to audit."""
         self.pulls = pulls
-        self.planned += sum(count * problem.costs[arm] for arm, count in pulls.items())
+        self.planned += sum(count * problem.prices[arm] for arm, count in pulls.items())
         self.interim = bool(body.get("interim", False))
         if not self.interim:
             self.rounds = body.get("round", ROUNDS)
@@ -122,7 +122,7 @@ class Audits:
 
     def give_up(self, owed: dict[Arm, int], problem: Problem) -> None:
         """Pulls of the last audit that will not be made."""
-        self.planned -= sum(count * problem.costs[arm] for arm, count in owed.items())
+        self.planned -= sum(count * problem.prices[arm] for arm, count in owed.items())
 
 
 def audits_owed(state: State, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
@@ -166,6 +166,7 @@ def round_of_audits(named: Arm | None, direct: Tally, money: float, *, logged: b
         place = problem.index(named)
         counts[place] = min(int(money / 2 / price[place]), wanted[place])
     racing = np.flatnonzero(_plausible(direct) & (wanted > counts))
+    racing = racing[racing >= problem.first_answer]
     left = money - float(counts @ price)
     if len(racing) and left > 0:
         levels = (direct.pulls + counts)[racing].astype(np.float64)

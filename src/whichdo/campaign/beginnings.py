@@ -48,7 +48,7 @@ def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:
     if audits > 0:
         if state.auditing:
             owed = audits_owed(state)
-            audits += sum(count * state.terms.problem.costs[arm] for arm, count in owed.items())
+            audits += sum(count * state.terms.problem.prices[arm] for arm, count in owed.items())
         kept = min(audits, kept_for_audits(state.terms.policy, state.allowed, left, logs=bool(state.trusted)))
     return [("restarted", {"reason": reason, "budget": left, "kept": kept, **stamp(state)})]
 
@@ -110,7 +110,7 @@ def due(state: State) -> list[Draft]:
         return restarting(state, f"after {counted(state.pulled[LOOK], 'fresh look')}")
     if not state.audit_due or not (state.trusted or state.tickets):
         return []
-    ordered = [row.arm for row in state.ranked().ordered if row.is_ranked]
+    ordered = [row.arm for row in state.ranked().contenders]
     rounds = state.audits.rounds + 1
     money = min(state.left, state.audits.left) / (ROUNDS - state.audits.rounds)
     pulls = round_of_audits(ordered[0] if ordered else None, state.direct(), money, logged=bool(state.trusted))

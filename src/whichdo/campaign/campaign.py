@@ -338,7 +338,7 @@ class Campaign:
     def _forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, key: str | None, *, forbid: bool) -> Receipt:
         why = plain_text(reason, "reason")
         given = [arm] if isinstance(arm, (str, Arm)) or arm is None else [*arm]
-        problem = self.problem
+        problem = self.problem.unpruned
         found = {each if isinstance(each, Arm) else problem.arm(each) for each in given}
         arms = sorted(found, key=problem.index)
         names = list(map(str, arms))
@@ -420,7 +420,7 @@ class Campaign:
 
     def _rows(self, state: State) -> RowReader:
         if self._reader is None:
-            self._reader = RowReader(state.terms.problem)
+            self._reader = RowReader(state.terms.problem.unpruned)
         return self._reader
 
     def _settled(self) -> tuple[str, ...]:

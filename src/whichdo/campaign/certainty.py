@@ -100,12 +100,17 @@ class Certainty:
         return tuple(each.arm for each in self.arms if each.in_race)
 
     @property
+    def _compared(self) -> int:
+        """How many arms may be named."""
+        return sum(not each.arm.is_look or not self.problem.first_answer for each in self.arms)
+
+    @property
     def words(self) -> str:
         """The verdict in a sentence."""
         held = f"with {self.confidence:.0%} confidence at all times"
         if self.standing is Standing.SURE:
             tie = f", tied with {listed(map(str, self.tied))} (no difference by the graph)" if self.tied else ""
-            return f"Sure: {self.leader} is the best of {len(self.arms)} arms{tie}, {held}."
+            return f"Sure: {self.leader} is the best of {self._compared} arms{tie}, {held}."
         if self.standing is Standing.EQUAL:
             others = [str(arm) for arm in self.race if arm != self.leader]
             return (
@@ -147,8 +152,10 @@ def certainty(
         raise UsageError("There is no arm to compare.")
     positions = [problem.index(arm) for arm in chosen]
     same = [arm.is_look or problem.verdicts[arm.targets].route is Route.SAME for arm in chosen]
+    named = [not arm.is_look or not problem.first_answer for arm in chosen]
     counts = pulls.counts[positions].astype(np.float64)
-    race = _Race(problem, counts, np.array(same), (1 - confidence) / len(chosen), margin / problem.unit)
+    miss = (1 - confidence) / len(chosen)
+    race = _Race(problem, counts, np.array(same), np.array(named), miss, margin / problem.unit)
     more, why = race.guess(chosen)
     rows = []
     for j, arm in enumerate(chosen):
@@ -164,15 +171,18 @@ def certainty(
 class _Race:
     """The arms by utility: bounds, who leads, who could still win."""
 
-    def __init__(self, problem: Problem, counts: FloatArray, same: BoolArray, miss: float, margin: float) -> None:
+    def __init__(
+        self, problem: Problem, counts: FloatArray, same: BoolArray, named: BoolArray, miss: float, margin: float
+    ) -> None:
         self.worth = np.array(list(problem.utility.values()))
         self.counts, self.miss, self.margin, self.unit = counts, miss, margin, problem.unit
         self.pulls = counts.sum(axis=1)
-        tried = self.pulls > 0
+        tried, self.named = self.pulls > 0, named
         self.means = np.divide(counts @ self.worth, self.pulls, out=np.full(len(counts), np.nan), where=tried)
         self.lows, self.highs = mean_bounds(counts, self.worth, miss)
-        self.leader = int(np.nanargmax(self.means)) if tried.any() else None
-        self.running = self.highs >= self.lows.max()
+        leads = np.where(tried & named, self.means, -np.inf)
+        self.leader = int(leads.argmax()) if (tried & named).any() else None
+        self.running = named & (self.highs >= self.lows[named].max(initial=-np.inf))
         self.tied = np.zeros(len(counts), bool)
         if self.leader is not None:
             if same[self.leader] and self.pulls[self.leader] >= TIED:
@@ -185,7 +195,7 @@ class _Race:
     def _standing(self) -> Standing:
         if self.leader is None:
             return Standing.MORE
-        rivals = ~self.tied
+        rivals = self.named & ~self.tied
         rivals[self.leader] = False
         best = self.highs[rivals].max(initial=-np.inf)
         if self.lows[self.leader] > best:

@@ -33,12 +33,10 @@ def logs_for(
     missing: str = "error",
 ) -> list[Log]:
     """Count logs for all that the campaign may want to know of them."""
-    wanted = (*_scopes(terms, terms.problem), *_scopes(terms, allowed), *watched_scopes(terms.problem))
+    whole = terms.problem.unpruned  # an arm that is pruned now may come back
+    wanted = (*_scopes(terms, whole), *_scopes(terms, allowed), *watched_scopes(whole))
     own = None if name is None else plain_text(name, "name of a log", 200)
-    return [
-        counted_log(terms.problem, source, wanted, name=own, counts=counts, missing=missing)
-        for source in sources_of(data)
-    ]
+    return [counted_log(whole, source, wanted, name=own, counts=counts, missing=missing) for source in sources_of(data)]
 
 
 def _scopes(terms: Terms, problem: Problem) -> Sequence[Scope]:

@@ -211,7 +211,7 @@ def row_of(
     """A ticket, its row as it goes on record, and what was ignored; ``arm`` must be the ticket's, if it is said."""
     pull = found_pull(state, ticket)
     if isinstance(arm, str):
-        arm = state.terms.problem.arm(arm)
+        arm = state.terms.problem.unpruned.arm(arm)
     if arm is not None and arm != pull.arm:
         way = f" If {arm} was done, void the ticket and say so: {_way(state, 'void', pull.id)}."
         raise ConflictError(
@@ -323,7 +323,7 @@ def resuming(state: State, reason: str) -> Proposed:
 def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) -> Proposed:
     """Arms that may not be pulled from now on, or may again; the play restarts with what is left of the budget."""
     for arm in arms:
-        state.terms.problem.index(arm)
+        state.terms.problem.unpruned.index(arm)
         if arm.is_look:
             raise UsageError("do() is what happens by itself; it cannot be forbidden.")
         if (arm in state.forbidden) == forbid:
@@ -332,7 +332,7 @@ def forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool) 
     if not arms:
         raise UsageError("Name an arm such as do(X=1).")
     if forbid:
-        without_arms(state.terms.problem, {*state.forbidden, *arms})
+        without_arms(state.terms.problem.unpruned, {*state.forbidden, *arms})
     kind = "forbidden" if forbid else "allowed"
     names = list(map(str, arms))
     drafts: list[Draft] = [(kind, {"arms": names, "reason": reason})]

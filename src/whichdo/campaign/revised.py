@@ -1,11 +1,12 @@
 """The problem as it is believed and allowed now: with the confounders that alarms have named, without forbidden arms.
 
-The terms of a campaign never change.
+The terms of a campaign never change.  A problem that is pruned is pruned anew whenever the graph or the arms change: an
+arm that was pruned comes back where what made it needless is forbidden, or was shown to be no better.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.campaign.conflict import Suspect, fallback
 from whichdo.errors import ConflictError
@@ -15,23 +16,37 @@ if TYPE_CHECKING:
 
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Revision", "without_arms"]
+__all__ = ["Revised", "Revision", "without_arms"]
+
+
+class Revised(NamedTuple):
+    """A problem as it is believed and allowed now."""
+
+    believed: Problem
+    """With the edges that alarms have drawn, and all arms on offer."""
+    permitted: Problem
+    """The same without the arms that are forbidden."""
+    allowed: Problem
+    """The same without those that are pruned, where the campaign's problem prunes."""
 
 
 class Revision:
     """A problem as what is on record makes of it; worked out again when that has changed."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+        self._problem, self._terms = problem.unpruned, problem
         self._key: object = None
-        self._found = problem, problem
+        self._found = Revised(problem, problem, problem)
 
-    def problems(self, alarms: Sequence[dict[str, Any]], forbidden: Collection[Arm]) -> tuple[Problem, Problem]:
-        """As it is believed, and of that what is allowed."""
+    def problems(self, alarms: Sequence[dict[str, Any]], forbidden: Collection[Arm]) -> Revised:
+        """The problem as it is believed and allowed now."""
         key = (tuple(str(alarm["suspect"]) for alarm in alarms), tuple(forbidden))
         if self._key != key:
             believed = fallback(self._problem, self.suspects(alarms)) if alarms else self._problem
-            self._key, self._found = key, (believed, without_arms(believed, forbidden))
+            permitted = allowed = without_arms(believed, forbidden)
+            if self._terms.prune:
+                allowed = permitted.but(prune=True) if alarms or forbidden else self._terms
+            self._key, self._found = key, Revised(believed, permitted, allowed)
         return self._found
 
     def suspects(self, alarms: Sequence[dict[str, Any]]) -> list[Suspect]:

@@ -91,8 +91,8 @@ class State:
         self._failure: str | None = None
         self._leases, self._windows = Deadlines(), Deadlines()
         self._codes = {name: _coder(self.terms.problem, name) for name in self.terms.problem.domains}
-        self._arms = {str(arm): arm for arm in self.terms.problem.arms}
-        self._costs = {text: self.terms.problem.costs[arm] for text, arm in self._arms.items()}
+        self._arms = {str(arm): arm for arm in self.terms.problem.offered}
+        self._costs = {text: self.terms.problem.prices[arm] for text, arm in self._arms.items()}
         self._revision = Revision(self.terms.problem)
 
     @property
@@ -105,12 +105,12 @@ class State:
     @property
     def believed(self) -> Problem:
         """The problem with the confounders that alarms have named; all arms."""
-        return self._revision.problems(self.alarms, self.forbidden)[0]
+        return self._revision.problems(self.alarms, self.forbidden).believed
 
     @property
     def allowed(self) -> Problem:
-        """The same without the arms that are forbidden: what the policy plays on."""
-        return self._revision.problems(self.alarms, self.forbidden)[1]
+        """The same without the arms that are forbidden, pruned anew if it is to be: what the policy plays on."""
+        return self._revision.problems(self.alarms, self.forbidden).allowed
 
     @property
     def suspects(self) -> list[Suspect]:
@@ -185,6 +185,8 @@ class State:
             wanted = (self.audits.pulls or {}).items()
             pulls = tuple((arm, count) for arm, count in wanted if arm not in self.forbidden)
             audit = Audit(pulls, columns_of_looks(policy, problem, self.terms.budget))
+            # What is to be audited was decided before; an arm may have been pruned since.
+            problem = self._revision.problems(self.alarms, self.forbidden).permitted
             return Play(number, audit, problem, budget=budget, seed=seed, seen=None, nodes=self._nodes)
         followed = plan.revision != policy.revision
         seen = None if followed else self._at_hand(problem, budget)

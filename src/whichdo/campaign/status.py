@@ -133,7 +133,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     phases = {phase: sum(pull.phase is phase for pull in pulls) for phase in Phase}
     by_arm = dict.fromkeys(map(str, state.terms.problem.arms), 0)
     for arm, _ in state.rows():
-        by_arm[str(arm)] += 1
+        by_arm[str(arm)] = by_arm.get(str(arm), 0) + 1
     tickets = {
         "asked": len(pulls),
         "open": phases[Phase.ASKED],

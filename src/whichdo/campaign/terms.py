@@ -124,7 +124,7 @@ class Terms:
 
 def _needs_second_form(problem: Problem) -> bool:
     named = problem.bins or problem.groups or problem.labels
-    return problem.has_listed_arms or problem.reward_range is not None or bool(named)
+    return problem.has_listed_arms or problem.prune or problem.reward_range is not None or bool(named)
 
 
 def made_by() -> dict[str, str]:

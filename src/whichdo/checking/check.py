@@ -105,6 +105,7 @@ def check(
     """
     if not isinstance(problem, Problem):
         raise UsageError(f"check takes a Problem first, then the data; found a {type(problem).__name__}.")
+    problem = problem.unpruned  # what was pruned leans on the graph that is in doubt
     log = _Log(problem, data, {"counts": counts, "arm": arm, "missing": missing}, progress)
     implied = _implied(problem)
     seen, notes = log.count(implied)

@@ -101,6 +101,7 @@ def what_if(
 
     if not isinstance(problem, Problem):
         raise UsageError(f"what_if takes a Problem first, then the data; found a {type(problem).__name__}.")
+    problem = problem.unpruned  # what was pruned leans on the graph that is in doubt
     rule = Rule(checked_reading(reading), shrinkage)
     edits = single_edits(problem.graph, problem.graph.ancestors([problem.reward]) if among is None else among)
     many = ManyGraphs(problem.graph, edits, problem.reward)

@@ -243,7 +243,7 @@ def forbid(
 ) -> None:
     """Never pull these arms again, nor recommend them; the play restarts with what is left of the budget."""
     campaign = opened(db, name)
-    chosen = [campaign.problem.arm(text) for text in arms]
+    chosen = [campaign.problem.unpruned.arm(text) for text in arms]
     print_receipts([({"arms": arms}, f"Forbidden {', '.join(arms)}", campaign.forbid(chosen, reason, key=key))], format)
 
 
@@ -258,7 +258,7 @@ def allow(
 ) -> None:
     """Take back forbid; the play restarts with what is left of the budget."""
     campaign = opened(db, name)
-    chosen = [campaign.problem.arm(text) for text in arms]
+    chosen = [campaign.problem.unpruned.arm(text) for text in arms]
     print_receipts([({"arms": arms}, f"Allowed {', '.join(arms)}", campaign.allow(chosen, reason, key=key))], format)
 
 

@@ -44,7 +44,7 @@ def tickets(context: typer.Context, incomplete: str) -> list[str]:
 def arms(context: typer.Context, incomplete: str) -> list[str]:
     """The arms of the campaign, but for do()."""
     with _campaign(context) as campaign:
-        found = [] if campaign is None else [str(arm) for arm in campaign.problem.arms if not arm.is_look]
+        found = [] if campaign is None else [str(arm) for arm in campaign.problem.offered if not arm.is_look]
         return [arm for arm in found if arm.startswith(incomplete)]
 
 

@@ -97,7 +97,7 @@ def tell(
     """Say what came of a ticket, or of many; the same again changes nothing."""
     campaign = opened(db, name)
     if row is not None:
-        done = None if arm is None else campaign.problem.arm(arm)
+        done = None if arm is None else campaign.problem.unpruned.arm(arm)
         receipt = campaign.tell(ticket, one_row(row), arm=done, key=key)
         print_receipts([({"ticket": ticket}, f"Told {ticket}", receipt)], format)
         return

@@ -99,9 +99,9 @@ def count_with_notes(
         raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
     check_missing(missing)
     if isinstance(data, Tally):
-        if data.problem != problem:
+        if data.problem.unpruned != problem.unpruned:
             raise UsageError("This tally was counted for another problem. Count the log again for this one.")
-        return data, CountNotes(int(data.pulls.sum()))
+        return data.onto(problem), CountNotes(int(data.pulls.sum()))
     with opened(data, frozenset(problem.domains)) as source:
         there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
         counter: Counter = RowCounter(

@@ -52,17 +52,16 @@ TIE = 1e-12
 
 
 def leaders(ranked: BoolArray, values: FloatArray) -> IntArray:
-    """The arm with the greatest value in each row; -1 where nothing can be compared with do().
+    """The arm with the greatest value in each row; -1 where there are no two to compare.
 
     Parameters
     ----------
     ranked
-        Which arms have an interval of use, do() first; a row for each ranking.
+        Which arms have an interval of use and may be named; a row for each ranking.
     values
         How good each arm is; of one that is not ranked it does not matter.
     """
-    others = ranked[:, 1:].sum(axis=1)
-    compared = (others > 1) | ((others == 1) & ranked[:, 0])
+    compared = ranked.sum(axis=1) > 1
     return np.where(compared, np.where(ranked, values, -np.inf).argmax(axis=1), -1)
 
 
@@ -78,6 +77,8 @@ class Contest:
     """A number for each arm, the same for all arms on the same targets."""
     equal: IntArray | None = None
     """For each arm the first that is the same but for its name, where they share their direct pulls."""
+    named: BoolArray | None = None
+    """Which arms may be named as the best; by default all."""
 
     @cached_property
     def keys(self) -> IntArray:
@@ -88,9 +89,13 @@ class Contest:
 
     @cached_property
     def best(self) -> int | None:
-        """The arm with the best estimate; None where nothing can be compared with do()."""
-        found = int(leaders(self.ranked[None], self.sign * self.pooled.means[None])[0])
+        """The arm with the best estimate among those that may be named; None where there are no two to compare."""
+        found = int(leaders((self.ranked & self._named)[None], self.sign * self.pooled.means[None])[0])
         return None if found < 0 else found
+
+    @cached_property
+    def _named(self) -> BoolArray:
+        return np.ones(len(self.ranked), bool) if self.named is None else self.named
 
     @cached_property
     def probability(self) -> float:
@@ -104,7 +109,8 @@ class Contest:
         unknown = np.flatnonzero(~self.ranked[arms])
         if len(unknown):
             drawn[:, unknown] = self._anything(rng, arms[unknown], scatter)
-        drawn *= self.sign
+        named = self._named[arms]
+        arms, drawn = arms[named], self.sign * drawn[:, named]
         mine = self.keys[arms] == self.keys[self.best]
         return float(np.mean(drawn[:, mine].max(axis=1) >= drawn.max(axis=1) - TIE))
 
@@ -112,7 +118,7 @@ class Contest:
         """The limits of the best arm's mean, corrected for its having been chosen."""
         if self.best is None:
             return float("nan"), float("nan")
-        arms = self._rivals[self.ranked[self._rivals]]
+        arms = self._rivals[(self.ranked & self._named)[self._rivals]]
         tail = (1 - confidence) / 2
         plain = normal_quantile(1 - tail)
         flattered = float(np.quantile(self.sign * self._chosen_errors(arms), 1 - tail))
@@ -141,8 +147,8 @@ class Contest:
     @cached_property
     def _rivals(self) -> IntArray:
         """One arm for each key, do() first; of very many those that could be best."""
-        arms = np.unique(self.keys, return_index=True)[1]
-        arms = np.sort(arms)
+        arms = np.unique(np.where(self._named, self.keys, -1), return_index=True)[1]
+        arms = np.sort(arms[self._named[arms]])
         if self.best is not None and self.best not in arms:
             arms = np.sort(np.append(arms[self.keys[arms] != self.keys[self.best]], self.best))
         if len(arms) > MOST:
@@ -150,7 +156,7 @@ class Contest:
             hope = np.where(self.ranked, high if self.sign > 0 else -low, np.inf)
             kept = arms[np.argsort(-hope[arms], kind="stable")[:MOST]]
             arms = np.unique(np.concatenate([[0], kept, [] if self.best is None else [self.best]]).astype(np.int64))
-        return arms if arms[0] == 0 else np.concatenate([[0], arms])
+        return arms if len(arms) and arms[0] == 0 else np.concatenate([[0], arms]).astype(np.int64)
 
     def _standard(self, rng: np.random.Generator, arms: IntArray) -> FloatArray:
         """Standard normal errors of the effects of some arms, a row for each draw, correlated within target sets."""

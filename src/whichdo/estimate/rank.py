@@ -20,7 +20,7 @@ from whichdo.estimate.provenance import equal_arms, sources_of_arms, with_shared
 from whichdo.estimate.ranking import ArmRank, Ranking
 from whichdo.estimate.reasons import method, reason, weakest
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
-from whichdo.evidence import whole_number
+from whichdo.evidence import Tally, whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem
 from whichdo.tables import smallest_table
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray, FloatArray
     from whichdo.estimate.pooling import Pooled
-    from whichdo.evidence import Tally
     from whichdo.tables import Scope, Table
 
 __all__ = ["ArmRank", "Ranking", "must_try_of", "rank", "ranking"]
@@ -120,8 +119,9 @@ def rank(
     check_missing(missing)
     if missing == "level":
         problem = with_missing_levels(problem, data, checked_reading(reading, paper=True))
+    whole = problem if arm is None and not isinstance(data, Tally) else problem.unpruned  # pulls of any arm teach
     tally, told = count_with_notes(
-        problem,
+        whole,
         data,
         counts=counts,
         arm=arm,
@@ -138,6 +138,7 @@ def rank(
         threshold=threshold,
         sampled=sampled,
         notes=(*told.sentences, *missingness_words(problem, told)),
+        shown=problem,
     )
 
 
@@ -152,12 +153,14 @@ def ranking(
     doubt: float = 0.0,
     logged: Tally | None = None,
     notes: tuple[str, ...] = (),
+    shown: Problem | None = None,
 ) -> Ranking:
-    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and two.
+    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and three.
 
     ``doubt`` is how likely the graph or the logs were thought to be wrong before any pull, from 0 to 1.  Looking and
     direct pulls of an arm are then not added up blindly: where pulls contradict looking, the pulls win.  ``logged`` are
     those of the looks that were logged and may be of another season; without it all are pulls of do() of today.
+    ``shown`` is the problem whose arms are ranked, by default the tally's: pruned, where pulls of all arms teach.
     """
     checked_doubt(doubt)
     for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
@@ -170,6 +173,7 @@ def ranking(
         given = "threshold" if threshold else "sampled"
         raise UsageError(f"{option(given)} belongs to the paper's way of estimating; say {option('reading')} paper.")
     problem = seen.problem
+    shown = problem if shown is None else shown
     if rule.reading is Reading.PAPER and any(len(table.statistics) > 1 for table in seen.tables.get(LOOK, {}).values()):
         raise UsageError("The paper's reading counts rows by levels of the reward; it knows no weights and no range.")
     worth, least, reach = reward_scale(problem)
@@ -188,6 +192,8 @@ def ranking(
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     rows = []
     for position, arm in enumerate(problem.arms):
+        if arm not in shown.costs:
+            continue
         cell = weakest(looked, problem, position)
         pulls = int(pooled.pulls[position])
         shared = pulls - int(seen.pulls[position]) if pulls else 0
@@ -215,11 +221,14 @@ def ranking(
             )
         )
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    contest = Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem), equal)
+    answers = frozenset(shown.answers)
+    named = np.array([arm in answers for arm in problem.arms])
+    contest = Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem), equal, named)
     return Ranking(
-        problem,
+        shown,
         rows,
         contest,
+        compared=problem.arms,
         scale=(least, reach),
         confidence=confidence,
         looks=int(seen.pulls[0]),

@@ -135,6 +135,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         rows: list[ArmRank],
         contest: Contest,
         *,
+        compared: tuple[Arm, ...],
         scale: tuple[float, float],
         confidence: float,
         looks: int,
@@ -148,7 +149,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         self.confidence = confidence
         self._scale = scale
         self._rows = {row.arm: row for row in rows}
-        self._contest = contest
+        self._contest, self._compared = contest, compared
 
     def __contains__(self, arm: object) -> bool:
         return arm in self._rows
@@ -178,6 +179,15 @@ class Ranking(Mapping[Arm, ArmRank]):
             )
         )
 
+    @cached_property
+    def contenders(self) -> tuple[ArmRank, ...]:
+        """The rows that can be compared and may be named, best first: without do() where it was pruned."""
+        return tuple(row for row in self.ordered if row.is_ranked and row.arm in self._answers)
+
+    @cached_property
+    def _answers(self) -> frozenset[Arm]:
+        return frozenset(self.problem.answers)
+
     @property
     def _sign(self) -> float:
         """Plus one where a large reward is good."""
@@ -186,7 +196,7 @@ class Ranking(Mapping[Arm, ArmRank]):
     @cached_property
     def best(self) -> ArmRank | None:
         """The row of the best estimate among arms that can be compared; None where only do() is known, or nothing."""
-        return None if self._contest.best is None else self._rows[self.problem.arms[self._contest.best]]
+        return None if self._contest.best is None else self._rows[self._compared[self._contest.best]]
 
     @property
     def best_low(self) -> float:

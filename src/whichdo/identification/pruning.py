@@ -23,8 +23,9 @@ have.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import chain, combinations, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from whichdo.errors import TooLarge, UsageError
 from whichdo.graph.projection import project
@@ -32,12 +33,23 @@ from whichdo.graph.separation import m_separated, without_arrows, without_edges_
 from whichdo.identification.engine import checked_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Names
 
-__all__ = ["dominating_set", "minimal_sets", "possibly_optimal", "territory"]
+__all__ = [
+    "border_once_set",
+    "dominating_set",
+    "dominating_sets",
+    "minimal_sets",
+    "offers_all",
+    "possibly_optimal",
+    "territory",
+    "unbeaten",
+]
+
+Kind = TypeVar("Kind", bound=Hashable)
 
 MAX_SETS = 100_000
 MAX_TRIES = 1 << 12  # sets W that are tried before an arm is kept: to stop early is never wrong
@@ -127,7 +139,61 @@ def dominating_set(
 
     The smallest W are tried first; None if there is none, or none was found among the first 4,096.
     """
-    return next(_dominating(graph, checked_targets(graph, targets, reward), reward, at_once, fixed), None)
+    chosen = checked_targets(graph, targets, reward)
+    return next(dominating_sets(graph, chosen, reward, lambda better: len(better) <= at_once, fixed), None)
+
+
+def dominating_sets(
+    graph: CausalGraph,
+    targets: Names,
+    reward: str,
+    offered: Callable[[Names], bool],
+    fixed: Iterable[str] = (),
+    widest: int | None = None,
+) -> Iterator[tuple[Names, Names]]:
+    """Every target set that is at least as good as another, with the nodes W that it sets in addition.
+
+    Parameters
+    ----------
+    graph, reward
+        The causal graph, and the node to be made large or small.
+    targets
+        The set that may be beaten: minimal, each member acts on the reward once the others are set.
+    offered
+        Whether a target set, sorted, can be set at all.
+    fixed
+        Nodes that cannot be set to every value they have, which W may not hold.
+    widest
+        The most members that W may have.
+
+    Yields
+    ------
+    tuple
+        The better set and W, small W first; no more than the first 4,096 W are tried.
+    """
+    cut = without_edges_into(graph, targets)
+    out = {*targets, reward, *fixed}
+    free = [graph.index(name) for name in cut.ancestors([reward]) if name not in out]
+    goal, chosen = graph.index(reward), frozenset(map(graph.index, targets))
+    sizes = range(1, (len(free) if widest is None else min(widest, len(free))) + 1)
+    for added in islice(chain.from_iterable(combinations(free, size) for size in sizes), MAX_TRIES):
+        _, found = _search(graph, goal, chosen.union(added))
+        if found != chosen:
+            better, names = tuple(sorted(_names(graph, found))), _names(graph, added)
+            if offered(better) and _as_good_as_seen(cut, targets, reward, names):
+                yield better, names
+
+
+def offers_all(graph: CausalGraph, reward: str, fixed: Iterable[str], offered: Container[Names]) -> bool:
+    """Whether every minimal set of nodes that are not fixed is offered; stops at the first that is not."""
+    within = _acting(graph, reward, fixed)
+    return all(tuple(sorted(each)) in offered for each in _minimal(within, reward, len(within.nodes)))
+
+
+def border_once_set(graph: CausalGraph, targets: Names, reward: str, fixed: Iterable[str]) -> Names:
+    """The border of the reward once some nodes are set: the possibly optimal set that is at least as good as they."""
+    within = _acting(graph, reward, fixed)
+    return tuple(sorted(territory(without_edges_into(within, targets), reward)[1]))
 
 
 # ---------------------------------------------------------------------------------------------------------- enumerating
@@ -209,54 +275,14 @@ def _counted(sets: Iterable[Names], what: str) -> Iterator[Names]:
 
 
 def _unbeaten(graph: CausalGraph, reward: str, most: int) -> tuple[Names, ...]:
-    """The minimal sets of at most so many nodes that no other beats, the smallest of those that beat each other.
-
-    Single nodes W beat most sets.  Only sets that are unbeaten so far are compared further, until every one that is
-    left has been compared with all.
-    """
+    """The minimal sets of at most so many nodes that no other beats, the smallest of those that beat each other."""
     candidates = _sorted(set(_counted(_minimal(graph, reward, most), "target sets to compare")))
-    beaten_by = {
-        each: {better for better, _ in _dominating(graph, each, reward, most, widest=1)} for each in candidates
-    }
-    compared: set[Names] = set()
-    while True:
-        classes = _maximal(beaten_by)
-        rest = [each for members in classes for each in members if each not in compared]
-        if not rest:
-            return _sorted(min(members, key=lambda names: (len(names), names)) for members in classes)
-        for each in rest:
-            beaten_by[each] |= {better for better, _ in _dominating(graph, each, reward, most)}
-            compared.add(each)
 
+    def beaten_by(targets: Names, widest: int | None) -> Iterator[tuple[Names, ...]]:
+        better = dominating_sets(graph, targets, reward, lambda names: len(names) <= most, widest=widest)
+        return ((names,) for names, _ in better)
 
-def _maximal(beaten_by: dict[Names, set[Names]]) -> list[set[Names]]:
-    """The classes of sets that beat each other and are beaten by nothing else."""
-    found: list[set[Names]] = []
-    done: set[Names] = set()
-    for each in beaten_by:
-        if each not in done:
-            better = _reach(beaten_by, each)
-            if all(each in _reach(beaten_by, other) for other in better):  # the first that is not settles it
-                found.append(better | {each})
-                done |= better
-    return found
-
-
-def _dominating(
-    graph: CausalGraph, targets: Names, reward: str, most: int, fixed: Iterable[str] = (), widest: int | None = None
-) -> Iterator[tuple[Names, Names]]:
-    """Every set that is at least as good, with the nodes W that it sets in addition, small ones first."""
-    cut = without_edges_into(graph, targets)
-    out = {*targets, reward, *fixed}
-    free = [graph.index(name) for name in cut.ancestors([reward]) if name not in out]
-    goal, chosen = graph.index(reward), frozenset(map(graph.index, targets))
-    sizes = range(1, (len(free) if widest is None else min(widest, len(free))) + 1)
-    for added in islice(chain.from_iterable(combinations(free, size) for size in sizes), MAX_TRIES):
-        _, better = _search(graph, goal, chosen.union(added))
-        if len(better) <= most and better != chosen:
-            names = _names(graph, added)
-            if _as_good_as_seen(cut, targets, reward, names):
-                yield tuple(sorted(_names(graph, better))), names
+    return _sorted(unbeaten(candidates, beaten_by))
 
 
 def _as_good_as_seen(cut: CausalGraph, targets: Names, reward: str, added: Names) -> bool:
@@ -264,14 +290,112 @@ def _as_good_as_seen(cut: CausalGraph, targets: Names, reward: str, added: Names
     return m_separated(without_arrows(cut, added), added, [reward], targets)
 
 
-def _reach(steps: dict[Names, set[Names]], start: Names) -> set[Names]:
-    found: set[Names] = set()
-    stack = [start]
-    while stack:
-        fresh = steps[stack.pop()] - found
-        found |= fresh
-        stack.extend(fresh)
-    return found
+class _Beaten(Generic[Kind]):
+    """What is beaten by what: each thing is never better than the best of every one of its *families*."""
+
+    def __init__(self, things: Sequence[Kind]) -> None:
+        self.order = {thing: place for place, thing in enumerate(things)}
+        self.families: dict[Kind, dict[tuple[Kind, ...], None]] = {thing: {} for thing in things}
+
+    def kept(self) -> set[Kind]:
+        """Things that together are as good as all, none of which can be spared; of several choices the first ones.
+
+        What beats comes before what it beats, but for those that beat each other, which are settled together.
+        """
+        found: set[Kind] = set()
+        done: set[Kind] = set()
+        for members in self._classes():
+            staying = set(members)
+            for thing in sorted(members, key=self.order.__getitem__, reverse=True):
+                if self._is_covered(thing, done, staying - {thing}, members):
+                    staying.discard(thing)
+            found |= staying
+            done.update(members)
+        return found
+
+    def _is_covered(self, thing: Kind, done: set[Kind], known: set[Kind], members: Sequence[Kind]) -> bool:
+        """Whether something is never better than the best of what is done or known, step by step within its class."""
+        left = [each for each in members if each not in known]
+        while True:
+            fresh = [
+                each
+                for each in left
+                if any(all(one in done or one in known for one in family) for family in self.families[each])
+            ]
+            if thing in fresh:
+                return True
+            if not fresh:
+                return False
+            known = known.union(fresh)
+            left = [each for each in left if each not in known]
+
+    def _classes(self) -> list[list[Kind]]:
+        """Things that beat each other, those first that beat the rest (Tarjan's components, with a stack)."""
+        ahead = {
+            thing: sorted({each for one in families for each in one}, key=self.order.__getitem__)
+            for thing, families in self.families.items()
+        }
+        number: dict[Kind, int] = {}
+        low: dict[Kind, int] = {}
+        found: list[list[Kind]] = []
+        path: list[Kind] = []
+        on_path: set[Kind] = set()
+        for start in self.order:
+            if start in number:
+                continue
+            work = [(start, iter(ahead[start]))]
+            number[start] = low[start] = len(number)
+            path.append(start)
+            on_path.add(start)
+            while work:
+                thing, rest = work[-1]
+                step = next(rest, None)
+                if step is None:
+                    work.pop()
+                    if work:
+                        low[work[-1][0]] = min(low[work[-1][0]], low[thing])
+                    if low[thing] == number[thing]:
+                        members = path[path.index(thing) :]
+                        del path[-len(members) :]
+                        on_path.difference_update(members)
+                        found.append(members)
+                elif step not in number:
+                    number[step] = low[step] = len(number)
+                    path.append(step)
+                    on_path.add(step)
+                    work.append((step, iter(ahead[step])))
+                elif step in on_path:
+                    low[thing] = min(low[thing], number[step])
+        return found
+
+
+def unbeaten(
+    things: Sequence[Kind], beaten_by: Callable[[Kind, int | None], Iterable[tuple[Kind, ...]]]
+) -> tuple[Kind, ...]:
+    """Those of some things, target sets or arms, that are needed: the rest are never better than the best of them.
+
+    Single nodes W beat most.  Only what is unbeaten so far is compared further, until everything that is left has been
+    compared with all.
+
+    Parameters
+    ----------
+    things
+        In order of preference: of those that beat each other the first is kept.
+    beaten_by
+        For a thing and the most nodes of W, families of things the best of which is at least as good in every model.
+    """
+    beaten = _Beaten(things)
+    for thing in things:
+        beaten.families[thing].update(dict.fromkeys(beaten_by(thing, 1)))
+    compared: set[Kind] = set()
+    while True:
+        kept = beaten.kept()
+        rest = [thing for thing in things if thing in kept and thing not in compared]
+        if not rest:
+            return tuple(thing for thing in things if thing in kept)
+        for thing in rest:
+            beaten.families[thing].update(dict.fromkeys(beaten_by(thing, None)))
+            compared.add(thing)
 
 
 def _sorted(sets: Iterable[Names]) -> tuple[Names, ...]:

@@ -57,13 +57,15 @@ def kl_index(mean: float, size: float, level: float) -> float:
 
 
 @compiled
-def largest_kl_index(means: FloatArray, sizes: FloatArray, level: float, luck: FloatArray, guess: int) -> int:
-    """The arm whose `kl_index` is the largest; among equals that of the largest ``luck``.
+def largest_kl_index(
+    means: FloatArray, sizes: FloatArray, level: float, luck: FloatArray, guess: int, first: int = 0
+) -> int:
+    """The arm from ``first`` on whose `kl_index` is the largest; among equals that of the largest ``luck``.
 
     ``guess`` is the arm that is solved first, such as the last choice: it saves time and never changes the answer.
     """
     best, top = guess, kl_index(means[guess], sizes[guess], level)
-    for arm in range(means.size):
+    for arm in range(first, means.size):
         mean, size = means[arm], sizes[arm]
         if arm == guess:
             continue

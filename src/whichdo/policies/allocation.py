@@ -167,10 +167,10 @@ def cuts(arms: int) -> tuple[IntArray, FloatArray]:
 
 
 @compiled
-def best_of(means: FloatArray, luck: FloatArray) -> int:
-    """The position of the largest mean; arms without one are passed over."""
+def best_of(means: FloatArray, luck: FloatArray, first: int = 0) -> int:
+    """The position of the largest mean from ``first`` on; arms without one are passed over."""
     best = -1
-    for j in range(means.size):
+    for j in range(first, means.size):
         if np.isnan(means[j]):
             continue
         if best < 0 or means[j] > means[best] or (means[j] == means[best] and luck[j] > luck[best]):

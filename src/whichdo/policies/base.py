@@ -74,6 +74,8 @@ class Objective(StrEnum):
 class Recommendation:
     """The arm a policy names, and what it believes of every arm (mean utility; NaN where it believes nothing).
 
+    The arm is one of ``problem.answers``: where do() was pruned it is a look, and no answer.
+
     ``notes`` are what a careful reader would point out, such as an assumption that has not been met.
     """
 
@@ -132,10 +134,10 @@ class Policy(ABC):
 
 
 def best_arm(problem: Problem, means: FloatArray, rng: np.random.Generator) -> Recommendation:
-    """The arm of the largest mean; ties are broken at random, arms without a mean are passed over."""
+    """The arm of the largest mean among the problem's answers; ties are broken at random, NaN is passed over."""
     from whichdo.policies.allocation import best_of
 
-    return Recommendation(problem.arms[best_of(means, rng.random(len(means)))], means)
+    return Recommendation(problem.arms[best_of(means, rng.random(len(means)), problem.first_answer)], means)
 
 
 def equal_pulls(problem: Problem, money: float, arms: Iterable[Arm]) -> Batch:

@@ -48,7 +48,7 @@ class _Cells(NamedTuple):
     """For each cell of the parents how often it came and the utility that came with it; for each arm its sum of bounds.
 
     ``laws`` has a row for each cell, so that what a cell's new bound changes lies together.  ``strides`` make a cell
-    of the parents' codes.  ``level`` holds 2 ln(1/delta); ``luck`` breaks ties.
+    of the parents' codes.  ``level`` holds 2 ln(1/delta); ``luck`` breaks ties; arms are compared from ``first`` on.
     """
 
     came: FloatArray
@@ -59,14 +59,15 @@ class _Cells(NamedTuple):
     utility: FloatArray
     level: FloatArray
     luck: FloatArray
+    first: int
 
 
 @compiled
 def choose(state: _Cells) -> int:
     """The arm of the largest sum of bounds."""
     sums, luck = state.sums, state.luck
-    best = 0
-    for arm in range(1, sums.size):
+    best = state.first
+    for arm in range(state.first + 1, sums.size):
         if sums[arm] > sums[best] or (sums[arm] == sums[best] and luck[arm] > luck[best]):
             best = arm
     return best
@@ -144,6 +145,7 @@ class CUCB(Sequential):
             utilities(problem),
             np.array([level]),
             rng.random(arms),
+            problem.first_answer,
         )
 
     def means(self, state: _Cells) -> FloatArray:

@@ -47,6 +47,8 @@ class _State(NamedTuple):
     luck: FloatArray
     last: IntArray
     """The last arm, and the rounds so far."""
+    first: int
+    """Arms are compared from here on."""
 
 
 @compiled
@@ -60,17 +62,19 @@ def _join(known: Evidence, joined: FloatArray, arm: int) -> None:
 
 
 @compiled
-def _pick(joined: FloatArray, shares: FloatArray, whole: FloatArray, luck: FloatArray, last: IntArray) -> int:
+def _pick(
+    joined: FloatArray, shares: FloatArray, whole: FloatArray, luck: FloatArray, last: IntArray, first: int
+) -> int:
     """The arm of the largest index; arms of which nothing is known first, in order."""
-    for arm in range(luck.size):
+    for arm in range(first, luck.size):
         if joined[1, arm] <= 0.0:
             return arm
     level = np.log(max(1.0, float(last[1])))
     few, many = whole[OF_FEW], whole[OF_MANY]
     if few <= 0.0:
-        return largest_kl_index(joined[0], joined[1], level, luck, last[0])
-    best, top = 0, -1.0
-    for arm in range(luck.size):
+        return largest_kl_index(joined[0], joined[1], level, luck, last[0], first)
+    best, top = first, -1.0
+    for arm in range(first, luck.size):
         wrong = few * shares[0, arm] + many * shares[1, arm]
         if joined[1, arm] == joined[3, arm]:
             wrong = 0.0  # looking says nothing, or a hint at most
@@ -98,7 +102,7 @@ def _index_above(mean: float, size: float, level: float, top: float) -> float:
 def choose(state: _State) -> int:
     """The arm of the largest index."""
     _, shares, whole = state.doubts
-    return _pick(state.joined, shares, whole, state.luck, state.last)
+    return _pick(state.joined, shares, whole, state.luck, state.last, state.first)
 
 
 @compiled
@@ -134,14 +138,14 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
 
 @compiled
 def _loop(state: _State, world: Rounds) -> None:
-    known, looking, doubt, joined, luck, last = state
+    known, looking, doubt, joined, luck, last, first = state
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
     factors, shares, whole = doubt
     counts, starts, places, strides, cells, _, _ = looking
     while going(clock, rows):
-        arm = _pick(joined, shares, whole, luck, last)
+        arm = _pick(joined, shares, whole, luck, last, first)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -200,7 +204,9 @@ class CausalKLUCB(Sequential):
         # Logged looks are rounds for those who believe in them; else they would pay for exploring at once.
         rounds = int((seen.pulls[1:] if self.doubt else seen.pulls).sum())
         luck = rng.random(len(problem.arms))
-        return _State(known, looking, doubts(self.doubt, known), joined, luck, np.array([0, rounds], np.int64))
+        first = problem.first_answer
+        last = np.array([first, rounds], np.int64)
+        return _State(known, looking, doubts(self.doubt, known), joined, luck, last, first)
 
     def means(self, state: _State) -> FloatArray:
         """The means by all evidence; NaN where there is none."""

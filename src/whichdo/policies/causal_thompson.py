@@ -57,6 +57,8 @@ class _State(NamedTuple):
     looking: Looking
     doubts: Doubts
     chance: WordArray
+    first: int
+    """Arms are compared from here on."""
 
 
 @compiled
@@ -71,17 +73,18 @@ def _draw(
     served: IntArray,
     looks: int,
     chance: WordArray,
+    first: int,
 ) -> int:
-    """The arm of the largest draw, or a look where that teaches more for what it costs.
+    """The arm of the largest draw from ``first`` on, or a look where that teaches more for what it costs.
 
     ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is.
     """
-    best, top, hinted = 0, -1.0, False
-    leader, highest = 0, -1.0
+    best, top, hinted = first, -1.0, False
+    leader, highest = first, -1.0
     doubts = few > 0.0
     luck = uniform(chance) if doubts else 1.0
     doubting, row = luck < few + many, int(luck < many)
-    for arm in range(wins.size):
+    for arm in range(first, wins.size):
         size = sizes[arm]
         won = 1.0 + wins[arm] + size * means[arm]
         lost = 1.0 + losses[arm] + size * (1.0 - means[arm])
@@ -140,7 +143,7 @@ def choose(state: _State) -> int:
     wins, losses, means, sizes, _, times = known
     _, shares, whole = state.doubts
     few, many = whole[OF_FEW], whole[OF_MANY]
-    return _draw(wins, losses, means, sizes, shares, few, many, served, times[0], state.chance)
+    return _draw(wins, losses, means, sizes, shares, few, many, served, times[0], state.chance, state.first)
 
 
 @compiled
@@ -162,14 +165,15 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
 
 @compiled
 def _loop(state: _State, world: Rounds) -> None:
-    known, looking, doubt, chance = state
+    known, looking, doubt, chance, first = state
     factors, shares, whole = doubt
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
     counts, starts, places, strides, cells, served, _ = looking
     while going(clock, rows):
-        arm = _draw(wins, losses, means, sizes, shares, whole[OF_FEW], whole[OF_MANY], served, times[0], chance)
+        few, many = whole[OF_FEW], whole[OF_MANY]
+        arm = _draw(wins, losses, means, sizes, shares, few, many, served, times[0], chance, first)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -233,7 +237,7 @@ class CausalThompson(Sequential):
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks at hand say."""
         known, looking = evidence(problem, checked_reading(self.reading), seen)
-        return _State(known, looking, doubts(self.doubt, known), generator(rng))
+        return _State(known, looking, doubts(self.doubt, known), generator(rng), problem.first_answer)
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""

@@ -48,7 +48,7 @@ __all__ = ["CRM"]
 
 TIE = 1e-12
 PULLS, TOTAL, MEAN, ROOT, LUCK, SAME = 2, 3, 4, 5, 6, 7  # rows of what is known of every arm, after SIZE and SUM
-ROUND, BETA, LOG, NEXT = 0, 1, 2, 3  # of the clock
+ROUND, BETA, LOG, NEXT, FIRST = 0, 1, 2, 3, 4  # of the clock
 
 
 class _State(NamedTuple):
@@ -56,7 +56,8 @@ class _State(NamedTuple):
 
     The rows of ``arms`` are the number of draws from looks and their sum, the pulls and the utility they brought, the
     mean of both, 1 / sqrt(pulls + draws), the order that breaks ties, and whether the arm does not act on the reward.
-    ``clock`` holds the rounds played, beta squared, and the logarithms of this number and the next.
+    ``clock`` holds the rounds played, beta squared, the logarithms of this number and the next, and from which arm on
+    indices are compared.
     """
 
     arms: FloatArray
@@ -108,8 +109,9 @@ def _best(arms: FloatArray, clock: FloatArray) -> int:
     if arms[PULLS, 0] < clock[BETA] * clock[NEXT]:
         return 0  # steps 4-5
     width = np.sqrt(2.0 * clock[LOG])
-    best, top = 0, -np.inf
-    for arm in range(arms.shape[1]):  # step 7, Equation 5
+    first = int(clock[FIRST])
+    best, top = first, -np.inf
+    for arm in range(first, arms.shape[1]):  # step 7, Equation 5
         index = arms[MEAN, arm] + width * arms[ROOT, arm]
         if index > top + TIE:
             best, top = arm, index
@@ -176,7 +178,7 @@ class CRM(Sequential):
         arms[LUCK] = rng.random(len(problem.arms))
         verdicts = problem.verdicts
         arms[SAME] = [not arm.is_look and verdicts[arm.targets].route is Route.SAME for arm in problem.arms]
-        clock = np.array([0.0, 1.0, 0.0, 0.0])  # step 2: beta = 1
+        clock = np.array([0.0, 1.0, 0.0, 0.0, float(problem.first_answer)])  # step 2: beta = 1
         columns = self.columns(problem)
         return _State(arms, clock, utilities(problem), split_sample(problem, columns), tape(problem, columns))
 

@@ -47,7 +47,8 @@ class _Pooled(NamedTuple):
     """For each arm its pulls, its effective size E, and the utility that these brought.
 
     ``told[j, x]`` is the arm on the j-th node that a look with its value x counts for, or -1.  ``worth`` is what an
-    index is multiplied by: 1 for do(), 1/gamma for others.  ``luck`` breaks ties; ``beta`` holds one number.
+    index is multiplied by: 1 for do(), 1/gamma for others.  ``luck`` breaks ties; ``beta`` holds one number.  Indices
+    are compared from ``first`` on.
     """
 
     pulls: IntArray
@@ -58,6 +59,7 @@ class _Pooled(NamedTuple):
     worth: FloatArray
     luck: FloatArray
     beta: FloatArray
+    first: int
 
 
 @compiled
@@ -72,8 +74,8 @@ def choose(state: _Pooled) -> int:
     if size[0] < state.beta[0] * state.beta[0] * np.log(rounds + 1.0):
         return 0
     width = 8.0 * np.log(rounds)
-    best, top = 0, -np.inf
-    for arm in range(pulls.size):
+    best, top = state.first, -np.inf
+    for arm in range(state.first, pulls.size):
         part = 1.0 / size[arm]
         index = worth[arm] * (total[arm] * part + np.sqrt(width * part))
         if index > top or (index == top and luck[arm] > luck[best]):
@@ -153,9 +155,8 @@ class CRMNB(Sequential):
         worth = np.full(arms, look / act)
         worth[0] = 1.0
         size, total = given.sum(axis=1), given @ utility
-        return _Pooled(
-            np.zeros(arms, np.int64), size, total, _told(problem), utility, worth, rng.random(arms), np.ones(1)
-        )
+        pulls, luck, beta = np.zeros(arms, np.int64), rng.random(arms), np.ones(1)
+        return _Pooled(pulls, size, total, _told(problem), utility, worth, luck, beta, problem.first_answer)
 
     def means(self, state: _Pooled) -> FloatArray:
         """Means over pulls and looks together."""

@@ -28,7 +28,7 @@ from whichdo.policies.base import (
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray, WordArray
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
@@ -46,14 +46,15 @@ class SequentialHalving(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """The first round must pull every arm once."""
-        rounds = ceil(log2(len(problem.arms)))
-        least = sum(problem.costs.values()) * rounds
-        refuse_below(self, budget, least, f"{rounds} rounds, the first with a pull of each of {len(problem.arms)} arms")
+        arms = len(problem.answers)
+        rounds = ceil(log2(arms))
+        least = prices(problem, problem.answers).sum() * rounds
+        refuse_below(self, budget, least, f"{rounds} rounds, the first with a pull of each of {arms} arms")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch a round."""
         luck, utility = rng.random(len(problem.arms)), utilities(problem)
-        alive = np.arange(len(problem.arms))
+        alive = np.arange(problem.first_answer, len(problem.arms))
         tried = Tally.empty(problem)
         rounds = ceil(log2(len(alive)))
         left = float(budget)
@@ -67,21 +68,23 @@ class SequentialHalving(Policy):
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
         """The same in one compiled step."""
         price, utility = prices(problem, problem.arms), utilities(problem)
+        answers = np.arange(problem.first_answer, len(price))
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
-            return _race(reward_streams(arena.bounds, key), price, float(budget), utility, rng.random(len(price)))
+            luck = rng.random(len(price))
+            return _race(reward_streams(arena.bounds, key), answers, price, float(budget), utility, luck)
 
         return run
 
 
 @compiled
 def _race(
-    streams: RewardStreams, prices: FloatArray, money: float, utility: FloatArray, luck: FloatArray
+    streams: RewardStreams, arms: IntArray, prices: FloatArray, money: float, utility: FloatArray, luck: FloatArray
 ) -> tuple[int, float]:
     """`play` against the rewards of a simulated world: the survivor, and the money spent."""
-    alive = np.arange(prices.size)
+    alive = arms
     levels = np.zeros((prices.size, utility.size), np.int64)
-    rounds = np.int64(np.ceil(np.log2(prices.size)))
+    rounds = np.int64(np.ceil(np.log2(arms.size)))
     left = money
     for number in range(rounds):
         counts = equal_counts(left / (rounds - number), prices[alive])

@@ -34,7 +34,10 @@ __all__ = ["KLUCB"]
 
 
 class _Means(NamedTuple):
-    """For each arm the pulls, the utility they brought and its mean; ``luck`` breaks ties, ``last`` is the last arm."""
+    """For each arm the pulls, the utility they brought and its mean; ``luck`` breaks ties, ``last`` is the last arm.
+
+    Arms are compared from ``first`` on.
+    """
 
     pulls: FloatArray
     total: FloatArray
@@ -42,6 +45,7 @@ class _Means(NamedTuple):
     utility: FloatArray
     luck: FloatArray
     last: IntArray
+    first: int
 
 
 @compiled
@@ -49,11 +53,11 @@ def choose(state: _Means) -> int:
     """The arm of the largest index; arms never pulled first, in order."""
     pulls = state.pulls
     rounds = 0.0
-    for arm in range(pulls.size):
+    for arm in range(state.first, pulls.size):
         if pulls[arm] == 0.0:
             return arm
         rounds += pulls[arm]
-    return largest_kl_index(state.means, pulls, np.log(rounds), state.luck, state.last[0])
+    return largest_kl_index(state.means, pulls, np.log(rounds), state.luck, state.last[0], state.first)
 
 
 @compiled
@@ -91,9 +95,10 @@ class KLUCB(Sequential):
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Means:  # noqa: ARG002
         """The pulls at hand, if any; looks are pulls of do()."""
-        utility = utilities(problem)
+        utility, first = utilities(problem), problem.first_answer
         pulls, total = seen.pulls.astype(np.float64), seen.counts @ utility
-        return _Means(pulls, total, seen.means.copy(), utility, rng.random(len(pulls)), np.zeros(1, np.int64))
+        last = np.full(1, first, np.int64)
+        return _Means(pulls, total, seen.means.copy(), utility, rng.random(len(pulls)), last, first)
 
     def means(self, state: _Means) -> FloatArray:
         """The plain means."""

@@ -42,24 +42,25 @@ class SuccessiveRejects(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """T must exceed K."""
-        price = prices(problem, problem.arms)
+        price = prices(problem, problem.answers)
         least = float(price.sum() + price.mean())
         refuse_below(self, budget, least, f"a pull of each of the {len(price)} arms and one more")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """K - 1 batches at most."""
-        winner, tried = yield from rejects(problem, problem.arms, budget, rng.random(len(problem.arms)))
+        winner, tried = yield from rejects(problem, problem.answers, budget, rng.random(len(problem.answers)))
         return Recommendation(winner, tried.means)
 
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
         """The same in one compiled step."""
-        price, utility = prices(problem, problem.arms), utilities(problem)
+        price, utility = prices(problem, problem.answers), utilities(problem)
         schedule = rejects_schedule(budget, price)
-        everyone = np.arange(len(price))
+        arms = len(problem.arms)
+        everyone = np.arange(problem.first_answer, arms)
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             streams = reward_streams(arena.bounds, key)
-            levels = np.zeros((len(price), len(utility)), np.int64)
+            levels = np.zeros((arms, len(utility)), np.int64)
             return race(streams, everyone, schedule, price, utility, rng.random(len(price)), levels)
 
         return run

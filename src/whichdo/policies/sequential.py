@@ -35,7 +35,8 @@ class Sequential(Policy):
     A subclass sets three functions of its module, wrapped in ``staticmethod``: ``choose(state) -> arm``,
     ``learn(state, arm, level, row)``, ``loop(state, world)``; and writes `begin` and `means`.  ``row`` holds the codes
     of the nodes that `columns` names: of looks alone, or of the pulls of every arm where ``reads_every_arm`` is set
-    (its `choose` must then leave the state as it is).  It is empty otherwise.
+    (its `choose` must then leave the state as it is).  It is empty otherwise.  ``choose`` compares arms from
+    ``problem.first_answer`` on: before it lies do() where that is no answer, which may only be pulled to learn.
     """
 
     objective = Objective.CUMULATIVE
@@ -72,9 +73,9 @@ class Sequential(Policy):
         return ()
 
     def check(self, problem: Problem, budget: float) -> None:
-        """Every arm is pulled once."""
-        least = sum(problem.costs.values())
-        refuse_below(self, budget, least, f"{len(problem.arms)} arms, each pulled once")
+        """Every arm is pulled once; do() too where it is an answer, or looks are of use."""
+        pulled = problem.arms if self.looks else problem.answers
+        refuse_below(self, budget, prices(problem, pulled).sum(), f"{len(pulled)} arms, each pulled once")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of one pull a round, until the money does not pay the arm that is chosen."""
@@ -129,8 +130,10 @@ class Rounds:
         self.reads = bool(self.columns) and (self.arm == 0 or self._policy.reads_every_arm)
 
     def recommendation(self) -> Recommendation:
-        """The arm of the largest mean."""
-        means = self._policy.means(self._state)
+        """The answer of the largest mean."""
+        means, first = self._policy.means(self._state), self._problem.first_answer
         return Recommendation(
-            self._problem.arms[int(np.nanargmax(means))], means, self._policy.notes(self._problem, self._state)
+            self._problem.arms[first + int(np.nanargmax(means[first:]))],
+            means,
+            self._policy.notes(self._problem, self._state),
         )

@@ -96,6 +96,7 @@ class SRM(Policy):
         if looks is None:
             return None
         arms, levels, look, left = len(problem.arms), len(known.utility), known.look, known.left
+        first = problem.first_answer
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(arms)
@@ -106,7 +107,7 @@ class SRM(Policy):
             if not len(poor):
                 more = int(left / known.prices[0])
                 means = known.looked(counts + tables(more)).means
-                return best_of(means, rng.random(arms)), float((look + more) * known.prices[0])
+                return best_of(means, rng.random(arms), first), float((look + more) * known.prices[0])
             streams, tried = reward_streams(arena.bounds, key), np.zeros((arms, levels), np.int64)
             if self._races(poor, left, known):
                 price = known.prices[poor]
@@ -116,7 +117,8 @@ class SRM(Policy):
                 pulls = known.second(left, poor)
                 pull_all(streams, poor, pulls, tried)
                 spent = float(pulls @ known.prices[poor])
-            return best_of(self._final(looked, tried, known), rng.random(arms)), look * known.prices[0] + spent
+            final = self._final(looked, tried, known)
+            return best_of(final, rng.random(arms), first), look * known.prices[0] + spent
 
         return run
 

@@ -28,20 +28,24 @@ __all__ = ["Thompson"]
 
 
 class _Posterior(NamedTuple):
-    """For each arm the two parameters of its beta posterior, and the generator of draws."""
+    """For each arm the two parameters of its beta posterior, and the generator of draws.
+
+    Arms are compared from ``first`` on.
+    """
 
     wins: FloatArray
     losses: FloatArray
     utility: FloatArray
     chance: WordArray
+    first: int
 
 
 @compiled
 def choose(state: _Posterior) -> int:
     """The arm of the largest draw."""
     wins, losses, chance = state.wins, state.losses, state.chance
-    best, top = 0, -1.0
-    for arm in range(wins.size):
+    best, top = state.first, -1.0
+    for arm in range(state.first, wins.size):
         draw = beta(wins[arm], losses[arm], chance)
         if draw > top:
             best, top = arm, draw
@@ -83,7 +87,7 @@ class Thompson(Sequential):
         """Uniform posteriors, and the pulls at hand; looks are pulls of do() and tell nothing about other arms."""
         utility = utilities(problem)
         wins = seen.counts @ utility
-        return _Posterior(1.0 + wins, 1.0 + seen.pulls - wins, utility, generator(rng))
+        return _Posterior(1.0 + wins, 1.0 + seen.pulls - wins, utility, generator(rng), problem.first_answer)
 
     def means(self, state: _Posterior) -> FloatArray:
         """Posterior means."""

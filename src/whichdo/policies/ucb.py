@@ -29,7 +29,7 @@ __all__ = ["UCB"]
 class _Means(NamedTuple):
     """For each arm the pulls, the utility they brought, its mean and 1 / sqrt(pulls): an index is then one product.
 
-    ``luck`` breaks ties, ``rounds`` counts all pulls.
+    ``luck`` breaks ties, ``rounds`` counts all pulls of the arms that are compared, from ``first`` on.
     """
 
     pulls: IntArray
@@ -39,21 +39,22 @@ class _Means(NamedTuple):
     utility: FloatArray
     luck: FloatArray
     rounds: IntArray
+    first: int
 
 
 @compiled
 def choose(state: _Means) -> int:
     """The arm of the largest index; arms never pulled first, in order."""
-    return _largest(state.means, state.widths, state.luck, state.rounds)
+    return _largest(state.means, state.widths, state.luck, state.rounds, state.first)
 
 
 @compiled
-def _largest(means: FloatArray, widths: FloatArray, luck: FloatArray, rounds: IntArray) -> int:
-    if rounds[0] < means.size:
-        return rounds[0]  # type: ignore[no-any-return]
+def _largest(means: FloatArray, widths: FloatArray, luck: FloatArray, rounds: IntArray, first: int) -> int:
+    if rounds[0] < means.size - first:
+        return first + rounds[0]  # type: ignore[no-any-return]
     factor = np.sqrt(2.0 * np.log(rounds[0]))
-    best, top = 0, -np.inf
-    for arm in range(means.size):
+    best, top = first, -np.inf
+    for arm in range(first, means.size):
         index = means[arm] + factor * widths[arm]
         if index > top or (index == top and luck[arm] > luck[best]):
             best, top = arm, index
@@ -86,11 +87,11 @@ def _count(
 
 @compiled
 def _loop(state: _Means, world: Rounds) -> None:
-    pulls, total, means, widths, utility, luck, rounds = state  # unpacked once: a tuple costs at every call
+    pulls, total, means, widths, utility, luck, rounds, first = state  # unpacked once: a tuple costs at every call
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
     while going(clock, rows):
-        arm = _largest(means, widths, luck, rounds)
+        arm = _largest(means, widths, luck, rounds, first)
         if payable(clock, money, arm):
             level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
             noted(clock, money, marks, record, arm)
@@ -111,14 +112,14 @@ class UCB(Sequential):
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Means:  # noqa: ARG002
         """The pulls at hand where every arm has some, else none; looks are pulls of do()."""
-        arms, utility = len(problem.arms), utilities(problem)
+        arms, utility, first = len(problem.arms), utilities(problem), problem.first_answer
         pulls, total, rounds = np.zeros(arms, np.int64), np.zeros(arms), np.zeros(1, np.int64)
-        if seen.pulls.all():
-            pulls[:], total[:], rounds[0] = seen.pulls, seen.counts @ utility, seen.pulls.sum()
+        if seen.pulls[first:].all():
+            pulls[:], total[:], rounds[0] = seen.pulls, seen.counts @ utility, seen.pulls[first:].sum()
         with np.errstate(divide="ignore"):
             part = 1.0 / pulls
         means = total * np.where(pulls > 0, part, np.nan)
-        return _Means(pulls, total, means, np.sqrt(part), utility, rng.random(arms), rounds)
+        return _Means(pulls, total, means, np.sqrt(part), utility, rng.random(arms), rounds, first)
 
     def means(self, state: _Means) -> FloatArray:
         """The plain means."""

@@ -32,13 +32,13 @@ class UniformExploration(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """Every arm must be pulled once."""
-        least = sum(problem.costs.values())
-        refuse_below(self, budget, least, f"{len(problem.arms)} arms, each pulled once")
+        least = prices(problem, problem.answers).sum()
+        refuse_below(self, budget, least, f"{len(problem.answers)} arms, each pulled once")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch."""
-        order = np.argsort(rng.random(len(problem.arms)))
-        tried = yield equal_pulls(problem, budget, [problem.arms[j] for j in order])
+        order = np.argsort(rng.random(len(problem.answers)))
+        tried = yield equal_pulls(problem, budget, [problem.answers[j] for j in order])
         return best_arm(problem, tried.means, rng)
 
     def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
@@ -47,14 +47,14 @@ class UniformExploration(Policy):
         from whichdo.policies.allocation import best_of, equal_counts, means_of
 
         price, utility = prices(problem, problem.arms), utilities(problem)
-        everyone = np.arange(len(price))
+        everyone, first = np.arange(len(price)), problem.first_answer
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
-            order = np.argsort(rng.random(len(price)))
+            order = first + np.argsort(rng.random(len(price) - first))
             counts = equal_counts(budget, price[order])
             levels = np.zeros((len(price), len(utility)), np.int64)
             pull_all(reward_streams(arena.bounds, key), order, counts, levels)
             means = means_of(levels, utility, everyone)
-            return best_of(means, rng.random(len(means))), float(counts @ price[order])
+            return best_of(means, rng.random(len(means)), first), float(counts @ price[order])
 
         return run

@@ -133,26 +133,26 @@ class WarmHalving(Policy):
             left -= looks * price[0]
         base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
         race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
-        tried, chance = _direct(problem, at_hand), 0.0
+        tried, chance, first = _direct(problem, at_hand), 0.0, problem.first_answer
         if self.doubt:
             base[0], sizes[0] = _logged(at_hand, utility)
             since = np.zeros_like(tried.counts)
             since[0] = seen.counts[0] - at_hand.counts[0]
-            everyone, hints = np.arange(len(problem.arms)), np.minimum(sizes, LEFT)
+            everyone, hints = np.arange(first, len(problem.arms)), np.minimum(sizes, LEFT)
             money = left * _as_if_wrong(sizes)
             tried, spent, _ = yield from race.run(base, hints, everyone, tried, since, money)
             means, believed, _ = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            alive = plausible(means, believed + _pulls(tried.counts + since), self.caution)
+            alive = plausible(means, believed + _pulls(tried.counts + since), self.caution, first)
             tried, _, _ = yield from race.run(base, believed, alive, tried, since, left - spent)
             means, _, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            winner = best_of(means, luck)
+            winner = best_of(means, luck, first)
         else:
-            alive = plausible(base, sizes, self.caution)
+            alive = plausible(base, sizes, self.caution, first)
             tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left)
             means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)))
         if scopes and chance <= 0.5:
             means = learned_means(problem, seen + tried)
-            return Recommendation(problem.arms[best_of(means, luck)], means)
+            return Recommendation(problem.arms[best_of(means, luck, first)], means)
         return Recommendation(problem.arms[winner], means, notes)
 
     def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
@@ -182,13 +182,14 @@ class WarmHalving(Policy):
         number = _looks(model, budget)
         left = float(budget - number * price[0])
         nothing = model.counts(Tally.empty(problem))
-        plan, sources, bounds = model.plan, model.sources, arena.bounds
+        plan, sources, bounds, first = model.plan, model.sources, arena.bounds, problem.first_answer
+        caution, optimism, doubt = self.caution, self.optimism, self.doubt
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
             counts = looks(key)(number) if number else nothing
             winner, spent = _whole(
-                plan, counts, sources, bounds, key, self.caution, self.optimism, self.doubt, price, left, utility, luck
+                plan, counts, sources, bounds, key, caution, optimism, doubt, price, left, utility, luck, first
             )
             return winner, number * price[0] + spent
 
@@ -276,15 +277,15 @@ def evidence(
 
 
 @compiled
-def plausible(means: FloatArray, sizes: FloatArray, caution: float) -> IntArray:
-    """The arms that could still be best: upper end not below the best lower end."""
+def plausible(means: FloatArray, sizes: FloatArray, caution: float, first: int = 0) -> IntArray:
+    """The arms from ``first`` on that could still be best: upper end not below the best lower end."""
     best = -np.inf
-    for j in range(means.size):
+    for j in range(first, means.size):
         if sizes[j] > 0.0:
             best = max(best, means[j] - caution / np.sqrt(sizes[j]))
     alive = np.empty(means.size, np.int64)
     count = 0
-    for j in range(means.size):
+    for j in range(first, means.size):
         if sizes[j] <= 0.0 or means[j] + caution / np.sqrt(sizes[j]) >= best:
             alive[count] = j
             count += 1
@@ -399,24 +400,25 @@ def _whole(
     money: float,
     utility: FloatArray,
     luck: FloatArray,
+    first: int,
 ) -> tuple[int, float]:
-    """All that follows the looks."""
+    """All that follows the looks; arms are compared from ``first`` on."""
     base, sizes = evidence(plan, counts, sources, utility)
     streams, levels = reward_streams(bounds, key), np.zeros((base.size, utility.size), np.int64)
     if doubt == 0.0:
-        alive = plausible(base, sizes, caution)
+        alive = plausible(base, sizes, caution, first)
         return _race(streams, levels, base, sizes, alive, optimism, prices, money, utility, luck)
     base[0], sizes[0] = 0.5, 0.0  # nothing is logged: all looks are pulls of do()
     for level in range(utility.size):
         levels[0, level] = np.int64(counts[level])
-    hints, everyone = np.minimum(sizes, LEFT), np.arange(base.size)
-    first = money * _as_if_wrong(sizes)
-    _, spent = _race(streams, levels, base, hints, everyone, optimism, prices, first, utility, luck)
+    hints, everyone = np.minimum(sizes, LEFT), np.arange(first, base.size)
+    money_first = money * _as_if_wrong(sizes)
+    _, spent = _race(streams, levels, base, hints, everyone, optimism, prices, money_first, utility, luck)
     means, believed, _ = weighed(doubt, base, sizes, levels, utility)
     pulls = np.zeros(base.size)
     for arm in range(base.size):
         pulls[arm] = levels[arm].sum()
-    alive = plausible(means, believed + pulls, caution)
+    alive = plausible(means, believed + pulls, caution, first)
     _, more = _race(streams, levels, base, believed, alive, optimism, prices, money - spent, utility, luck)
     means, _, _ = weighed(doubt, base, sizes, levels, utility)
-    return best_of(means, luck), spent + more
+    return best_of(means, luck, first), spent + more

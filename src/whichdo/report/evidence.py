@@ -106,7 +106,7 @@ def _line(found: History, row: ArmRank, own: ArmCertainty, drawn: str) -> str:
 
 def over_time(found: History) -> str:
     """How the leading arms' estimates developed, and who led when."""
-    leading = [row for row in found.advice.ranking.ordered if row.is_ranked][:PICTURES]
+    leading = found.advice.ranking.contenders[:PICTURES]
     if len(found.moments) < 2 or not leading:
         return "<h2>How it developed</h2>\n<p>There is too little evidence yet to show a development.</p>\n"
     points = {row.arm: _points(found, row) for row in leading}

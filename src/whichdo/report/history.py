@@ -40,7 +40,7 @@ class Moment:
     @property
     def leader(self) -> ArmRank | None:
         """The best arm by then of which enough was known."""
-        return next((row for row in self.ranking.ordered if row.is_ranked), None)
+        return next(iter(self.ranking.contenders), None)
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,12 @@ ASIDES = {
 
 
 def _by_arm(found: History) -> str:
-    costs = found.state.terms.problem.costs
+    problem = found.state.terms.problem
+    costs = problem.prices
     priced = any(cost != 1 for cost in costs.values())
     told = Counter(pull.arm for pull in found.state.tickets.values() if pull.phase is Phase.TOLD)
     lost = Counter(pull.arm for pull in found.state.tickets.values() if pull.phase in {Phase.VOIDED, Phase.EXPIRED})
-    arms = [arm for arm in found.state.terms.problem.arms if told[arm] or lost[arm]]
+    arms = [arm for arm in problem.offered if told[arm] or lost[arm]]
     arms.sort(key=lambda arm: -told[arm] * costs[arm])
     if not arms:
         return '<p class="faint">Nothing has been pulled yet.</p>\n'
@@ -83,7 +84,7 @@ def _by_arm(found: History) -> str:
         more = (
             f'<p class="faint">{len(arms) - MOST:,} more arms with {counted(others, "told pull")} between them.</p>\n'
         )
-    never = len(found.state.terms.problem.arms) - len(arms)
+    never = sum(not (told[arm] or lost[arm]) for arm in problem.arms)
     if never:
         more += f'<p class="faint">{counted(never, "arm")} never pulled.</p>\n'
     return f'<div class="wide"><table class="plain">{head}{rows}</table></div>\n{more}'
