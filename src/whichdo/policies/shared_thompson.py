@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.policies.sharing import Programme, Shared
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["SharedThompson"]
 
@@ -62,6 +63,8 @@ class _State(NamedTuple):
     limits: FloatArray
     programme: Programme
     teaching: Teaching
+    first: int
+    """Arms are compared from here on."""
     chance: WordArray
 
 
@@ -95,8 +98,8 @@ def choose(state: _State) -> int:
     few, many = whole[OF_FEW], whole[OF_MANY]
     luck = uniform(chance) if few > 0.0 else 1.0
     doubting, row = luck < few + many, int(luck < many)
-    best, top = 0, -1.0
-    for arm in range(arm_at.size):
+    best, top = state.first, -1.0
+    for arm in range(state.first, arm_at.size):
         draw = values[arm_at[arm]]
         if doubting and sizes[arm] > LEFT and uniform(chance) < shares[row, arm]:
             hint = LEFT * means[arm]
@@ -192,6 +195,10 @@ class SharedThompson(Sequential):
         """What the tables count."""
         return self._shared(problem).columns
 
+    def scopes(self, problem: Problem) -> tuple[Scope, ...]:
+        """All columns together: any table is a margin of that."""
+        return (self.columns(problem),)
+
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks and pulls at hand say; of looks, which may be of another season, do()'s own pulls are not made."""
         shared, arms, utility = self._shared(problem), len(problem.arms), utilities(problem)
@@ -205,6 +212,7 @@ class SharedThompson(Sequential):
             np.stack([np.zeros(arms), np.ones(arms)]),
             shared.programme,
             shared.teaching,
+            problem.first_answer,
             generator(rng),
         )
         if self.doubt > 0:

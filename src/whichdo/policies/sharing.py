@@ -20,7 +20,7 @@ from whichdo.errors import UsageError
 from whichdo.formulas import Reading
 from whichdo.identification.chains import Chains
 from whichdo.kernels.contraction import Laws, Steps, Teaching, contract, mean_laws
-from whichdo.tables import Radix, smallest_table, starts
+from whichdo.tables import Radix, starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whichdo.identification.chains import Link
     from whichdo.identification.estimand import Names
     from whichdo.problem import Problem
+    from whichdo.tables import Scope, Table
 
 __all__ = ["Programme", "Shared", "counted_before", "shared_tables"]
 
@@ -62,6 +63,8 @@ class Shared:
     """What is read of a row, the reward last."""
     programme: Programme
     teaching: Teaching
+    rewards: Mapping[Targets, Link]
+    """The reward's own link of each target set."""
 
     def taught(self, targets: Targets) -> list[int]:
         """The tables that rows of the arms on some targets teach."""
@@ -196,7 +199,15 @@ def _shared_tables(problem: Problem, reading: Reading) -> Shared | None:
     )
     teachers = tuple(tuple(targets for targets in by_set if chains.teaches(targets, link)) for link in links)
     columns = _columns(problem, links)
-    return Shared(problem, tuple(links), teachers, columns, programme, _teaching(problem, links, teachers, columns))
+    return Shared(
+        problem,
+        tuple(links),
+        teachers,
+        columns,
+        programme,
+        _teaching(problem, links, teachers, columns),
+        {targets: chain[-1] for targets, chain in by_set.items()},
+    )
 
 
 def _columns(problem: Problem, links: Sequence[Link]) -> Names:
@@ -241,32 +252,41 @@ def counted_before(shared: Shared, seen: Tally) -> FloatArray:
     problem, start_of = shared.problem, shared.programme.laws.count_start
     utility = np.array(list(problem.utility.values()))
     counts = np.zeros(start_of[-1])
-    unknown = []
+    unknown: dict[int, FloatArray] = {}
     for place, arm in enumerate(problem.arms):
         if not seen.pulls[place]:
             continue
-        tables = seen.tables.get(arm, {})
-        taught = shared.taught(arm.targets)
-        found = [smallest_table(tables, shared.links[table].columns) for table in taught]
-        if any(each is None for each in found):
-            if arm.is_look:
-                raise UsageError(
-                    f"The tally holds no table of {', '.join(shared.columns)}; count the log by these together: "
-                    f"whichdo.count(problem, data, scopes=[{list(shared.columns)}])."
-                )
-            unknown.append(place)
-            continue
-        for table, each in zip(taught, found, strict=True):
+        rest = seen.counts[place].astype(np.float64)
+        for table in shared.taught(arm.targets):
             link, start = shared.links[table], start_of[table]
-            cells = each.marginal(link.columns).dense().count.astype(np.float64)  # type: ignore[union-attr]
+            found = _fullest(seen.tables.get(arm, {}), link.columns)
+            if found is None:
+                continue
+            cells = found.marginal(link.columns).dense().count.astype(np.float64)
             if link.node == problem.reward:
+                if link == shared.rewards[arm.targets]:
+                    rest -= cells.reshape(-1, len(utility)).sum(axis=0)
                 cells = np.stack([cells @ (1.0 - utility), cells @ utility], axis=-1)
             counts[start : start + cells.size] += cells.ravel()
-    more = [_spread(shared, counts, place, seen.counts[place] @ utility, seen.pulls[place]) for place in unknown]
+        if rest.sum() == seen.pulls[place] and arm.is_look:
+            columns = shared.rewards[()].columns
+            raise UsageError(
+                f"The tally holds no table of {', '.join(columns)}; count the log by all that policies want to know "
+                f"together: whichdo.count(problem, data, scopes=[{shared.columns}])."
+            )
+        if rest.any():
+            unknown[place] = rest
+    more = [_spread(shared, counts, place, rest @ utility, rest.sum()) for place, rest in unknown.items()]
     return sum(more, start=counts)
 
 
-def _spread(shared: Shared, counts: FloatArray, place: int, won: float, pulls: int) -> FloatArray:
+def _fullest(tables: Mapping[Scope, Table], columns: Names) -> Table | None:
+    """The table with these columns that counts the most rows, of several the smallest."""
+    holding = [table for scope, table in tables.items() if set(columns) <= set(scope)]
+    return min(holding, key=lambda table: (-table.total, table.radix.cells), default=None)
+
+
+def _spread(shared: Shared, counts: FloatArray, place: int, won: float, pulls: float) -> FloatArray:
     """What pulls of one arm add whose rows are not known: the mean is linear in the rows of the reward's tables."""
     laws, steps, arm_at, size = shared.programme
     values = np.zeros(size)

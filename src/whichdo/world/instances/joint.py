@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from whichdo.identification.pruning import possibly_optimal
 from whichdo.world.instances.confounded import random_confounded
-from whichdo.world.instances.structural import arms_on
 
 if TYPE_CHECKING:
     from whichdo.world.instances.instance import Instance, Seed
@@ -28,16 +26,12 @@ def joint_confounded(
 ) -> list[Instance]:
     """The networks of `random_confounded` with arms on up to ``at_once`` nodes.
 
-    ``pruned`` leaves the arms on sets that can be best (`whichdo.possibly_optimal`), and ``do()``.
+    ``pruned`` leaves out the arms that cannot be best.
     """
     made = []
     for each in random_confounded(nodes, confounders, count, seed, in_degree=in_degree, bound=bound):
         network = each.network
-        if pruned:
-            sets = [targets for targets in possibly_optimal(network.graph, "Y", at_once) if targets]
-            problem = network.problem("Y", arms=arms_on(network, sets))
-        else:
-            problem = network.problem("Y", at_once=at_once)
+        problem = network.problem("Y", at_once=at_once, prune=pruned)
         kind = "pruned-joint" if pruned else "joint"
         about = f"{each.about}; {at_once} nodes at once" + (", arms that can be best" if pruned else "")
         made.append(replace(each, name=each.name.replace("random", kind), problem=problem, about=about))

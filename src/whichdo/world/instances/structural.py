@@ -7,7 +7,7 @@ possibly optimal   the sets that are best in some model of the graph (POMIS);
 minimal            the sets of which every member acts on the reward once the others are set (MIS);
 all                every set, whether or not another does the same.
 
-``do()`` is an arm of every problem, also where it is not among the possibly optimal ones.
+``do()`` is an arm of every problem; where it is not possibly optimal it is a look, and no answer.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def structural(task: int, among: str = Among.POSSIBLY_OPTIMAL) -> Instance:
 
     Examples
     --------
-    >>> len(structural(3).problem.arms), len(structural(3, "all").problem.arms)     # do() and 16, all 243
+    >>> len(structural(3).problem.arms), len(structural(3, "all").problem.arms)     # a look and 16, all 243
     (17, 243)
     >>> structural(2).best
     do(Z=0)
@@ -69,7 +69,8 @@ def structural(task: int, among: str = Among.POSSIBLY_OPTIMAL) -> Instance:
         sets = [some for size in range(len(nodes) + 1) for some in combinations(nodes, size)]
     else:
         sets = (possibly_optimal if among == Among.POSSIBLY_OPTIMAL else minimal_sets)(network.graph, "Y")
-    problem = network.problem("Y", arms=arms_on(network, sets))
+    pruned = among == Among.POSSIBLY_OPTIMAL
+    problem = network.problem("Y", arms=arms_on(network, sets), prune=pruned)
     kind = "" if among == Among.POSSIBLY_OPTIMAL else f"-{among}"
     return Instance(f"structural/task-{task}{kind}", network, problem, about)
 
