@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from whichdo.proposing.proposal import propose
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
+    from whichdo.world.instances.shelf import network
     from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
     from whichdo.world.sampler import World
 
@@ -141,6 +142,7 @@ __all__ = [
     "graph_from",
     "identify",
     "minimal_sets",
+    "network",
     "observe",
     "policy",
     "possibly_optimal",
@@ -194,6 +196,7 @@ _ROOMS = {
     "whichdo.drawing.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
+    "whichdo.world.instances.shelf": ("network",),
     "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),
     "whichdo.world.sampler": ("World",),
 }  # fmt: skip

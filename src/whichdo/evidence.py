@@ -98,9 +98,9 @@ def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | No
     return Batch((LOOK,), (count,), detail, None if scopes is None else tuple(scopes))
 
 
-def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS) -> Batch:
+def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS, scopes: Iterable[Scope] | None = None) -> Batch:
     """Pull one arm ``count`` times."""
-    return Batch((arm,), (count,), detail)
+    return Batch((arm,), (count,), detail, None if scopes is None else tuple(scopes))
 
 
 def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batch:

@@ -49,6 +49,7 @@ def run_rounds(
     from whichdo.kernels.rounds import MARK, NEXT, OVER, USED, Rounds
 
     world = World(network, problem, key)
+    policy = policy.suited(problem)
     state = policy.begin(problem, budget, rng, Tally.empty(problem) if seen is None else seen)
     columns = [problem.graph.index(name) for name in policy.columns(problem)]
     read = (len(problem.arms) if policy.reads_every_arm else 1) if columns else 0

@@ -253,7 +253,8 @@ def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
             continue
         if dear:
             costs = {arm: float(rng.integers(1, 9)) / 2 for arm in problem.arms}
-            problem = network.problem(problem.reward, problem.intervene, costs=costs, goal=problem.goal)
+            arms = {"arms": problem.arms} if problem.has_listed_arms else {"intervene": problem.intervene}
+            problem = network.problem(problem.reward, costs=costs, goal=problem.goal, **arms)
         budget = 40.0 * sum(problem.costs.values()) / 3
         arena = SimulatedArena.of(network, problem)
         assert arena is not None

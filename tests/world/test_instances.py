@@ -579,7 +579,7 @@ def test_every_family_is_complete_and_consistent(name: str) -> None:
         assert instance.means.shape == instance.conditionals.shape == (len(instance.problem.arms),)
         assert instance.best == instance.best_arms[0]
         assert instance.gap >= 0
-        assert 2 <= instance.hardness <= max(2, len(instance.problem.intervene))
+        assert 2 <= instance.hardness <= max(2, len(instance.problem.target_sets))
         rows = instance.network.sample(10, seed=1)
         assert set(rows) == set(instance.problem.graph.nodes)
         with pytest.raises(ValueError, match="read-only"):

@@ -38,7 +38,8 @@ def pooled(
     """The tally of logs and rows; a row is the codes of all nodes, -1 where it does not say.
 
     ``nodes``: which node each code is about, by default those of the problem's graph in their order.
-    Arms that are none of the problem's are left out.  ``scopes`` are counted besides what the problem's arms need.
+    Arms that are none of the problem's are left out.  ``scopes`` are counted besides what the problem's arms need, of
+    direct pulls too.
     """
     logs = list(logs)
     sizes = problem.sizes
@@ -46,24 +47,28 @@ def pooled(
     places = {name: number for number, name in enumerate(problem.graph.nodes if nodes is None else nodes)}
     reward = places[problem.reward]
     counts = np.zeros((len(problem.arms), sizes[problem.reward]), np.int64)
-    looks = []
+    told: dict[Arm, list[Sequence[int]]] = {LOOK: []}
     for arm, codes in rows:
         if arm in position:
             counts[position[arm], codes[reward]] += 1
-            if arm.is_look:
-                looks.append(codes)
+            told.setdefault(arm, []).append(codes)
     for log in logs:
         own = log.table((problem.reward,))
         if own is not None:
             counts[0] += own.count
-    live = np.array(looks, np.int16).reshape(len(looks), len(places))
     naive = [naive_scope(problem, targets) for targets in problem.target_sets]
     naive = [scope for scope in naive if problem.cells(scope) <= MAX_CELLS]
-    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem), *naive, *scopes])
-    tables = {}
-    for scope in wanted:
-        own_columns = live[:, [places[name] for name in scope]]
-        whole = own_columns[(own_columns >= 0).all(axis=1)].astype(np.uint8)
-        table = Table.from_rows(scope, [sizes[name] for name in scope], list(whole.T), np.ones(len(whole), np.int64))
-        tables[scope] = sum((more for log in logs if (more := log.table(scope)) is not None), start=table)
-    return Tally(problem, counts, {LOOK: tables})
+    asked = tuple(scopes)
+    wanted = dict.fromkeys([(problem.reward,), *counted_scopes(problem), *naive, *asked])
+    tables: dict[Arm, dict[Scope, Table]] = {}
+    for arm, given in told.items():
+        live = np.array(given, np.int16).reshape(len(given), len(places))
+        for scope in wanted if arm.is_look else asked:
+            columns = live[:, [places[name] for name in scope]]
+            whole = columns[(columns >= 0).all(axis=1)].astype(np.uint8)
+            tables.setdefault(arm, {})[scope] = Table.from_rows(
+                scope, [sizes[name] for name in scope], list(whole.T), np.ones(len(whole), np.int64)
+            )
+    for scope, table in tables[LOOK].items():
+        tables[LOOK][scope] = sum((more for log in logs if (more := log.table(scope)) is not None), start=table)
+    return Tally(problem, counts, tables)

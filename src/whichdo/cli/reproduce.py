@@ -21,7 +21,7 @@ __all__ = ["reproduce"]
 
 
 def reproduce(
-    which: Annotated[list[str], typer.Argument(help="Numbers from 1 to 8, or all.", show_default=False)],
+    which: Annotated[list[str], typer.Argument(help="Numbers from 1 to 9, or all.", show_default=False)],
     *,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer networks, runs and points: the same picture soon.")
@@ -35,7 +35,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="All results follow from it.")] = 0,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Run the paper's five experiments and three of ours: tables, figures, and each claim judged, on one page."""
+    """Run the paper's five experiments and four more: tables, figures, and each claim judged, on one page."""
     from whichdo.experiments.executors import Cluster, Executor, Processes
     from whichdo.experiments.reproduce import Plan, chosen_policies
     from whichdo.experiments.reproduce import reproduce as run

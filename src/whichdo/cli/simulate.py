@@ -184,7 +184,7 @@ def _as_json(found: Comparison, subject: Subject) -> dict[str, Any]:
 
 
 def _print_list(format: TableFormat) -> None:  # noqa: A002
-    from whichdo.comparison.subject import shelf
+    from whichdo.world.instances.shelf import shelf
 
     found = shelf()
     if format is TableFormat.JSON:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from whichdo.errors import InputError, NetworkError, ProblemError, UsageError, nearest, option, quoted, visible
 from whichdo.graph.projection import project
 from whichdo.problem_file import read_problem
-from whichdo.world.instances import experiment_1, experiment_2, experiment_4, experiment_5, families
+from whichdo.world.instances import families
+from whichdo.world.instances.shelf import is_on_shelf, named_instance
 from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from whichdo.problem import Problem
-    from whichdo.world.instances import Instance
 
-__all__ = ["Subject", "read_subject", "shelf"]
+__all__ = ["Subject", "read_subject"]
 
 WITHOUT_PROBABILITIES = (".dag", ".dagitty", ".dot", ".gml", ".gv", ".json", ".txt")
 
@@ -28,28 +28,6 @@ class Subject(NamedTuple):
     network: CausalNetwork
     problem: Problem
     title: str
-
-
-#: The paper's experiments at the paper's size: how many networks there are, and the first so many of them.
-_PAPER: dict[str, tuple[int, Callable[[int], Sequence[Instance]]]] = {
-    "experiment-1": (50, experiment_1),
-    "experiment-2": (50, lambda count: experiment_2(12, count)),
-    "experiment-4": (50, experiment_4),
-    "experiment-5": (12, experiment_5),
-}
-
-
-def shelf() -> dict[str, str]:
-    """The names of networks that need no file, each with a line about it."""
-    found = {}
-    for name, made in families().items():
-        count, first = (_PAPER[name][0], _PAPER[name][1](1)) if name in _PAPER else (len(made()), made())
-        members = [each.name.replace("/", ":") for each in first]
-        if name == "canonical":
-            found[name] = f"tiny networks, each with a way to go wrong ({', '.join(members)})"
-        else:
-            found[name] = f"{first[0].about} ({f'{name}:0 to {name}:{count - 1}' if count > 1 else 'one network'})"
-    return found
 
 
 def read_subject(
@@ -70,7 +48,7 @@ def read_subject(
         _refuse_extra(source, "says these itself", reward=reward, intervene=nodes or None, goal=goal)
         return _from_problem(source, network)
     _refuse_extra(source, "is a network itself", network=network)
-    if source.partition(":")[0] in families():
+    if is_on_shelf(source):
         _refuse_extra(source, "brings its own problem", reward=reward, intervene=nodes or None, goal=goal)
         return _from_shelf(source)
     return _from_network(source, reward, nodes, goal)
@@ -83,30 +61,8 @@ def _refuse_extra(source: str, why: str, **given: object) -> None:
 
 
 def _from_shelf(source: str) -> Subject:
-    family, _, member = source.partition(":")
-    known: Sequence[Instance]
-    if family in _PAPER and _number(member, []) >= 0:
-        count, number = _PAPER[family][0], _number(member, [])
-        known = _PAPER[family][1](number + 1) if number < count else ()
-    else:
-        known = families()[family]()
-        count = len(known)
-        number = _number(member, [each.name.partition("/")[2] for each in known])
-    if not 0 <= number < count:
-        raise UsageError(
-            f"There is no {quoted(source)}: {family} has "
-            + (f"the networks {family}:0 to {family}:{count - 1}." if count > 1 else "one network, without a number.")
-        )
-    found = known[number]
-    title = f"{family}:{number}" if count > 1 else family
+    found, title = named_instance(source)
     return Subject(found.network, found.problem, f"{title}, {found.about}")
-
-
-def _number(member: str, names: list[str]) -> int:
-    """The number of a member of a family by its number or name; -1 for what is neither."""
-    if member.isascii() and member.isdigit() and len(member) < 6:
-        return int(member)
-    return names.index(member) if member in names else -1 if member else 0
 
 
 def _from_network(source: str, reward: str | None, intervene: list[str], goal: str | None) -> Subject:

@@ -15,6 +15,7 @@ from whichdo.errors import Unsuitable
 from whichdo.experiments.conditioning import Conditioning
 from whichdo.experiments.ours import EXPERIMENTS as OURS
 from whichdo.experiments.paper import EXPERIMENTS as PAPER
+from whichdo.experiments.where_to_intervene import EXPERIMENTS as WHERE
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import read_policy
 from whichdo.simulation import Job, simulate_all
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from whichdo.simulation import Outcomes
     from whichdo.world.instances import Instance
 
-__all__ = ["EXPERIMENTS", "Cell", "Finding", "Work", "named_policy"]
+__all__ = ["EXPERIMENTS", "Cell", "Finding", "Work", "list_named", "named_policy"]
 
-EXPERIMENTS: dict[int, Experiment] = {each.number: each for each in (*PAPER, *OURS)}
+EXPERIMENTS: dict[int, Experiment] = {each.number: each for each in (*PAPER, *OURS, *WHERE)}
 NETWORK, LUCK = 0, 1
 """What the seed of a network is used for: to draw it, and to draw what happens on it."""
 
@@ -72,11 +73,13 @@ class Work:
         """All policies of a cell."""
         panel = EXPERIMENTS[cell.experiment].panels[cell.panel]
         points = panel.scale(self.quick).points
-        instances = panel.make(self._seed(cell, NETWORK), points)
-        posed = _one_problem(instances)
+        made: dict[str, list[Instance]] = {}
         found = []
         for name in cell.policies:
-            policy = named_policy(name)
+            policy, arms = named_policy(name), list_named(name)
+            if arms not in made:
+                made[arms] = _one_problem(panel.maker(arms)(self._seed(cell, NETWORK), points))
+            posed = made[arms]
             if isinstance(policy, Sequential):
                 found.append(self._curve(cell, panel, policy, posed[0], name))
             else:
@@ -131,7 +134,13 @@ class Work:
 
 def named_policy(name: str) -> Policy:
     """A policy by its text, for graphs that are right by construction; also the one that nobody should run."""
-    return Conditioning() if name == Conditioning.name else read_policy(name).trusting()
+    text = name.partition("@")[0]
+    return Conditioning() if text == Conditioning.name else read_policy(text).trusting()
+
+
+def list_named(name: str) -> str:
+    """The list of arms that a policy is named with, as in ``ts@all``; "" for the usual one."""
+    return name.partition("@")[2]
 
 
 def _one_problem(instances: Sequence[Instance]) -> list[Instance]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from whichdo.policies.base import Objective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -43,7 +43,9 @@ class Scale:
 class Panel:
     """One set of axes: a family of networks.
 
-    ``name`` stands in the results; ``budget`` is the number of pulls, None where the points are the budgets.
+    ``name`` stands in the results; ``budget`` is the number of pulls, None where the points are the budgets.  A policy
+    that is named with the key of one of ``lists``, as in ``ts@all``, meets the instances that this one makes: the same
+    networks, with other arms on offer.
     """
 
     name: str
@@ -53,6 +55,11 @@ class Panel:
     quick: Scale
     budget: int | None = None
     quick_budget: int | None = None
+    lists: Mapping[str, Maker] = field(default_factory=dict)
+
+    def maker(self, arms: str) -> Maker:
+        """What makes the instances for policies with this list of arms; "" is the usual one."""
+        return self.lists[arms] if arms else self.make
 
     def scale(self, quick: bool) -> Scale:  # noqa: FBT001 - the two sizes
         """The size asked for."""

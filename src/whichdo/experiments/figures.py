@@ -56,6 +56,12 @@ LOOKS = {
     "ucb": Look("UCB", "#D55E00", "s", DASHED),
     "ts": Look("Thompson sampling", "#CC79A7", "D", BROKEN),
     "kl-ucb": Look("KL-UCB", "#E69F00", "P", DOTTED),
+    "ts@pomis": Look("TS, possibly optimal arms", "#0072B2", "o"),
+    "ts@mis": Look("TS, minimal arms", "#56B4E9", "D", BROKEN),
+    "ts@all": Look("TS, all arms", "#CC79A7", "X", DOTTED),
+    "kl-ucb@pomis": Look("KL-UCB, possibly optimal arms", "#D55E00", "s"),
+    "kl-ucb@mis": Look("KL-UCB, minimal arms", "#E69F00", "P", BROKEN),
+    "kl-ucb@all": Look("KL-UCB, all arms", "#767676", "<", DOTTED),
     "causal-ts": Look("causal Thompson sampling (ours)", "#009E73", "^", SOLID, 2.4),
     "causal-kl-ucb": Look("causal KL-UCB (ours)", "#1a1a1a", "v", DASHED),
 }
@@ -151,6 +157,9 @@ def _scales(axes: Any, experiment: Experiment, lines: Mapping[str, Line]) -> Non
         axes.set_xscale("log")
         axes.set_yscale("log")
         points = next(iter(lines.values())).points.tolist() if lines else []
+        if experiment.axis is Axis.ROUND:
+            points = [10**power for power in range(1, 7) if 10**power <= max(points, default=0)]
+            axes.set_xlim(left=10)
         axes.set_xticks(points, [f"{point:,}" for point in points])
         axes.xaxis.set_minor_locator(_nothing())
         axes.set_ylim(bottom=_floor(lines))

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whichdo._version import __version__
 from whichdo.errors import StorageError, UsageError, quoted, visible
 from whichdo.evidence import whole_number
-from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, named_policy
+from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
 from whichdo.experiments.results import Results
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.experiments.executors import Executor
+    from whichdo.experiments.experiment import Experiment
     from whichdo.experiments.journal import Journal
+    from whichdo.policies.base import Objective
 
 __all__ = ["Plan", "Reproduction", "chosen_policies", "reproduce"]
 
@@ -75,17 +77,31 @@ def chosen_policies(wanted: str | Sequence[str], numbers: Iterable[int]) -> dict
         return {each.number: each.paper for each in experiments}
     if wanted == "all":
         return {each.number: (*each.paper, *each.more) for each in experiments}
-    made = [named_policy(name) for name in ([wanted] if isinstance(wanted, str) else wanted)]
-    kinds = {policy_text(each): each.objective for each in made}  # one spelling for one policy
+    kinds = {}
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        made, arms = named_policy(name), list_named(name)
+        kinds[f"{policy_text(made)}@{arms}" if arms else policy_text(made)] = made.objective  # one spelling for each
     names = list(kinds)
-    found = {each.number: tuple(name for name in names if kinds[name] is each.objective) for each in experiments}
+    found = {each.number: tuple(name for name in names if _plays(each, name, kinds[name])) for each in experiments}
     idle = [name for name in names if not any(name in policies for policies in found.values())]
+    if idle and (arms := list_named(idle[0])):
+        lists = dict.fromkeys(key for each in experiments for panel in each.panels for key in panel.lists)
+        raise UsageError(
+            f"None of the experiments asked for offers {idle[0]} the arms {quoted(arms)}. "
+            + (f"Their lists of arms: {', '.join(lists)}." if lists else "They have one list of arms: leave the @ out.")
+        )
     if idle:
         raise UsageError(
             f"{idle[0]} is about {kinds[idle[0]]} regret, and none of the experiments asked for is. "
-            f"1, 2, 4, 6 and 8 are about simple regret, 3, 5 and 7 about cumulative regret."
+            f"1, 2, 4, 6 and 8 are about simple regret, 3, 5, 7 and 9 about cumulative regret."
         )
     return {number: policies for number, policies in found.items() if policies}
+
+
+def _plays(experiment: Experiment, name: str, objective: Objective) -> bool:
+    """Whether an experiment is about what a policy is good at, and offers the arms that it is named with."""
+    arms = list_named(name)
+    return objective is experiment.objective and all(not arms or arms in panel.lists for panel in experiment.panels)
 
 
 def reproduce(

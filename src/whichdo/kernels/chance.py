@@ -15,7 +15,7 @@ from whichdo.kernels.random import keyed_stream, step
 if TYPE_CHECKING:
     from whichdo.arrays import WordArray
 
-__all__ = ["beta", "generator", "uniform"]
+__all__ = ["beta", "gamma", "generator", "uniform"]
 
 SCALE = 2.0**-53
 
@@ -67,3 +67,12 @@ def beta(a: float, b: float, states: WordArray) -> float:
     first, second = _normals(states)
     x = _gamma(a, first, states)
     return x / (x + _gamma(b, second, states))
+
+
+@compiled
+def gamma(shape: float, states: WordArray) -> float:
+    """A gamma draw for any shape; one below 1 is raised by 1 and scaled, as Marsaglia and Tsang say."""
+    first, _ = _normals(states)
+    if shape >= 1.0:
+        return _gamma(shape, first, states)
+    return float(_gamma(shape + 1.0, first, states) * uniform(states) ** (1.0 / shape))

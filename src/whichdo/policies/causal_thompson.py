@@ -19,10 +19,12 @@ says of the arm as wrong: looks would say it again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.errors import UsageError, quoted
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
 from whichdo.kernels.chance import beta, generator, uniform
@@ -33,14 +35,21 @@ from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubted_means, do
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
+from whichdo.policies.shared_thompson import SharedThompson
+from whichdo.policies.sharing import shared_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
 __all__ = ["CausalThompson"]
+
+BEFORE_SHARING: Mapping[str, Any] = MappingProxyType({**BEFORE_DOUBT, "shares": False})
+"""Those of the time before arms shared tables learned from the rewards of pulls alone."""
 
 
 class _State(NamedTuple):
@@ -187,13 +196,18 @@ class CausalThompson(Sequential):
 
     ``reading`` is how much of the graph estimates by looking lean on, ``doubt`` how likely the graph or the logs are
     thought to be wrong before any pull.
+
+    Where an arm sets several nodes, pulls teach other arms too (`whichdo.policies.shared_thompson`), as long as the
+    tables that they share are small enough to be drawn in every round.  Every row must then say what these tables
+    count.  ``shares`` False leaves that: rewards of pulls are enough, and teach their own arm.
     """
 
     reading: str = "robust"
     doubt: float = DOUBT
+    shares: bool = True
     takes_pulls = True
-    revision = 3
-    when_absent = BEFORE_DOUBT
+    revision = 4
+    when_absent = BEFORE_SHARING
 
     choose = staticmethod(choose)
     learn = staticmethod(learn)
@@ -202,6 +216,15 @@ class CausalThompson(Sequential):
     def __post_init__(self) -> None:
         checked_reading(self.reading)
         checked_doubt(self.doubt)
+        if not isinstance(self.shares, bool):
+            raise UsageError(f"`shares` is {quoted(self.shares)}; it must be True or False.")
+
+    def suited(self, problem: Problem) -> Sequential:
+        """Itself, or where arms set several nodes the form that shares tables among arms."""
+        reading = checked_reading(self.reading)
+        if not self.shares or problem.first_joint is None or shared_tables(problem, reading) is None:
+            return self
+        return SharedThompson(reading, float(self.doubt))
 
     def trusting(self) -> CausalThompson:
         """The same, leaning on every missing edge and doubting nothing."""

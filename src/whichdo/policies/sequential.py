@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["NO_ROW", "Rounds", "Sequential", "named"]
 
@@ -51,9 +52,17 @@ class Sequential(Policy):
     learn: ClassVar[Callable[..., None]]
     loop: ClassVar[Callable[..., None]]
 
+    def suited(self, problem: Problem) -> Sequential:  # noqa: ARG002
+        """The form of the policy that plays a problem, by the problem alone; whoever drives rounds asks first."""
+        return self
+
     def columns(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002
         """The nodes that `learn` reads of a row, the reward last; none where it reads rewards alone."""
         return ()
+
+    def scopes(self, problem: Problem) -> tuple[Scope, ...] | None:  # noqa: ARG002
+        """What logs must be counted by for `begin`; None for what estimates of the problem's arms need."""
+        return None
 
     @abstractmethod
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Any:
@@ -82,8 +91,9 @@ class Sequential(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of one pull a round, until the money does not pay the arm that is chosen."""
         rounds = Rounds(self, problem, budget, rng, seen)
+        scopes = self.suited(problem).scopes(problem)
         while not rounds.over:
-            told = yield pull(problem.arms[rounds.arm], detail=ROWS if rounds.reads else REWARDS)
+            told = yield pull(problem.arms[rounds.arm], detail=ROWS if rounds.reads else REWARDS, scopes=scopes)
             row = told.rows.codes[0, rounds.columns] if rounds.reads and told.rows is not None else NO_ROW
             rounds.take(int(np.argmax(told.counts[rounds.arm])), row)
         return rounds.recommendation()
@@ -98,6 +108,7 @@ class Rounds:
     def __init__(
         self, policy: Sequential, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally
     ) -> None:
+        policy = policy.suited(problem)
         self._policy, self._problem = policy, problem
         self._set(policy.begin(problem, budget, rng, seen))
         self._prices = prices(problem, problem.arms).tolist()

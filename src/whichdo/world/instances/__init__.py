@@ -8,6 +8,8 @@ Every function here returns an `Instance` or a list of them: a network, the prob
     classics    parallel bandits (Lattimore et al.) and no-backdoor graphs (Nair et al.)
     confounded  hidden confounders under which conditioning misleads; networks from files
     canonical   nine tiny networks, one for each way an identification formula can go wrong
+    structural  Lee and Bareinboim's three tasks, in which several nodes are set at once
+    joint       random confounded graphs in which several nodes are set at once
     mistakes    worlds in which the learner's graph is wrong, or its logs are of another season
 """
 
@@ -20,6 +22,7 @@ from whichdo.world.instances.canonical import CANONICAL, canonical
 from whichdo.world.instances.classics import confounded_parallel, misspecified_parallel, no_backdoor, parallel
 from whichdo.world.instances.confounded import bnlearn, bows, component, front_door, random_confounded
 from whichdo.world.instances.instance import Instance, Seed
+from whichdo.world.instances.joint import joint_confounded
 from whichdo.world.instances.mistakes import MISTAKES, Planted, planted
 from whichdo.world.instances.paper import (
     experiment_1,
@@ -29,6 +32,7 @@ from whichdo.world.instances.paper import (
     experiment_5,
     section_3,
 )
+from whichdo.world.instances.structural import STRUCTURAL, Among, structural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CANONICAL",
     "MISTAKES",
+    "STRUCTURAL",
+    "Among",
     "Family",
     "Instance",
     "Planted",
@@ -53,6 +59,7 @@ __all__ = [
     "families",
     "front_door",
     "full_tree",
+    "joint_confounded",
     "misspecified_parallel",
     "no_backdoor",
     "parallel",
@@ -60,6 +67,7 @@ __all__ = [
     "random_confounded",
     "random_tree",
     "section_3",
+    "structural",
     "theorem_4_1",
     "theorem_4_2",
 ]
@@ -94,6 +102,9 @@ def families() -> dict[str, Family]:
         "component": lambda seed=0: [component(2, 0.02), component(3, 0.005)],  # noqa: ARG005
         "random-confounded": lambda seed=0: random_confounded(6, 3, 3, seed),
         "bows": lambda seed=0: bows(4, 2, seed),
+        "structural": lambda seed=0: [structural(task, among) for among in Among for task in STRUCTURAL],  # noqa: ARG005
+        "joint-confounded": lambda seed=0: joint_confounded(5, 3, 3, seed),
+        "pruned-joint-confounded": lambda seed=0: joint_confounded(5, 3, 3, seed, pruned=True),
         "canonical": lambda seed=0: [canonical(name) for name in CANONICAL],  # noqa: ARG005
     }
     return made

@@ -1,0 +1,244 @@
+"""Causal Thompson sampling over tables that arms share: every row that is told teaches every arm it can.
+
+Where arms set several nodes at once they are many, and most have the laws of most nodes in common: the arms on {X, Z}
+leave the reward's law given its causes as it is among looks, and so do those on X alone.  So there is not a posterior
+for each arm but one for each row of the tables of `whichdo.policies.sharing`.  Each round draws a law for every row,
+works out every arm's mean by them, and pulls the largest; whatever is pulled, its row is counted in every table that
+the arm left alone.  What one draw says of several arms goes together: do() never has a larger mean than all the arms
+it is a mixture of, so that it is not pulled where one of these is better.
+
+The graph may be wrong.  For doubt what the tables say of an arm beyond its own pulls is summed up as a mean and the
+number of pulls it is worth, as looking is elsewhere (`whichdo.policies.looking`), and then all is as in
+`whichdo.policies.causal_thompson`: a round first draws whether anything is wrong, and if so for each arm whether what
+others say of it is; its mean is then drawn from little more than its own pulls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whichdo.estimate.doubt import LEFT
+from whichdo.kernels.chance import beta, generator, uniform
+from whichdo.kernels.compiling import compiled
+from whichdo.kernels.contraction import contract, draw_laws, mean_laws, teach
+from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
+from whichdo.policies.base import utilities
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh
+from whichdo.policies.looking import LOOKS, WORKED_OUT, Evidence, stale
+from whichdo.policies.sequential import Sequential
+from whichdo.policies.sharing import counted_before, shared_tables
+
+if TYPE_CHECKING:
+    from whichdo.arrays import CodeArray, FloatArray, WordArray
+    from whichdo.evidence import Tally
+    from whichdo.formulas import Reading
+    from whichdo.kernels.contraction import Teaching
+    from whichdo.kernels.rounds import Rounds
+    from whichdo.policies.sharing import Programme, Shared
+    from whichdo.problem import Problem
+    from whichdo.tables import Scope
+
+__all__ = ["SharedThompson"]
+
+DRAWS = 32
+"""How many draws say what the tables are worth."""
+
+
+class _State(NamedTuple):
+    """``counts`` are those of the tables, ``values`` what they and the means of all arms are worked out in.
+
+    ``known`` has direct pulls, and what the tables say beyond them; ``before`` what they say before anything is told:
+    a row of means, and one of what they are worth.  ``limits`` are the least and the greatest mean that each arm can
+    have.
+    """
+
+    known: Evidence
+    doubts: Doubts
+    counts: FloatArray
+    values: FloatArray
+    before: FloatArray
+    limits: FloatArray
+    programme: Programme
+    teaching: Teaching
+    first: int
+    """Arms are compared from here on."""
+    chance: WordArray
+
+
+@compiled
+def _draw_means(programme: Programme, counts: FloatArray, values: FloatArray, chance: WordArray) -> None:
+    """The means of all arms by laws that are drawn."""
+    draw_laws(counts, programme.laws, values, chance)
+    contract(programme.steps, values)
+
+
+@compiled
+def _mean_means(programme: Programme, counts: FloatArray, values: FloatArray) -> None:
+    """The means of what is drawn: each law enters each product once, and laws are drawn by themselves."""
+    mean_laws(counts, programme.laws, values)
+    contract(programme.steps, values)
+
+
+@compiled
+def _within(draw: float, limits: FloatArray, arm: int) -> float:
+    """A draw that the limits of the arm allow."""
+    return min(max(draw, limits[0, arm]), limits[1, arm])  # type: ignore[no-any-return]
+
+
+@compiled
+def choose(state: _State) -> int:
+    """The arm of the largest draw."""
+    wins, losses, means, sizes, _, _ = state.known
+    _, shares, whole = state.doubts
+    values, limits, arm_at, chance = state.values, state.limits, state.programme.arm_at, state.chance
+    _draw_means(state.programme, state.counts, values, chance)
+    few, many = whole[OF_FEW], whole[OF_MANY]
+    luck = uniform(chance) if few > 0.0 else 1.0
+    doubting, row = luck < few + many, int(luck < many)
+    best, top = state.first, -1.0
+    for arm in range(state.first, arm_at.size):
+        draw = values[arm_at[arm]]
+        if doubting and sizes[arm] > LEFT and uniform(chance) < shares[row, arm]:
+            hint = LEFT * means[arm]
+            draw = beta(1.0 + wins[arm] + hint, 1.0 + losses[arm] + LEFT - hint, chance)
+        draw = _within(draw, limits, arm)
+        if draw > top:
+            best, top = arm, draw
+    return best
+
+
+@compiled
+def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
+    """Count the row in every table that its arm leaves alone."""
+    wins, losses, means, sizes, utility, times = state.known
+    factors, shares, whole = state.doubts
+    reward = utility[level]
+    weigh(factors, shares, whole, arm, reward, wins, losses, means, sizes)
+    wins[arm] += reward
+    losses[arm] += 1.0 - reward
+    teach(state.counts, state.programme.laws, state.teaching, arm, reward, row)
+    times[LOOKS] += 1
+    if whole[OF_FEW] > 0.0 and stale(times):
+        sum_up(state)
+        recount(factors, shares, whole, wins, losses, means, sizes)
+
+
+@compiled
+def say(state: _State, found: FloatArray) -> None:
+    """What the tables say of every arm: a row of means, and one of the number of pulls each is worth.
+
+    The mean is exact; its variance is that of some draws.
+    """
+    values, arm_at = state.values, state.programme.arm_at
+    _mean_means(state.programme, state.counts, values)
+    for arm in range(arm_at.size):
+        found[0, arm], found[1, arm] = values[arm_at[arm]], 0.0
+    for _ in range(DRAWS):
+        _draw_means(state.programme, state.counts, values, state.chance)
+        for arm in range(arm_at.size):
+            found[1, arm] += (values[arm_at[arm]] - found[0, arm]) ** 2 / DRAWS
+    for arm in range(arm_at.size):
+        mean = found[0, arm]
+        found[1, arm] = mean * (1.0 - mean) / max(found[1, arm], 1e-12)
+
+
+@compiled
+def sum_up(state: _State) -> None:
+    """Work out anew what the tables say of every arm beyond its own pulls, and beyond what they said at first."""
+    wins, losses, means, sizes, _, times = state.known
+    before = state.before
+    found = np.empty_like(before)
+    say(state, found)
+    for arm in range(wins.size):
+        size = found[1, arm] - before[1, arm] - wins[arm] - losses[arm]
+        won = found[1, arm] * found[0, arm] - before[1, arm] * before[0, arm] - wins[arm]
+        sizes[arm] = max(0.0, size)
+        means[arm] = min(max(won / size, 0.0), 1.0) if size > 0.0 else found[0, arm]
+    times[WORKED_OUT] = times[LOOKS]
+
+
+@compiled
+def _loop(state: _State, world: Rounds) -> None:
+    _, rows, clock, money, marks, record = world
+    chance = state.chance
+    before = chance.copy()
+    while going(clock, rows):
+        before[:] = chance
+        arm = choose(state)
+        if not payable(clock, money, arm):
+            continue
+        if at_hand(rows, clock, record, arm):
+            row = pulled_row(rows, clock, money, marks, record, arm)
+            learn(state, arm, row[row.size - 1], row)
+        else:
+            chance[:] = before  # the round is played again when the arm's rows are there
+
+
+@dataclass(frozen=True)
+class SharedThompson(Sequential):
+    """Causal Thompson sampling on a problem whose arms share tables; see `CausalThompson`, which says where."""
+
+    reading: Reading
+    doubt: float
+    name = "causal-ts"
+    takes_pulls = True
+    reads_every_arm = True
+
+    choose = staticmethod(choose)
+    learn = staticmethod(learn)
+    loop = staticmethod(_loop)
+
+    def columns(self, problem: Problem) -> tuple[str, ...]:
+        """What the tables count."""
+        return self._shared(problem).columns
+
+    def scopes(self, problem: Problem) -> tuple[Scope, ...]:
+        """All columns together: any table is a margin of that."""
+        return (self.columns(problem),)
+
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
+        """What looks and pulls at hand say; of looks, which may be of another season, do()'s own pulls are not made."""
+        shared, arms, utility = self._shared(problem), len(problem.arms), utilities(problem)
+        known = Evidence(np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utility, np.zeros(2, np.int64))
+        state = _State(
+            known,
+            before_pulls(float(self.doubt), arms),
+            np.zeros(shared.programme.laws.count_start[-1]),
+            np.zeros(shared.programme.size),
+            np.zeros((2, arms)),
+            np.stack([np.zeros(arms), np.ones(arms)]),
+            shared.programme,
+            shared.teaching,
+            problem.first_answer,
+            generator(rng),
+        )
+        if self.doubt > 0:
+            say(state, state.before)
+        if seen.pulls.any():
+            state.counts[:] = counted_before(shared, seen)
+            known.wins[1:] = (seen.counts @ utility)[1:]
+            known.losses[1:] = seen.pulls[1:] - known.wins[1:]
+            known.clock[LOOKS] = seen.pulls.sum()
+        if self.doubt > 0:
+            sum_up(state)
+            recount(*state.doubts, known.wins, known.losses, known.means, known.sizes)
+        return state
+
+    def means(self, state: _State) -> FloatArray:
+        """Posterior means, whether the tables are right or wrong."""
+        known, doubts = state.known, state.doubts
+        _mean_means(state.programme, state.counts, state.values)
+        right = state.values[state.programme.arm_at]
+        less = np.minimum(known.sizes, LEFT)
+        hints = (1.0 + known.wins + less * known.means) / (2.0 + known.wins + known.losses + less)
+        wrong = np.where(known.sizes > LEFT, doubts.whole[OF_FEW:] @ doubts.shares, 0.0)
+        return np.clip((1.0 - wrong) * right + wrong * hints, *state.limits)
+
+    def _shared(self, problem: Problem) -> Shared:
+        found = shared_tables(problem, self.reading)
+        if found is None:
+            raise ValueError("the tables of this problem are too large to be shared")
+        return found
