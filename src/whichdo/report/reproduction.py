@@ -15,8 +15,8 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.experiment import Axis
-from whichdo.experiments.figures import label
 from whichdo.experiments.judging import Word, judged
+from whichdo.plots.looks import policy_label
 from whichdo.report.page import STYLE, document
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def tables(done: Reproduction, experiment: Experiment) -> list[Table]:
         cells = {policy: _cells(line) for policy, line in lines.items()}
         rows = [(f"{point:,}", *(cells[policy].get(point, "refused") for policy in lines)) for point in points]
         least = [_least(row, lines, point) for row, point in zip(rows, points, strict=True)]
-        head = (str(experiment.axis), *map(label, lines))
+        head = (str(experiment.axis), *map(policy_label, lines))
         found.append(Table(panel.title, head, tuple(rows), tuple(least)))
     return found
 
@@ -160,7 +160,7 @@ def _section(done: Reproduction, experiment: Experiment) -> str:
         for claim, verdict in judged(experiment, done.results)
     )
     refusals = "".join(
-        f'<p class="faint">{escape(label(policy))} leaves out points: {escape(why)}</p>\n'
+        f'<p class="faint">{escape(policy_label(policy))} leaves out points: {escape(why)}</p>\n'
         for policy, why in done.results.refusals(experiment.number).items()
     )
     return (
