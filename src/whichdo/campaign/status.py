@@ -131,8 +131,8 @@ class Status:
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentences, and how often each arm was pulled."""
-        head, *rest = self.sentences
-        said = [*rest, *self.warnings]
+        head, *rest, last = self.sentences
+        said = [*rest, *self.warnings, last]
         if not self._shown_rows:
             return f"<div>{html_lines(['No pull counts yet.', *said], title=head)}</div>"
         return html_table(HEADS, self._shown_rows, head, lines=said)

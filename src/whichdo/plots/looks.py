@@ -40,7 +40,7 @@ class Look(NamedTuple):
             "marker": self.marker,
             "ls": self.stroke,
             "lw": self.width,
-            "ms": 5,
+            "ms": 6,
             "mec": "white",
             "mew": 0.6,
             "zorder": 4 if self.width > 2 else 3,

@@ -107,13 +107,15 @@ figure { margin: 1rem 0; } figure img { width: 100%; height: auto; max-width: 60
 ul.claims { list-style: none; padding: 0; margin: 1rem 0; }
 ul.claims li { border-left: 5px solid; padding: .35rem .8rem; margin: .6rem 0; background: var(--band); }
 ul.claims .word { font-weight: 650; margin-right: .5em; white-space: nowrap; }
-ul.claims .numbers, ul.claims .test { display: block; font-size: .87rem; color: #444; overflow-wrap: anywhere; }
-.yes { border-color: #0072B2 !important; } .yes .word::before { content: "\\2713\\00a0"; }
-.part { border-color: #E69F00 !important; } .part .word::before { content: "\\25D0\\00a0"; }
-.no { border-color: #D55E00 !important; } .no .word::before { content: "\\2717\\00a0"; }
+ul.claims .numbers, ul.claims .test { display: block; font-size: .87rem; color: var(--faint); overflow-wrap: anywhere; }
+.yes { border-color: var(--blue) !important; } .yes .word::before { content: "\\2713\\00a0"; }
+.part { border-color: var(--amber) !important; } .part .word::before { content: "\\25D0\\00a0"; }
+.no { border-color: var(--red) !important; } .no .word::before { content: "\\2717\\00a0"; }
 th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 5.5rem; }
 td.least { font-weight: 700; }
 .overview td, .overview th { text-align: left; white-space: normal; min-width: 0; }
+@media screen and (prefers-color-scheme: dark) {
+  figure img { filter: invert(1) hue-rotate(180deg) brightness(1.15); mix-blend-mode: screen; } }
 @media print { body { max-width: none; font-size: 10.5pt; } h2 { break-before: page; }
   figure, li, tr { break-inside: avoid; } details > div { display: block; } }
 """
