@@ -202,7 +202,7 @@ def _limits(found: Ranking, best: ArmRank | None) -> tuple[float, float]:
 def as_shown(one: ArmRank, other: ArmRank) -> str:
     """How far two estimates are apart, as a reader works it out from their digits."""
     digits = min(one.decimals, other.decimals)
-    return f"{abs(round(one.estimate, digits) - round(other.estimate, digits)):.{digits}f}"
+    return f"{abs(round(one.estimate, digits) - round(other.estimate, digits)):,.{digits}f}"
 
 
 def _against_nothing(best: ArmRank) -> str:
