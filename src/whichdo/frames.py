@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["frame_of", "html_lines", "html_table", "text_table"]
 
 FRAMES = ("pandas", "polars", "pyarrow")
+NARROW = 48
+"""Characters of a cell that is not broken into lines."""
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -> Any:
@@ -57,10 +59,11 @@ def html_table(
     """The same for a notebook, in the colours of its theme; ``bold`` rows stand out, ``lines`` stand below."""
 
     def cells(row: Sequence[str], tag: str) -> str:
-        sides = ("left" if place < texts else "right" for place in range(len(row)))
-        return "".join(
-            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, row, strict=True)
-        )
+        found = ""
+        for place, cell in enumerate(row):
+            wrap = ";white-space:nowrap" if tag == "td" and len(cell) <= NARROW else ""
+            found += f'<{tag} style="text-align:{"left" if place < texts else "right"}{wrap}">{escape(cell)}</{tag}>'
+        return found
 
     strong = ' style="font-weight:bold"'
     body = "".join(f"<tr{strong if n in bold else ''}>{cells(row, 'td')}</tr>" for n, row in enumerate(rows))

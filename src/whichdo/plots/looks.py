@@ -12,15 +12,17 @@ from zlib import crc32
 from whichdo.errors import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["LOOKS", "Look", "policy_label", "policy_looks"]
 
 SOLID, DASHED, DOTTED, BROKEN = "-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))
 STROKES: tuple[Any, ...] = (DASHED, DOTTED, BROKEN, SOLID)
 MARKERS = ("X", "d", "p", "*", "h", "8", "H", "<", ">")
-SPARE = ("#1a1a1a", "#56B4E9", "#E69F00", "#CC79A7", "#767676")
+SPARE = ("#6A3D9A", "#1a1a1a", "#56B4E9", "#E69F00", "#CC79A7")
 LONGEST = 34
+TRIES = len(SPARE) * len(MARKERS) * len(STROKES)
+"""All looks there are for a policy that is not ours."""
 
 
 class Look(NamedTuple):
@@ -81,22 +83,29 @@ def policy_looks(policies: Iterable[str]) -> dict[str, Look]:
     """How each policy of a figure is drawn.
 
     One with other parameters has the colour of its kind.  Which mark and stroke it gets, and which colour a policy that
-    is not ours, depends on its text alone, unless two of a figure would look the same.
+    is not ours, depends on its text alone, unless two of a figure would look the same or a free colour is left.
     """
     found: dict[str, Look] = {}
     names = list(policies)
     for policy in sorted(names, key=lambda name: name not in LOOKS):  # ours first: theirs are reserved
-        look, number = LOOKS.get(policy), crc32(policy.encode())
-        while look is None or any(look[1:4] == other[1:4] for other in found.values()):
-            look, number = _spare_look(policy, number), number + 1
+        look = LOOKS.get(policy)
+        if look is None or _taken(look, found):
+            spare = [_spare_look(policy, crc32(policy.encode()) + more) for more in range(TRIES)]
+            free = [each for each in spare if not _taken(each, found)] or spare
+            colours = {other.colour for other in found.values()}
+            look = next((each for each in free if each.colour not in colours), free[0])
         found[policy] = look
     return {policy: found[policy] for policy in names}
 
 
+def _taken(look: Look, found: Mapping[str, Look]) -> bool:
+    return any(look[1:4] == other[1:4] for other in found.values())
+
+
 def _spare_look(policy: str, number: int) -> Look:
     kind = LOOKS.get(policy.partition("(")[0])
-    colour = SPARE[number // 7 % len(SPARE)] if kind is None else kind.colour
-    return Look(cut(policy), colour, MARKERS[number % len(MARKERS)], STROKES[number % len(STROKES)])
+    colour = SPARE[number % len(SPARE)] if kind is None else kind.colour
+    return Look(cut(policy), colour, MARKERS[number // 5 % len(MARKERS)], STROKES[number // 45 % len(STROKES)])
 
 
 def cut(name: str) -> str:

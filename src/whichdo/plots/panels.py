@@ -20,6 +20,8 @@ __all__ = ["Panel", "Scales", "panels_plot"]
 
 FLOOR = 1e-4
 """On a logarithmic scale, what is below is drawn here."""
+MOST_NAMED = 6
+"""Points on a logarithmic axis that all have their number; of more, every second has."""
 MARKS = 12
 """A curve of many points has about so many marks."""
 
@@ -82,7 +84,7 @@ def panels_plot(
         for place, (axes, panel) in enumerate(
             zip(grid, panels, strict=True)
         ):  # when all is drawn: a scale may be shared
-            _scale(axes, panel, scales)
+            _scale(axes, panel, scales, _floor(panels if shared else [panel]))
             axes.set_ylabel(scales.up if place % columns == 0 else "")
         _legend(figure, grid)
         figure.draw_without_rendering()
@@ -109,7 +111,7 @@ def _marked(where: FloatArray) -> list[int]:
     return sorted({int(np.abs(where - each).argmin()) for each in wanted})
 
 
-def _scale(axes: Any, panel: Panel, scales: Scales) -> None:
+def _scale(axes: Any, panel: Panel, scales: Scales, floor: float) -> None:
     axes.set_xlabel(scales.across)
     if scales.logarithmic:
         from matplotlib.ticker import NullLocator
@@ -117,9 +119,10 @@ def _scale(axes: Any, panel: Panel, scales: Scales) -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         points = next(iter(panel.curves.values()))[0].tolist() if panel.curves else []
-        axes.set_xticks(points, [f"{point:,g}" for point in points])
+        named = [point if place % 2 == 0 or len(points) <= MOST_NAMED else None for place, point in enumerate(points)]
+        axes.set_xticks(points, ["" if point is None else f"{point:,g}" for point in named])
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_ylim(bottom=_floor(panel))
+        axes.set_ylim(bottom=floor)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         axes.set_ylim(bottom=0)
@@ -130,10 +133,10 @@ def _scale(axes: Any, panel: Panel, scales: Scales) -> None:
     plain_axes(axes)
 
 
-def _floor(panel: Panel) -> float:
-    """The power of ten below all means, but not below `FLOOR`."""
-    least = min((float(means.min()) for _, means, _ in panel.curves.values()), default=1.0)
-    return max(FLOOR, float(10.0 ** np.floor(np.log10(max(least, FLOOR)))))
+def _floor(panels: Sequence[Panel]) -> float:
+    """The power of ten below all means of some panels, but not below `FLOOR`."""
+    means = [float(means.min()) for panel in panels for _, means, _ in panel.curves.values()]
+    return max(FLOOR, float(10.0 ** np.floor(np.log10(max(min(means, default=1.0), FLOOR)))))
 
 
 def _legend(figure: Any, panels: Any) -> None:
