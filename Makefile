@@ -10,8 +10,8 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo dist check quick test style types coverage setup bench families earning confounded estimates \
-        robustness checking reproduction soak clean
+.PHONY: demo dist installed check quick test style types coverage setup bench families earning confounded estimates \
+        robustness checking reproduction tutorials soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
@@ -19,6 +19,13 @@ demo: $(VENV)/.demo-ready
 # A wheel in dist/, to install where there is no clone.
 dist: $(VENV)/.demo-ready
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# The wheel in a clean environment, with nothing but what it asks for: the README's ten lines run there.
+installed: dist
+	rm -rf dist/clean && $(PYTHON) -m venv dist/clean
+	dist/clean/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls -t dist/*.whl | head -1)[plots]"
+	sed -n '/^```python$$/,/^```$$/p' README.md | grep -v '^```' | dist/clean/bin/python -
+	rm -rf dist/clean
 
 # For every edit: style, then types beside the tests that are not marked slow, with few repetitions.
 check: style
@@ -75,6 +82,10 @@ checking: setup
 # All eight experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup
 	$(BIN)/python -m benchmarks.reproduction
+
+# The notebooks of docs/tutorials/, run in place with what they show.
+tutorials: setup
+	$(BIN)/python -m benchmarks.tutorials
 
 # The crash, fuzz and statistics tests at the counts that are promised; last result in docs/soak.md.
 soak: setup

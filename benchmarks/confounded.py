@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
-from whichdo.estimate.forest import FAINT, INK, SETTINGS, TIMELESS
 from whichdo.experiments.conditioning import Conditioning
+from whichdo.plots.canvas import write_figure
+from whichdo.plots.looks import policy_label
+from whichdo.plots.panels import Panel, Scales, panels_plot
 from whichdo.world.instances import component, front_door, random_confounded
 
 if TYPE_CHECKING:
@@ -26,11 +28,10 @@ SEED = 0
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-#: (label, policy, colour, marker, stroke); the colours are those of Okabe and Ito.
-SHOWN: tuple[tuple[str, Any, str, str, Any], ...] = (
-    ("conditioning", Conditioning(), "#D55E00", "s", (0, (5, 1.5))),
-    ("SRM-ALG", wd.policy("srm"), "#0072B2", "o", "-"),
-    ("warm halving", wd.policy("warm-halving"), "#009E73", "^", (0, (1.5, 1.2))),
+SHOWN: tuple[tuple[str, Any], ...] = (
+    ("conditioning", Conditioning()),
+    ("srm", wd.policy("srm")),
+    ("warm-halving", wd.policy("warm-halving").trusting()),
 )
 Means = dict[str, list[tuple[float, float]]]
 
@@ -54,7 +55,7 @@ def _misled(instance: Instance) -> bool:
 def measured(instances: Sequence[Instance]) -> Means:
     """For each policy and horizon the mean regret over networks and runs, and its standard error."""
     found: Means = {}
-    for label, policy, *_ in SHOWN:
+    for name, policy in SHOWN:
         for horizon in HORIZONS:
             runs = max(1, RUNS // len(instances))
             regret = np.concatenate(
@@ -64,47 +65,21 @@ def measured(instances: Sequence[Instance]) -> Means:
                 ]
             )
             error = float(regret.std(ddof=1) / np.sqrt(len(regret)))
-            found.setdefault(label, []).append((float(regret.mean()), error))
+            found.setdefault(name, []).append((float(regret.mean()), error))
     return found
 
 
 def drawn(results: Mapping[str, Means], hardness: Mapping[str, float], path: Path) -> None:
     """A panel a family; both scales logarithmic, so that a square root is a straight line."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
-        figure = Figure(figsize=(9.2, 3.5), layout="constrained")
-        FigureCanvasAgg(figure)
-        panels = figure.subplots(1, len(results), sharey=True)
-        for axes, (family, means) in zip(panels, results.items(), strict=True):
-            _panel(axes, family, means, hardness[family])
-        panels[0].set_ylabel("mean simple regret")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8.5)
-        figure.savefig(path, metadata=TIMELESS.get(path.suffix))
-
-
-def _panel(axes: Any, family: str, means: Means, hardness: float) -> None:
-    for label, _, colour, marker, stroke in SHOWN:
-        middle, error = np.array(means[label]).T
-        low, high = np.maximum(middle - error, 1e-4), np.maximum(middle + error, 1e-4)
-        style = {"color": colour, "marker": marker, "linestyle": stroke, "markersize": 4}
-        axes.plot(HORIZONS, np.maximum(middle, 1e-4), label=label, **style)
-        axes.fill_between(HORIZONS, low, high, color=colour, alpha=0.18, linewidth=0)
-    shape = np.sqrt(hardness / np.array(HORIZONS))
-    first = means["SRM-ALG"][0][0]
-    axes.plot(HORIZONS, shape * first / shape[0], color=FAINT, linewidth=1, label="falling like the root of m/T")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_ylim(1e-4, 0.5)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:,g}")
-    axes.set_xlabel("pulls T")
-    axes.set_title(f"{family}, m = {hardness:.3g}", loc="left", fontsize=9, color=INK)
+    where = np.array(HORIZONS, float)
+    panels = []
+    for family, means in results.items():
+        curves = {name: (where, *np.array(cells).T) for name, cells in means.items()}
+        shape = np.sqrt(hardness[family] / where)
+        falling = {"falling like the root of m/T": (where, shape * means["srm"][0][0] / shape[0])}
+        panels.append(Panel(f"{family}, m = {hardness[family]:.3g}", curves, falling))
+    scales = Scales("pulls T", "mean simple regret", logarithmic=True)
+    write_figure(panels_plot(panels, scales, shared=True, size=(9.6, 3.7)), path)
 
 
 def page(results: Mapping[str, Means]) -> str:
@@ -117,8 +92,8 @@ def page(results: Mapping[str, Means]) -> str:
         "",
         "Families with hidden confounders in which rows mislead: the arm of the best conditional mean is not the best.",
         "A policy that looks and conditions names it the more surely the longer it looks; the regret of SRM-ALG, which",
-        "estimates interventions, falls, in the long run at least as fast as the square root of m/T. What is below",
-        ".0001 is drawn there.",
+        "estimates interventions, falls, in the long run at least as fast as the square root of m/T. Ours believes the",
+        "graph here, which is right. What is below .0001 is drawn there.",
         "",
         "![Regret against the number of pulls](images/confounded.svg)",
         "",
@@ -126,9 +101,9 @@ def page(results: Mapping[str, Means]) -> str:
         "|---|---|" + "---|" * len(HORIZONS),
     ]
     for family, means in results.items():
-        for label, cells in means.items():
+        for name, cells in means.items():
             figures = " | ".join(f"{mean:.4f} ({error:.4f})" for mean, error in cells)
-            lines.append(f"| {family} | {label} | {figures} |")
+            lines.append(f"| {family} | {policy_label(name)} | {figures} |")
     return "\n".join(lines) + "\n"
 
 

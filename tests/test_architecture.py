@@ -25,6 +25,7 @@ LAYERS = {
     "crew": 0,
     "drawing": 0,
     "frames": 0,
+    "plots": 0,
     "progress": 0,
     "tails": 0,
     "arguments": 1,

@@ -35,7 +35,7 @@ def test_the_example_prints_what_its_comments_say(monkeypatch: pytest.MonkeyPatc
 
 def test_the_example_is_short() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len([line for line in code.splitlines() if line.strip()]) <= 14
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
 
 
 def test_links_lead_to_files() -> None:

@@ -74,6 +74,7 @@ __all__ = [
     "option",
     "quoted",
     "rounded",
+    "short_number",
     "speaking_of_commands",
     "spoken",
     "visible",
@@ -232,6 +233,15 @@ def is_interrupt(error: BaseException | None) -> bool:
     while isinstance(error, (SystemError, AssertionError)):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
+
+
+def short_number(number: float) -> str:
+    """A budget as people write it: whole numbers without a point.
+
+    >>> short_number(1000.0), short_number(2.5)
+    ('1,000', '2.5')
+    """
+    return f"{number:,.0f}" if number == int(number) else f"{number:,}"
 
 
 def rounded(pulls: int) -> str:

@@ -1,4 +1,7 @@
-"""Tables as data frames of whichever library is installed, as text for a terminal, and as HTML for a notebook."""
+"""Tables as data frames of whichever library is installed, as text for a terminal, and as HTML for a notebook.
+
+HTML for notebooks has no colours of its own, so that it is readable in the light and in the dark; all text is escaped.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ from whichdo.errors import UsageError, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["frame_of", "html_table", "text_table"]
+__all__ = ["frame_of", "html_lines", "html_table", "text_table"]
 
 FRAMES = ("pandas", "polars", "pyarrow")
+NARROW = 48
+"""Characters of a cell that is not broken into lines."""
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -> Any:
@@ -54,15 +59,21 @@ def html_table(
     """The same for a notebook, in the colours of its theme; ``bold`` rows stand out, ``lines`` stand below."""
 
     def cells(row: Sequence[str], tag: str) -> str:
-        sides = ("left" if place < texts else "right" for place in range(len(row)))
-        return "".join(
-            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, row, strict=True)
-        )
+        found = ""
+        for place, cell in enumerate(row):
+            wrap = ";white-space:nowrap" if tag == "td" and len(cell) <= NARROW else ""
+            found += f'<{tag} style="text-align:{"left" if place < texts else "right"}{wrap}">{escape(cell)}</{tag}>'
+        return found
 
     strong = ' style="font-weight:bold"'
     body = "".join(f"<tr{strong if n in bold else ''}>{cells(row, 'td')}</tr>" for n, row in enumerate(rows))
-    below = "".join(f"<div>{escape(line)}</div>" for line in lines)
     return (
         f'<div><table><caption style="text-align:left;white-space:nowrap"><b>{escape(caption)}</b></caption>'
-        f"<thead><tr>{cells(heads, 'th')}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
+        f"<thead><tr>{cells(heads, 'th')}</tr></thead><tbody>{body}</tbody></table>{html_lines(lines)}</div>"
     )
+
+
+def html_lines(lines: Sequence[str], *, title: str = "") -> str:
+    """Sentences for a notebook, each on a line of its own, below a title in bold."""
+    head = f"<div><b>{escape(title)}</b></div>" if title else ""
+    return head + "".join(f"<div>{escape(line)}</div>" for line in lines)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.crew import holding_interrupts, shared
-from whichdo.errors import UsageError
+from whichdo.errors import UsageError, counted
 from whichdo.evidence import Tally, whole_number
 from whichdo.policies.base import check_policy
 from whichdo.policies.sequential import Sequential, named
@@ -97,6 +97,10 @@ class Outcomes:
     def share_best(self) -> float:
         """The share of runs that recommended an arm no other is better than."""
         return float((self.simple <= TIE).mean())
+
+    def __repr__(self) -> str:
+        runs, kind = counted(len(self.regret), "run"), "simple" if self.curve is None else "cumulative"
+        return f"<Outcomes of {runs}: mean {kind} regret {self.mean:.4g}, best arm found in {self.share_best:.0%}>"
 
 
 def simulate(

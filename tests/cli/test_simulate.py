@@ -103,7 +103,7 @@ def test_a_network_a_problem_with_its_network_and_a_name_are_the_same_subject(wh
 def test_a_plot_is_drawn(whichdo: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     answer = whichdo("simulate", "canonical:1", "--horizon", "30,60", "--runs", "9", "--plot", "regret.svg")
-    assert answer.out.endswith("Drawn into regret.svg; bands are one standard error to each side.\n")
+    assert answer.out.endswith("Drawn into regret.svg; bands are 95% intervals of the mean.\n")
     assert "Regret on canonical:1" in (folder / "regret.svg").read_text(encoding="utf-8")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from whichdo.counting import count
 from whichdo.errors import UsageError
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import TABLES, Batch, Tally
@@ -76,6 +77,20 @@ def test_old_looks_of_do_are_doubted_and_those_of_today_are_not() -> None:
     found = ranking(seen, doubt=0.3, logged=logs)[do()]
     assert found.estimate == pytest.approx(0.2, abs=0.02)
     assert found.low < 0.2 < found.high < 0.3
+
+
+def test_an_arm_that_only_its_pulls_know_keeps_its_interval() -> None:
+    """Looking says nothing of do(X=1), so a doubt about looking changes nothing; seen as NaN where logs tell do()."""
+    problem = Problem("X -> Y; X <-> Y", "Y")
+    looks = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 100)
+    logs = count(problem, {"X": looks[:, 0], "Y": looks[:, 1]})
+    seen = logs + Tally(problem, np.array([[10, 12], [0, 0], [11, 29]]))
+    plain, doubted = ranking(seen), ranking(seen, doubt=0.1, logged=logs)
+    row = doubted[do(X=1)]
+    assert (row.low, row.high) == (plain[do(X=1)].low, plain[do(X=1)].high)
+    assert 0 < row.low < row.estimate < row.high < 1
+    assert doubted.best_low <= row.low <= row.high <= doubted.best_high
+    assert row.effect_low < plain[do(X=1)].effect_low
 
 
 def test_a_doubt_that_is_not_a_chance_is_refused() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from whichdo.errors import InputError, UsageError
-from whichdo.estimate.forest import FAINT, _draw, _label, _title
+from whichdo.estimate.forest import _draw, _label, _title
 from whichdo.estimate.rank import Ranking, rank
+from whichdo.plots.canvas import FAINT
 from whichdo.problem import Problem, do
 
 figures = pytest.importorskip("matplotlib.figure")

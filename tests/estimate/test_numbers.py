@@ -206,7 +206,7 @@ def test_less_money_may_be_the_goal() -> None:
     found = wd.rank(numeric(goal="minimize"), earnings())
     assert found.best is not None
     assert found.best.arm == do(X=0)
-    assert "mean Y 2780 (" in found.summary[0]
+    assert "mean Y 2,780 (" in found.summary[0]
 
 
 def test_a_campaign_earns_money_and_says_so_in_its_unit(tmp_path: Path) -> None:

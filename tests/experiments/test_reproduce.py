@@ -227,8 +227,9 @@ def test_policies_go_where_their_regret_is_asked_about() -> None:
 def test_panels_that_share_a_scale_show_the_highest_line_of_all(tmp_path: Path) -> None:
     """In Experiment 2 uniform exploration is worse with 200 nodes than with 100; seen cut off by the first panel."""
     from whichdo.experiments.cells import EXPERIMENTS, Finding
-    from whichdo.experiments.figures import draw
+    from whichdo.experiments.reproduce import experiment_figure
     from whichdo.experiments.results import Results
+    from whichdo.plots.canvas import write_figure
 
     points = (12, 50)
     found = {
@@ -236,5 +237,5 @@ def test_panels_that_share_a_scale_show_the_highest_line_of_all(tmp_path: Path) 
         for panel, height in ((0, 0.1), (1, 0.9))
         for network in range(2)
     }
-    draw(EXPERIMENTS[2], Results(found), [tmp_path / "two.svg"])
+    write_figure(experiment_figure(EXPERIMENTS[2], Results(found)), tmp_path / "two.svg")
     assert ">0.8<" in (tmp_path / "two.svg").read_text(encoding="utf-8")

@@ -14,10 +14,10 @@ from whichdo.formulas import Reading
 from whichdo.identification.chains import Chains
 from whichdo.kernels.chance import gamma
 from whichdo.kernels.contraction import PRIOR
-from whichdo.policies import policy
 from whichdo.policies.sequential import Sequential
 from whichdo.policies.shared_thompson import SharedThompson
 from whichdo.policies.sharing import counted_before, shared_tables
+from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.rounds import run_rounds
 from whichdo.simulation import played, simulate

@@ -12,6 +12,7 @@ from whichdo.campaign.status import forbidden_lines
 from whichdo.campaign.tickets import Phase
 from whichdo.errors import counted
 from whichdo.estimate.rank import ranking
+from whichdo.frames import html_lines
 from whichdo.graph.identify import listed
 from whichdo.problem import Goal
 
@@ -63,6 +64,21 @@ class Advice:
     def sentences(self) -> tuple[str, ...]:
         """The answer and its reasons."""
         return (*self.answer, *self.reasons)
+
+    def __repr__(self) -> str:
+        if self.arm is None:
+            return "<Advice: nothing is known yet>"
+        row = self.ranking[self.arm]
+        interval = f"{row.written(self.low)} to {row.written(self.high)}"
+        return f"<Advice: {self.arm}, {row.written(self.estimate)} ({interval})>"
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences, *(f"! {line}" for line in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the answer in bold, then what it rests on."""
+        head, *rest = self.sentences
+        return f"<div>{html_lines([*rest, *(f'Note: {line}' for line in self.warnings)], title=head)}</div>"
 
     def as_json(self) -> dict[str, Any]:
         """For programs; what is not known is null."""
@@ -186,7 +202,7 @@ def _limits(found: Ranking, best: ArmRank | None) -> tuple[float, float]:
 def as_shown(one: ArmRank, other: ArmRank) -> str:
     """How far two estimates are apart, as a reader works it out from their digits."""
     digits = min(one.decimals, other.decimals)
-    return f"{abs(round(one.estimate, digits) - round(other.estimate, digits)):.{digits}f}"
+    return f"{abs(round(one.estimate, digits) - round(other.estimate, digits)):,.{digits}f}"
 
 
 def _against_nothing(best: ArmRank) -> str:

@@ -10,6 +10,7 @@ from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
 from whichdo.campaign.tickets import Phase
 from whichdo.errors import counted
+from whichdo.frames import html_lines, html_table, text_table
 from whichdo.policy_names import policy_text
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from whichdo.campaign.state import State
 
 __all__ = ["OpenTicket", "Status", "forbidden_lines", "status_of"]
+
+HEADS = ("arm", "pulls that count")
+MOST_SHOWN = 20
+"""Arms of a printed table."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,30 @@ class Status:
         said = [*([f"Paused: {self.paused}"] if self.paused else []), *([self.trouble] if self.trouble else [])]
         said += forbidden_lines(self.forbidden)
         return (*said, *self.set_aside, *self.alarms, *self.notes)
+
+    def __repr__(self) -> str:
+        return f"<Status of {self.name}: {self.phase}, {self.spent:g} of {self.budget:g} spent>"
+
+    def __str__(self) -> str:
+        notes = [f"! {line}" for line in self.warnings]
+        table = text_table(HEADS, self._shown_rows) if self._shown_rows else "No pull counts yet."
+        return "\n".join([*self.sentences[:-1], *notes, "", table, "", self.sentences[-1]])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentences, and how often each arm was pulled."""
+        head, *rest, last = self.sentences
+        said = [*rest, *self.warnings, last]
+        if not self._shown_rows:
+            return f"<div>{html_lines(['No pull counts yet.', *said], title=head)}</div>"
+        return html_table(HEADS, self._shown_rows, head, lines=said)
+
+    @property
+    def _shown_rows(self) -> list[tuple[str, str]]:
+        """The arms that were pulled, most often first."""
+        found = sorted(((arm, pulls) for arm, pulls in self.by_arm.items() if pulls), key=lambda each: -each[1])
+        rows = [(arm, f"{pulls:,}") for arm, pulls in found[:MOST_SHOWN]]
+        more = sum(pulls for _, pulls in found[MOST_SHOWN:])
+        return [*rows, (f"... and {counted(len(found) - MOST_SHOWN, 'more arm')}", f"{more:,}")] if more else rows
 
 
 def _money(amount: float) -> float:

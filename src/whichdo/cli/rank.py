@@ -50,7 +50,7 @@ def rank(
 
     asked = read_problem(problem)
     if plot is not None:
-        from whichdo.estimate.forest import check_plot
+        from whichdo.plots.canvas import check_plot
 
         check_plot(plot)
     source: Any = logs[0] if len(logs) == 1 else list(logs)

@@ -18,7 +18,7 @@ from whichdo.cli.output import (
     print_json,
     say_if_compiling,
 )
-from whichdo.errors import Unsuitable, UsageError, counted, quoted, visible
+from whichdo.errors import Unsuitable, UsageError, counted, quoted, short_number, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ def simulate(
     if source is None:
         raise UsageError("Simulate what? Name a BIF file, a problem.toml with --network, or a network from --list.")
     if plot is not None:
-        from whichdo.estimate.forest import check_plot
+        from whichdo.plots.canvas import check_plot
 
         check_plot(plot)
     subject = read_subject(source, network=network, reward=reward, intervene=_parts(intervene), goal=goal)
@@ -144,17 +144,15 @@ def _print(out: Console, found: Comparison, subject: Subject, plot: Path | None)
     for line in _refusals(found):
         out.print(f"! {line}", style="yellow")
     if plot is not None:
-        out.print(f"Drawn into {visible(plot)}; bands are one standard error to each side.")
+        out.print(f"Drawn into {visible(plot)}; bands are 95% intervals of the mean.")
 
 
 def _cells(cell: Cell) -> list[str]:
-    from whichdo.comparison.table import short
-
     if cell.outcomes is None:
-        return [cell.policy, short(cell.horizon), "not played", "", "", ""]
+        return [cell.policy, short_number(cell.horizon), "not played", "", "", ""]
     error = "" if math.isnan(cell.error) else f"{cell.error:.4f}"
-    spent = short(round(cell.spent, 1))
-    return [cell.policy, short(cell.horizon), f"{cell.regret:.4f}", error, f"{cell.share_best:.1%}", spent]
+    spent = short_number(round(cell.spent, 1))
+    return [cell.policy, short_number(cell.horizon), f"{cell.regret:.4f}", error, f"{cell.share_best:.1%}", spent]
 
 
 def _refusals(found: Comparison) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import Unsuitable, UsageError, counted
+from whichdo.errors import Unsuitable, UsageError, counted, short_number, visible
 from whichdo.evidence import whole_number
 from whichdo.frames import frame_of, html_table, text_table
+from whichdo.plots.canvas import WIDE
 from whichdo.policy_names import as_policy, policy_text
 from whichdo.simulation import Job, check_horizon, simulate_all
 
@@ -48,6 +49,13 @@ class Cell:
         return nan if self.outcomes is None else self.outcomes.error
 
     @property
+    def interval(self) -> str:
+        """The 95% interval of the mean regret in words; "?" for a single run."""
+        if isnan(self.error):
+            return "?"
+        return f"{max(0.0, self.regret - WIDE * self.error):.3g} to {self.regret + WIDE * self.error:.3g}"
+
+    @property
     def share_best(self) -> float:
         """The share of runs that named a best arm."""
         return nan if self.outcomes is None else self.outcomes.share_best
@@ -82,7 +90,7 @@ class Comparison:
         try:
             return self._places[place]
         except (KeyError, TypeError):
-            known = f"Policies: {', '.join(self.policies)}; horizons: {', '.join(map(short, self.horizons))}."
+            known = f"Policies: {', '.join(self.policies)}; horizons: {', '.join(map(short_number, self.horizons))}."
             raise UsageError(f"{place!r} is no policy and horizon of this comparison. {known}") from None
 
     @cached_property
@@ -102,11 +110,38 @@ class Comparison:
         """Draw mean regret against the horizon: a line for each policy.
 
         Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
-        figure.  Bands are one standard error of the mean to each side.  No global setting of matplotlib is touched.
+        figure.  Bands are 95% intervals of the mean.  No global setting of matplotlib is touched.
         """
-        from whichdo.comparison.plot import regret_plot
+        from whichdo.plots.regret import Curve, regret_plot
 
-        return regret_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title)
+        played = {
+            name: cells for name in self.policies if (cells := [c for c in self._of(name) if c.outcomes is not None])
+        }
+        curves = {
+            name: Curve(*zip(*((cell.horizon, cell.regret, cell.error) for cell in cells), strict=True))
+            for name, cells in played.items()
+        }
+        refused = [name for name in self.policies if name not in played]
+        more = f" Not served here: {', '.join(refused)}." if refused else ""
+        reward, arms = visible(self.problem.label(self.problem.reward)), counted(len(self.problem.arms), "arm")
+        return regret_plot(
+            curves,
+            self.horizons,
+            axis=f"mean {self._kind} regret (lower is better)",
+            title=f"Regret in {reward}, {arms}" if title is None else title,
+            footnote=f"{counted(self.runs, 'run')} a point; bands: 95% intervals of the mean.{more}",
+            path=None if path is None else Path(os.fspath(path)),
+            ax=ax,
+        )
+
+    def _of(self, policy: str) -> list[Cell]:
+        return [cell for cell in self.cells if cell.policy == policy]
+
+    @property
+    def _kind(self) -> str:
+        """Which regret it is."""
+        summed = any(cell.outcomes is not None and cell.outcomes.curve is not None for cell in self.cells)
+        return "cumulative" if summed else "simple"
 
     def __str__(self) -> str:
         return text_table(self._heads, self._shown_rows)
@@ -116,18 +151,17 @@ class Comparison:
 
     @property
     def _heads(self) -> tuple[str, ...]:
-        return ("policy", "horizon", "regret", "±", "best arm found")
+        return ("policy", "horizon", f"mean {self._kind} regret", "95% interval", "best arm found")
 
     @property
     def _shown_rows(self) -> list[tuple[str, ...]]:
         """What people read: a policy that cannot serve a horizon says so."""
         rows: list[tuple[str, ...]] = []
         for cell in self.cells:
-            known = cell.refusal is None
-            numbers = (
-                (f"{cell.regret:.4g}", f"{cell.error:.2g}", f"{cell.share_best:.0%}") if known else ("-", "-", "-")
-            )
-            rows.append((cell.policy, short(cell.horizon), *numbers))
+            numbers = ("-", "-", "-")
+            if cell.refusal is None:
+                numbers = (f"{cell.regret:.4g}", cell.interval, f"{cell.share_best:.0%}")
+            rows.append((cell.policy, short_number(cell.horizon), *numbers))
         return rows
 
     def __repr__(self) -> str:
@@ -183,11 +217,6 @@ def _same_objective(played: dict[str, Policy]) -> None:
             f"{one} is about {first} regret and {other} about {second} regret, which are different scales. "
             f"Compare policies of one kind at a time."
         )
-
-
-def short(number: float) -> str:
-    """A budget as people write it: whole numbers without a point."""
-    return f"{number:,.0f}" if number == int(number) else f"{number:,}"
 
 
 def _played(given: Iterable[Policy | str] | Policy | str) -> dict[str, Policy]:

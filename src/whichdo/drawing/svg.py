@@ -1,9 +1,12 @@
-"""A causal graph as one SVG file that needs nothing else: no style sheet, no script, no font, no network.
+"""A causal graph as one SVG file that needs nothing else: no script, no font, no network.
 
 Boxes are nodes, solid arrows directed edges, dashed arcs with two heads hidden common causes.  What `marks` say
 about a node shows twice, in its colour (from the palette of Okabe and Ito, which the colour-blind can tell apart)
 and in its border, which survives a grey print.  What `edges` say about an edge shows in its colour and thickness;
 edges that are `missing` are dotted and take no part in the order of the nodes.
+
+Colours are written into the shapes, for the light; where the reader's screen is dark, a few rules replace each by its
+counterpart, and a reader that knows no rules shows the light.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from whichdo.drawing.layout import Pair, Point
 
-__all__ = ["EDGES", "MAX_EDGES", "MAX_NODES", "Edge", "draw_svg"]
+__all__ = ["EDGES", "MAX_EDGES", "MAX_NODES", "Edge", "dark_rules", "draw_svg"]
 
 MAX_NODES = 300
 MAX_EDGES = 3_000
@@ -76,6 +79,24 @@ KINDS: dict[str, Kind] = {
     "plain": Kind("#FFFFFF", "#555555", 1.2, "", ""),
 }
 
+#: What stands for each colour on a dark screen, as easy to tell from the others as in the light.
+DARK = {
+    "#FFFFFF": "#1B1E23", "#FFF": "#1B1E23", "#111111": "#E8E6E3", "#1a1a1a": "#E8E6E3", "#000000": "#E8E6E3",
+    "#333333": "#C4C8CF", "#555555": "#9A9FA6", "#666666": "#A9AEB6", "#777777": "#9A9FA6", "#e4e4e0": "#363B43",
+    "#0072B2": "#5BB3EA", "#D55E00": "#F28C3B", "#007A59": "#3DC79E", "#9A6A00": "#E0B04A", "#AA3377": "#E889BC",
+    "#CBE6F8": "#17384D", "#C3E8DC": "#123F33", "#EDEDED": "#33373D", "#FBDFA0": "#4A3A10", "#DCEBFA": "#1C3348",
+}  # fmt: skip
+
+
+def dark_rules(scope: str) -> str:
+    """Rules of a style sheet that replace, in drawings that ``scope`` selects, every colour for a dark screen."""
+    rules = [
+        f'{scope}[{part}="{light}" i], {scope} [{part}="{light}" i] {{ {part}: {dark}; }}'
+        for light, dark in DARK.items()
+        for part in ("fill", "stroke")
+    ]
+    return "@media screen and (prefers-color-scheme: dark) { " + " ".join(rules) + " }"
+
 
 def draw_svg(
     graph: CausalGraph,
@@ -85,12 +106,14 @@ def draw_svg(
     title: str | None = None,
     edges: Mapping[Edge, str] | None = None,
     missing: Iterable[Edge] = (),
+    adapts: bool = True,
 ) -> str:
     """The graph as the text of an SVG 1.1 file, the same text for the same graph.
 
     ``marks`` maps a node to "adjustment", "component", "general", "same", "try", "pruned", "choice" or "plain", and
     ``edges`` an edge to "rests", "vouched" or "idle"; a legend explains those that occur.  ``missing`` edges are drawn
-    although the graph does not have them.
+    although the graph does not have them.  ``adapts``: whether it follows a screen that is dark; where it stands on a
+    page whose colours do not follow, such as a notebook, it should not.
     Every node is a ``<g class="node" data-name=...>``, every edge a ``<g class="edge directed">`` or
     ``<g class="edge hidden">`` with ``data-from`` and ``data-to``.
     """
@@ -124,7 +147,7 @@ def draw_svg(
     if legend:
         place = f"{_n((width - legend_width) / 2)} {_n(height - MARGIN - legend_height)}"
         body += [f'<g class="legend" font-size="12.5" transform="translate({place})">', *legend, "</g>"]
-    return _document(body, width, height, title or "Causal graph", _description(graph, reward))
+    return _document(body, width, height, title or "Causal graph", _description(graph, reward), adapts=adapts)
 
 
 def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str], missing: int) -> None:
@@ -349,15 +372,17 @@ def _bounds(plan: Layout, curves: Iterable[Curve]) -> tuple[float, float, float,
     return min(across), min(down), max(across), max(down)
 
 
-def _document(body: Iterable[str], width: float, height: float, title: str, description: str) -> str:
+def _document(body: Iterable[str], width: float, height: float, title: str, description: str, *, adapts: bool) -> str:
     wide, high = _n(width), _n(height)
     opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" role="img" width="{wide}" height="{high}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" class="causal" role="img" '
+        f'width="{wide}" height="{high}" '
         f'viewBox="0 0 {wide} {high}" font-family="{safe(FONT)}" font-size="{_n(FONT_SIZE)}" fill="#111111">'
     )
     words = f"<title>{safe(title)}</title>\n<desc>{safe(description)}</desc>"
     background = f'<rect class="background" width="{wide}" height="{high}" rx="10" fill="#FFFFFF"/>'
-    return "\n".join([opening, words, background, *body, "</svg>\n"])
+    style = [f"<style>{dark_rules('svg.causal')}</style>"] if adapts else []
+    return "\n".join([opening, words, *style, background, *body, "</svg>\n"])
 
 
 def _n(number: float) -> str:

@@ -62,7 +62,8 @@ class DoubtedPool(Pooled):
 
     def limits(self, z: float) -> Limits:
         """The limits of each mean, each missed with the chance of z standard errors; the whole range if unknown."""
-        return self._mixed(self.right.means, self.right.limits(z), self.hints.means, self.hints.limits(z), z)
+        within, wide = self.right.limits(z), self.hints.limits(z)
+        return self._mixed(self.right.means, within, self.hints.means, wide, z, self.hints.at_stake)
 
     def effect_limits(self, z: float) -> Limits:
         """The limits of each effect; NaN where either mean is not known.  That of do() is 0."""
@@ -73,16 +74,19 @@ class DoubtedPool(Pooled):
         means = np.where(hints.at_stake, hints.means, right.means)
         effects = means - means[0]
         wide = (effects - np.hypot(below, above[0]), effects + np.hypot(above, below[0]))
-        found = self._mixed(right.effects, right.effect_limits(z), effects, wide, z)
+        at_stake = hints.at_stake | hints.at_stake[0]  # every effect leans on do()
+        found = self._mixed(right.effects, right.effect_limits(z), effects, wide, z, at_stake)
         for side, plain in zip(found, right.effect_limits(z), strict=True):
             side[0] = plain[0]
         return found
 
-    def _mixed(self, right: FloatArray, within: Limits, wrong: FloatArray, wide: Limits, z: float) -> Limits:
+    def _mixed(
+        self, right: FloatArray, within: Limits, wrong: FloatArray, wide: Limits, z: float, at_stake: BoolArray
+    ) -> Limits:
         """Limits of mixtures: each part is normal on either side of its middle, as its own limits say."""
         chances = self.belief.wrong
         low, high = within[0].copy(), within[1].copy()
-        at = np.flatnonzero((self.hints.at_stake | self.hints.at_stake[0]) & (chances > 0) & ~np.isnan(low))
+        at = np.flatnonzero(at_stake & (chances > 0) & ~np.isnan(low))
         if not len(at):
             return low, high
         chance, first, second = chances[at], right[at], wrong[at]

@@ -6,42 +6,22 @@ settings and its figures.
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.errors import InputError, UsageError, counted, visible
+from whichdo.errors import counted, visible
+from whichdo.plots.canvas import BAND, BLUE, FAINT, INK, ORANGE, drawn_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from whichdo.estimate.ranking import ArmRank, Ranking
 
-__all__ = ["check_plot", "drawn_figure", "forest_plot"]
-
-KINDS = (".png", ".svg", ".pdf")
-#: The same ranking gives the same bytes: no file holds the time.
-TIMELESS = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+__all__ = ["forest_plot"]
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other
-# Okabe and Ito's colours, which the colour-blind can tell apart; shapes differ too, for print.
-INK = "#1a1a1a"
-ESTIMATE = "#0072B2"
-NAIVE = "#D55E00"
-FAINT = "#767676"
-BAND = "#f2f2f2"
-SETTINGS: dict[Any, Any] = {
-    "font.size": 9,
-    "font.family": ["DejaVu Sans"],
-    "svg.fonttype": "none",
-    "svg.hashsalt": "whichdo",
-    "text.usetex": False,
-    "text.parse_math": False,  # a dollar sign in a name begins no formula
-}
 
 
 def forest_plot(ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None) -> Any:
@@ -55,58 +35,6 @@ def forest_plot(ranking: Ranking, path: Path | None = None, *, ax: Any = None, t
         _legend(figure if ax is None else axes, axes, rows, ranking)
         axes.set_title(_title(ranking) if title is None else title, loc="left", fontsize=10, color=INK)
     return figure
-
-
-@contextmanager
-def drawn_figure(path: Path | None, ax: Any, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
-    """A figure and its axes to draw on, with the package's own settings; written to ``path`` afterwards.
-
-    ``ax`` are axes of the caller's, whose figure is returned; without them there is a new one, and pyplot does not
-    know of it.
-    """
-    if path is not None:
-        check_plot(path)
-    else:
-        check_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    if ax is not None and not hasattr(ax, "get_figure"):
-        raise UsageError(f"`ax` is a {type(ax).__name__}; give axes of matplotlib, such as plt.gca().")
-    with mpl.rc_context(), warnings.catch_warnings():
-        mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a box stands for an unknown letter
-        if ax is None:
-            figure = Figure(figsize=size, layout="constrained")
-            FigureCanvasAgg(figure)
-            yield figure, figure.add_subplot()
-        else:
-            figure = ax.get_figure()
-            yield figure, ax
-        if path is not None:
-            try:
-                figure.savefig(path, dpi=150, metadata=TIMELESS.get(path.suffix.lower()))
-            except (OSError, ValueError) as error:
-                raise InputError(f"The plot cannot be written to {visible(path.name)}: {error}.") from None
-
-
-def check_matplotlib() -> None:
-    """Refuse to draw where matplotlib is not installed."""
-    try:
-        import matplotlib as mpl  # noqa: F401 - only whether it is there
-    except ModuleNotFoundError:
-        raise UsageError("A plot needs matplotlib: pip install 'whichdo[plots]'.") from None
-
-
-def check_plot(path: Path) -> None:
-    """Refuse, before a long log is read, what could not be drawn at its end."""
-    check_matplotlib()
-    if path.suffix.lower() not in KINDS:
-        raise UsageError(f"{visible(path.name)} does not tell what to draw: end it in {', '.join(KINDS)}.")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"The plot cannot be written to {visible(path.name)}: its folder does not exist.")
 
 
 def _title(ranking: Ranking) -> str:
@@ -154,11 +82,11 @@ def _draw_estimate(axes: Any, row: ArmRank, height: int) -> None:
     axes.plot(row.estimate, height, **(_TRY_DOT if row.must_try else _DOT))
 
 
-_LINE: dict[str, Any] = {"color": ESTIMATE, "lw": 2, "solid_capstyle": "butt", "zorder": 2}
+_LINE: dict[str, Any] = {"color": BLUE, "lw": 2, "solid_capstyle": "butt", "zorder": 2}
 _TRY_LINE: dict[str, Any] = {"color": FAINT, "lw": 1.4, "ls": (0, (1, 1.4)), "zorder": 2}
-_DOT: dict[str, Any] = {"marker": "o", "color": ESTIMATE, "ms": 5.5, "ls": "", "zorder": 3}
+_DOT: dict[str, Any] = {"marker": "o", "color": BLUE, "ms": 5.5, "ls": "", "zorder": 3}
 _TRY_DOT: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": FAINT, "mew": 1.3, "ms": 5.5, "ls": "", "zorder": 3}
-_NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": NAIVE, "mew": 1.2, "ms": 4, "ls": "", "zorder": 4}
+_NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": ORANGE, "mew": 1.2, "ms": 4, "ls": "", "zorder": 4}
 
 
 def _ground(height: int) -> str:

@@ -109,7 +109,7 @@ class ArmRank:
 
     def written(self, value: float) -> str:
         """A number with as many digits as this row's error allows; "?" for what is not known."""
-        return "?" if isnan(value) else f"{value:.{self.decimals}f}"
+        return "?" if isnan(value) else f"{value:,.{self.decimals}f}"
 
     @property
     def interval(self) -> str:
@@ -122,8 +122,8 @@ class ArmRank:
         if isnan(self.effect):
             return "?"
         digits = decimals((self.effect_high - self.effect_low) / 2)
-        low, high = (f"{value:+.{digits}f}" for value in (self.effect_low, self.effect_high))
-        return f"{self.effect:+.{digits}f} ({low} to {high})"
+        low, high = (f"{value:+,.{digits}f}" for value in (self.effect_low, self.effect_high))
+        return f"{self.effect:+,.{digits}f} ({low} to {high})"
 
 
 class Ranking(Mapping[Arm, ArmRank]):

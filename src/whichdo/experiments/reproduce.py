@@ -21,8 +21,11 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from whichdo._version import __version__
 from whichdo.errors import StorageError, UsageError, quoted, visible
@@ -31,22 +34,24 @@ from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
 from whichdo.experiments.results import Results
+from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
+from whichdo.plots.panels import Panel, Scales, panels_plot
 from whichdo.policy_names import policy_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from whichdo.experiments.executors import Executor
     from whichdo.experiments.experiment import Experiment
     from whichdo.experiments.journal import Journal
     from whichdo.policies.base import Objective
 
-__all__ = ["Plan", "Reproduction", "chosen_policies", "reproduce"]
+__all__ = ["Plan", "Reproduction", "chosen_policies", "experiment_figure", "reproduce"]
 
 PACKAGES = ("numpy", "numba", "pyarrow", "matplotlib")
 SIMPLE_RUN, ROUND = 3e-4, 1e-6
 """Seconds that a run of a simple policy takes, and a round of a cumulative one; to tell the time left."""
+AXES = {Axis.BUDGET: "budget T (pulls)", Axis.HARDNESS: "hardness m", Axis.ROUND: "round t"}
 
 
 class Plan(NamedTuple):
@@ -68,6 +73,19 @@ class Reproduction:
     seconds: float
     computed: int
     """Cells that were computed now; the others were at hand."""
+
+    def plot(self, number: int, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw an experiment by its number, into a file (PNG, SVG or PDF by its suffix) too; returns the figure."""
+        if number not in self.plan.policies:
+            known = ", ".join(map(str, self.plan.policies))
+            raise UsageError(f"Experiment {quoted(number)} was not run; there are results of {known}.")
+        target = None if path is None else Path(os.fspath(path))
+        if target is not None:
+            check_plot(target)
+        figure = experiment_figure(EXPERIMENTS[number], self.results)
+        if target is not None:
+            write_figure(figure, target)
+        return figure
 
 
 def chosen_policies(wanted: str | Sequence[str], numbers: Iterable[int]) -> dict[int, tuple[str, ...]]:
@@ -117,7 +135,7 @@ def reproduce(
     """
     began = perf_counter()
     whole_number(plan.seed, "seed")
-    _check_drawing()
+    check_matplotlib()
     for number in plan.policies:
         if number not in EXPERIMENTS:
             raise UsageError(f"There is no experiment {quoted(number)}; there are 1 to {len(EXPERIMENTS)}.")
@@ -140,15 +158,6 @@ def reproduce(
             f"command again when there is room."
         ) from None
     return done
-
-
-def _check_drawing() -> None:
-    """Before anything is computed: figures need matplotlib."""
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError:
-        raise UsageError("The figures need matplotlib: pip install 'whichdo[plots]'.") from None
-    del mpl
 
 
 def _all_cells(plan: Plan) -> list[Cell]:
@@ -213,10 +222,41 @@ def _weight(cell: Cell, plan: Plan) -> float:
 
 
 def _draw(folder: Path, number: int, results: Results) -> None:
-    from whichdo.experiments.figures import draw
+    name = EXPERIMENTS[number].name
+    paths = [folder / "figures" / f"{name}.{kind}" for kind in ("png", "svg")]
+    figure = experiment_figure(EXPERIMENTS[number], results)
+    with styled():
+        for path in paths:
+            save_figure(figure, path)
 
-    experiment = EXPERIMENTS[number]
-    draw(experiment, results, [folder / "figures" / f"{experiment.name}.{kind}" for kind in ("png", "svg")])
+
+def experiment_figure(experiment: Experiment, results: Results) -> Any:
+    """The figure of an experiment: a panel for each family of networks, a line for each policy."""
+    panels = [
+        Panel(
+            panel.title,
+            {
+                policy: (
+                    np.sqrt(line.points / (panel.budget or 1)) if experiment.by_root else line.points.astype(float),
+                    line.means,
+                    line.errors,
+                )
+                for policy, line in results.lines(experiment.number, place).items()
+            },
+            {},
+        )
+        for place, panel in enumerate(experiment.panels)
+    ]
+    rounds = experiment.axis is Axis.ROUND
+    scales = Scales(
+        across="square root of m/T" if experiment.by_root else AXES[experiment.axis],
+        up=f"mean {experiment.objective} regret",
+        logarithmic=experiment.logarithmic,
+        whole=not experiment.by_root,
+        from_zero=rounds,
+        few_marks=rounds,
+    )
+    return panels_plot(panels, scales, shared=experiment.logarithmic or experiment.number == 2)
 
 
 def manifest(done: Reproduction) -> dict[str, Any]:

@@ -263,7 +263,11 @@ class CausalGraph:
         from whichdo.drawing.svg import draw_svg
 
         try:
-            return draw_svg(self) if 0 < len(self.nodes) <= MOST_SHOWN else f"<pre>{escape(repr(self))}</pre>"
+            return (
+                draw_svg(self, adapts=False)
+                if 0 < len(self.nodes) <= MOST_SHOWN
+                else f"<pre>{escape(repr(self))}</pre>"
+            )
         except TooLarge:
             return f"<pre>{escape(str(self))}</pre>"
 

@@ -99,6 +99,7 @@ def propose(
     intervene: Iterable[str] | None = None,
     goal: str = "maximize",
     good: Iterable[Value] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Problem:
     """Propose a problem from data and a graph: values, cut points, the range of the reward.
 
@@ -116,6 +117,8 @@ def propose(
         "maximize", or "minimize" where the reward is a harm.
     good
         Of a reward that is a word, the values that are good: they are worth 1, all others 0.
+    labels
+        What nodes are called in tables, plots and reports, with their units.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def propose(
     >>> found.domains["age"], dict(found.rewards)
     (('under 30', '30 to under 40', '40 to under 50', '50 or more'), {'no': 0.0, 'yes': 1.0})
     """
-    return proposal(data, graph, reward, intervene=intervene, goal=goal, good=good).problem
+    return proposal(data, graph, reward, intervene=intervene, goal=goal, good=good, labels=labels).problem
 
 
 def proposal(
@@ -146,6 +149,7 @@ def proposal(
     intervene: Iterable[str] | None = None,
     goal: str = "maximize",
     good: Iterable[Value] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Proposal:
     """As `propose`, with all that was found on the way."""
     drawn = read_drawing(graph)
@@ -188,6 +192,7 @@ def proposal(
         groups={name: each.groups for name, each in values.items() if each.groups},
         reward_range=range_,
         rewards=rewards,
+        labels={renamed.get(name, name): label for name, label in (labels or {}).items() if name not in hidden},
     )
     unused = tuple(name for name in names if name not in named)
     return Proposal(problem, found, values, words, rows, hidden, renamed, unused, intervals)

@@ -37,19 +37,20 @@ body { overflow-wrap: anywhere; }
 h1 small { display: block; font-size: 1rem; font-weight: 400; color: var(--faint); }
 .chip { display: inline-block; border: 1.5px solid currentColor; border-radius: 1rem; padding: 0 .7rem;
   font-size: .9rem; }
-.decision { border-left: 6px solid #0072B2; background: var(--band); padding: .8rem 1.1rem 1rem; margin: 1rem 0; }
-.decision.leaning { border-color: #E69F00; } .decision.open { border-color: #777; }
-.verdict { display: table; margin: 0 0 .7rem; padding: .15rem .7rem; font-weight: 600; background: #fff;
-  border: 1.5px solid #777; } .verdict.clear { border-color: #0072B2; color: #005A8C; }
-.verdict.leaning { border-color: #B87700; color: #7A4F00; } .verdict.wrong { border-color: #D55E00; font-weight: 400; }
+.decision { border-left: 6px solid var(--blue); background: var(--band); padding: .8rem 1.1rem 1rem; margin: 1rem 0; }
+.decision.leaning { border-color: var(--amber); } .decision.open { border-color: var(--grey); }
+.verdict { display: table; margin: 0 0 .7rem; padding: .15rem .7rem; font-weight: 600; background: var(--ground);
+  border: 1.5px solid var(--grey); } .verdict.clear { border-color: var(--blue); color: var(--clear); }
+.verdict.leaning { border-color: var(--leaning-line); color: var(--leaning); }
+.verdict.wrong { border-color: var(--red); font-weight: 400; }
 .decision .best { font-size: 1.6rem; font-weight: 700; line-height: 1.25; margin: .1rem 0 .6rem; }
 .decision ul { margin: .8rem 0 0; padding-left: 1.1rem; max-width: 46rem; } .decision li { margin: .25rem 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; }
-.tiles div { background: #fff; border: 1px solid var(--line); padding: .4rem .7rem; }
+.tiles div { background: var(--ground); border: 1px solid var(--line); padding: .4rem .7rem; }
 .tiles b { display: block; font-size: 1.25rem; font-variant-numeric: tabular-nums; } .tiles span { font-size: .85rem; }
 ul.notes { list-style: none; padding: 0; max-width: 50rem; }
-ul.notes li { border-left: 5px solid #E69F00; background: var(--band); padding: .35rem .8rem; margin: .5rem 0; }
-ul.notes li.alarm { border-color: #D55E00; } ul.notes li::before { content: "\\26A0\\00a0\\00a0"; }
+ul.notes li { border-left: 5px solid var(--amber); background: var(--band); padding: .35rem .8rem; margin: .5rem 0; }
+ul.notes li.alarm { border-color: var(--red); } ul.notes li::before { content: "\\26A0\\00a0\\00a0"; }
 ul.legend { list-style: none; padding: 0; margin: .6rem 0; font-size: .88rem; display: flex;
   flex-wrap: wrap; gap: 0 1.4rem; }
 ul.legend svg { vertical-align: middle; }
@@ -66,13 +67,14 @@ ul.legend svg { vertical-align: middle; }
 .bar { display: flex; height: 1.5rem; border: 1px solid var(--faint); max-width: 46rem; margin: .6rem 0 .3rem; }
 .bar i { display: block; } .key { display: inline-block; width: .9rem; height: .9rem; border: 1px solid var(--faint);
   vertical-align: -.1rem; margin-right: .35rem; }
-.spent { background: #0072B2; } .out { background: repeating-linear-gradient(45deg, #56B4E9 0 5px, #fff 5px 9px); }
-.left { background: #fff; }
+.spent { background: var(--blue); }
+.out { background: repeating-linear-gradient(45deg, var(--sky) 0 5px, var(--ground) 5px 9px); }
+.left { background: var(--ground); }
 table { overflow-wrap: break-word; }
 .plain td, .plain th, .trail td, .trail th { text-align: left; }
 .plain td, .trail .what { white-space: normal; max-width: 30rem; } .plain td.time { white-space: nowrap; }
 .plain .what { min-width: 9rem; }
-td.much { min-width: 8rem; } td.much i { display: block; height: .8rem; background: #0072B2; }
+td.much { min-width: 8rem; } td.much i { display: block; height: .8rem; background: var(--blue); }
 .trail { font-size: .8rem; width: 100%; } .trail .what { min-width: 16rem; } .trail td { vertical-align: top; }
 .trail .between { text-align: center; color: var(--faint); padding: .6rem; }
 .graph svg { max-width: 100%; height: auto; }

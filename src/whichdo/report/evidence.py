@@ -93,9 +93,11 @@ def _words(row: ArmRank) -> str:
 def _line(found: History, row: ArmRank, own: ArmCertainty, drawn: str) -> str:
     leads = " leads" if row.arm == found.advice.arm else ""
     numbers = [f"{row.written(row.estimate)} ({row.interval})" if row.is_known else "not known"]
+    if not row.arm.is_look and row.is_known and row.effect_text != "?":
+        numbers.append(f"against doing nothing {row.effect_text}")
     if own.pulls:
         pulls = counted(own.pulls, "look" if row.arm.is_look else "pull")
-        mean, low, high = (f"{value:.{row.decimals}f}" for value in (own.mean, own.low, own.high))
+        mean, low, high = (f"{value:,.{row.decimals}f}" for value in (own.mean, own.low, own.high))
         numbers.append(f"{pulls}: {mean} ({low} to {high})")
     said = "".join(f'<span class="numbers">{safe(each)}</span>' for each in numbers)
     return f'<div class="arm{leads}"><div class="name">{safe(str(row.arm))}{said}</div>{drawn}</div>\n'

@@ -15,8 +15,8 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.experiment import Axis
-from whichdo.experiments.figures import label
 from whichdo.experiments.judging import Word, judged
+from whichdo.plots.looks import policy_label
 from whichdo.report.page import STYLE, document
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def tables(done: Reproduction, experiment: Experiment) -> list[Table]:
         cells = {policy: _cells(line) for policy, line in lines.items()}
         rows = [(f"{point:,}", *(cells[policy].get(point, "refused") for policy in lines)) for point in points]
         least = [_least(row, lines, point) for row, point in zip(rows, points, strict=True)]
-        head = (str(experiment.axis), *map(label, lines))
+        head = (str(experiment.axis), *map(policy_label, lines))
         found.append(Table(panel.title, head, tuple(rows), tuple(least)))
     return found
 
@@ -107,13 +107,15 @@ figure { margin: 1rem 0; } figure img { width: 100%; height: auto; max-width: 60
 ul.claims { list-style: none; padding: 0; margin: 1rem 0; }
 ul.claims li { border-left: 5px solid; padding: .35rem .8rem; margin: .6rem 0; background: var(--band); }
 ul.claims .word { font-weight: 650; margin-right: .5em; white-space: nowrap; }
-ul.claims .numbers, ul.claims .test { display: block; font-size: .87rem; color: #444; overflow-wrap: anywhere; }
-.yes { border-color: #0072B2 !important; } .yes .word::before { content: "\\2713\\00a0"; }
-.part { border-color: #E69F00 !important; } .part .word::before { content: "\\25D0\\00a0"; }
-.no { border-color: #D55E00 !important; } .no .word::before { content: "\\2717\\00a0"; }
+ul.claims .numbers, ul.claims .test { display: block; font-size: .87rem; color: var(--faint); overflow-wrap: anywhere; }
+.yes { border-color: var(--blue) !important; } .yes .word::before { content: "\\2713\\00a0"; }
+.part { border-color: var(--amber) !important; } .part .word::before { content: "\\25D0\\00a0"; }
+.no { border-color: var(--red) !important; } .no .word::before { content: "\\2717\\00a0"; }
 th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 5.5rem; }
 td.least { font-weight: 700; }
 .overview td, .overview th { text-align: left; white-space: normal; min-width: 0; }
+@media screen and (prefers-color-scheme: dark) {
+  figure img { filter: invert(1) hue-rotate(180deg) brightness(1.15); mix-blend-mode: screen; } }
 @media print { body { max-width: none; font-size: 10.5pt; } h2 { break-before: page; }
   figure, li, tr { break-inside: avoid; } details > div { display: block; } }
 """
@@ -160,7 +162,7 @@ def _section(done: Reproduction, experiment: Experiment) -> str:
         for claim, verdict in judged(experiment, done.results)
     )
     refusals = "".join(
-        f'<p class="faint">{escape(label(policy))} leaves out points: {escape(why)}</p>\n'
+        f'<p class="faint">{escape(policy_label(policy))} leaves out points: {escape(why)}</p>\n'
         for policy, why in done.results.refusals(experiment.number).items()
     )
     return (

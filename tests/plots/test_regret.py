@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import whichdo as wd
-from whichdo.comparison.plot import LINE, _spread
+from whichdo.plots.regret import LINE, _spread
 from whichdo.world.instances import canonical
 
 pytest.importorskip("matplotlib")
@@ -31,8 +31,18 @@ def test_every_policy_has_its_name_and_the_bands_are_explained(tmp_path: Path) -
     found("ue", "srm", "parallel").plot(tmp_path / "regret.svg")
     said = words(tmp_path / "regret.svg")
     assert {"ue", "srm", "30", "60", "600", "mean simple regret (lower is better)"} <= set(said)
-    assert "20 runs a point; bands: ±1 standard error of the mean. Not served here: parallel." in said
+    assert "20 runs a point; bands: 95% intervals of the mean. Not served here: parallel." in said
     assert "parallel" not in said
+
+
+def test_a_band_is_a_95_percent_interval_of_the_mean() -> None:
+    result = found("ue", horizons=(30, 60), runs=20)
+    (band,) = result.plot().axes[0].collections
+    edges = band.get_paths()[0].vertices
+    for cell in result.cells:
+        heights = edges[edges[:, 0] == cell.horizon][:, 1]
+        assert max(heights) == pytest.approx(cell.regret + 1.96 * cell.error)
+        assert min(heights) == pytest.approx(max(0.0, cell.regret - 1.96 * cell.error))
 
 
 @pytest.mark.parametrize(("horizons", "runs"), [(30, 20), ((30, 60), 1), (range(30, 60), 2)])

@@ -1,0 +1,1 @@
+"""Figures: the one room that draws with matplotlib.  Numbers and labels in, a figure out."""

@@ -1,0 +1,159 @@
+"""Several panels side by side, a line for each policy and one legend for all: the figures of experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.plots.canvas import FAINT, INK, WIDE, new_figure, plain_axes, styled
+from whichdo.plots.looks import policy_looks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whichdo.arrays import FloatArray
+    from whichdo.plots.looks import Look
+
+__all__ = ["Panel", "Scales", "panels_plot"]
+
+FLOOR = 1e-4
+"""On a logarithmic scale, what is below is drawn here."""
+MOST_NAMED = 6
+"""Points on a logarithmic axis that all have their number; of more, every second has."""
+MARKS = 12
+"""A curve of many points has about so many marks."""
+
+Points = tuple["FloatArray", "FloatArray", "FloatArray"]
+"""Where, the mean there, and its standard error."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes: the curve of each policy, and lines to compare with (a label and its points)."""
+
+    title: str
+    curves: Mapping[str, Points]
+    beside: Mapping[str, tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What the axes of all panels say, and how they run."""
+
+    across: str
+    up: str
+    logarithmic: bool = False
+    whole: bool = True
+    """Whether the numbers across are whole."""
+    from_zero: bool = False
+    """Whether the axis across begins at 0."""
+    few_marks: bool = False
+    """Whether curves have so many points that only some are marked."""
+
+
+def panels_plot(
+    panels: Sequence[Panel], scales: Scales, *, shared: bool, size: tuple[float, float] | None = None
+) -> Any:
+    """Draw panels, four in a square and others in a row.
+
+    Parameters
+    ----------
+    panels
+        From left to right.
+    scales
+        Of all panels.
+    shared
+        Whether all panels have the same scale of regrets.
+    size
+        Of the figure in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Laid out once, so that all files that it is written to are the same picture.
+    """
+    rows, columns = (2, 2) if len(panels) == 4 else (1, len(panels))
+    looks = policy_looks(dict.fromkeys(policy for panel in panels for policy in panel.curves))
+    with styled():
+        figure = new_figure(size or (7.2 if columns == 1 else 9.6, 0.9 + 3.5 * rows))
+        grid = figure.subplots(rows, columns, squeeze=False, sharey=shared).ravel()
+        for axes, panel in zip(grid, panels, strict=True):
+            _draw(axes, panel, scales, looks)
+        for place, (axes, panel) in enumerate(
+            zip(grid, panels, strict=True)
+        ):  # when all is drawn: a scale may be shared
+            _scale(axes, panel, scales, _floor(panels if shared else [panel]))
+            axes.set_ylabel(scales.up if place % columns == 0 else "")
+        _legend(figure, grid)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+    return figure
+
+
+def _draw(axes: Any, panel: Panel, scales: Scales, looks: Mapping[str, Look]) -> None:
+    floor = FLOOR if scales.logarithmic else 0.0
+    for policy, (where, means, errors) in panel.curves.items():
+        look = looks[policy]
+        low, high = (np.maximum(means + sign * WIDE * errors, floor) for sign in (-1, 1))
+        axes.fill_between(where, low, high, color=look.colour, alpha=0.15, lw=0, zorder=1)
+        marked = _marked(where, logarithmic=scales.logarithmic) if scales.few_marks else None
+        axes.plot(where, np.maximum(means, floor), label=look.label, markevery=marked, **look.line)
+    for label, (where, values) in panel.beside.items():
+        axes.plot(where, values, color=FAINT, lw=1, label=label)
+    axes.set_title(panel.title, loc="left", fontsize=9.5, color=INK)
+
+
+def _marked(where: FloatArray, *, logarithmic: bool) -> list[int]:
+    """Of a curve, the points nearest to an even division of the axis."""
+    even = np.geomspace(where[0], where[-1], MARKS + 1) if logarithmic else np.linspace(0, where[-1], MARKS + 1)
+    wanted = even[1:]
+    return sorted({int(np.abs(where - each).argmin()) for each in wanted})
+
+
+def _scale(axes: Any, panel: Panel, scales: Scales, floor: float) -> None:
+    axes.set_xlabel(scales.across)
+    if scales.logarithmic:
+        from matplotlib.ticker import NullLocator
+
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        points = next(iter(panel.curves.values()))[0].tolist() if panel.curves else []
+        if scales.few_marks:
+            points = [10**power for power in range(1, 7) if 10**power <= max(points, default=0)]
+            axes.set_xlim(left=10)
+        named = [point if place % 2 == 0 or len(points) <= MOST_NAMED else None for place, point in enumerate(points)]
+        axes.set_xticks(points, ["" if point is None else f"{point:,g}" for point in named])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(bottom=floor)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    else:
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0 if scales.from_zero else None)
+        if scales.whole:
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    plain_axes(axes)
+
+
+def _floor(panels: Sequence[Panel]) -> float:
+    """The power of ten below all means of some panels, but not below `FLOOR`."""
+    means = [float(means.min()) for panel in panels for _, means, _ in panel.curves.values()]
+    return max(FLOOR, float(10.0 ** np.floor(np.log10(max(min(means, default=1.0), FLOOR)))))
+
+
+def _legend(figure: Any, panels: Any) -> None:
+    """One for all panels, in the order of the policies."""
+    handles = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=min(3, len(handles)),
+        frameon=False,
+        fontsize=8.5,
+        handlelength=3.2,
+        labelcolor=INK,
+    )
+    figure.supxlabel("bands: 95% intervals of the mean", x=0.99, ha="right", fontsize=7, color=FAINT)
