@@ -15,6 +15,8 @@ from whichdo.estimate.doubt import checked_doubt
 from whichdo.estimate.doubted import pool_with_doubt
 from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
+from whichdo.estimate.modelled import judged_by_models, model_arms
+from whichdo.estimate.overlap import counted_overlaps, thin_words
 from whichdo.estimate.pooling import pool
 from whichdo.estimate.provenance import equal_arms, sources_of_arms, with_shared_pulls
 from whichdo.estimate.ranking import ArmRank, Ranking
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whichdo.arrays import BoolArray, FloatArray
+    from whichdo.counting.kept_rows import KeptRows
     from whichdo.estimate.pooling import Pooled
     from whichdo.evidence import Tally
     from whichdo.tables import Scope, Table
@@ -52,6 +55,7 @@ def rank(
     shrinkage: float = STRENGTH,
     threshold: float = 0.0,
     sampled: int | None = None,
+    model: str | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Ranking:
     """Rank every arm by what the data alone settle.
@@ -88,6 +92,11 @@ def rank(
     sampled
         With ``reading="paper"``: each mean is the average of so many draws from the learned network instead of its
         exact sum.
+    model
+        "logistic" to estimate every arm that adjustment settles by models too, doubly robust and cross-fitted, from the
+        rows themselves and numbers before they are cut into bins: for many covariates, where cells get thin.  Each
+        arm's `ArmRank.modelled` then stands beside what is counted, and the arms are compared by it.  Needs
+        scikit-learn (``whichdo[models]``).
     progress
         Called after each chunk with the rows read so far and their total, if that is known.
 
@@ -113,13 +122,19 @@ def rank(
     from whichdo.counting import count_with_notes
     from whichdo.counting.counting import check_missing
     from whichdo.counting.gaps import with_missing_levels
+    from whichdo.counting.kept_rows import RowKeeper
     from whichdo.estimate.missingness import missingness_words
+    from whichdo.estimate.modelled import checked_model, read_columns
 
     if not isinstance(problem, Problem):
         raise UsageError(f"rank takes a Problem first, then the data; found a {type(problem).__name__}.")
     check_missing(missing)
+    model = checked_model(model, data, checked_reading(reading, paper=True))
     if missing == "level":
         problem = with_missing_levels(problem, data, checked_reading(reading, paper=True))
+    keeper = None
+    if model is not None:
+        keeper = RowKeeper(problem, lambda columns: read_columns(problem, columns), reward_scale(problem)[0])
     tally, told = count_with_notes(
         problem,
         data,
@@ -129,6 +144,7 @@ def rank(
         missing=missing,
         progress=progress,
         reading=checked_reading(reading, paper=True),
+        keeper=keeper,
     )
     return ranking(
         tally,
@@ -138,6 +154,8 @@ def rank(
         threshold=threshold,
         sampled=sampled,
         notes=(*told.sentences, *missingness_words(problem, told)),
+        overlap=True,
+        kept=None if keeper is None or model is None else (model, keeper.rows()),
     )
 
 
@@ -152,12 +170,15 @@ def ranking(
     doubt: float = 0.0,
     logged: Tally | None = None,
     notes: tuple[str, ...] = (),
+    overlap: bool = False,
+    kept: tuple[str, KeptRows] | None = None,
 ) -> Ranking:
-    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and two.
+    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and four.
 
     ``doubt`` is how likely the graph or the logs were thought to be wrong before any pull, from 0 to 1.  Looking and
     direct pulls of an arm are then not added up blindly: where pulls contradict looking, the pulls win.  ``logged`` are
     those of the looks that were logged and may be of another season; without it all are pulls of do() of today.
+    ``overlap`` asks for the answers where looks have a counterpart, ``kept`` is a model and the rows that it reads.
     """
     checked_doubt(doubt)
     for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
@@ -186,6 +207,12 @@ def ranking(
     must_try = must_try_of(plain)  # a doubt makes no arm unknown
     naive = _conditionals(seen, worth)
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
+    overlaps = counted_overlaps(seen, looked, worth, rule, (least, reach), z) if overlap else ()
+    models = None if kept is None else model_arms(problem, *kept, z)
+    modelled = () if models is None else models.rows((least, reach))
+    judged: Pooled = pooled
+    if models is not None:
+        judged, must_try = judged_by_models(pooled, models, must_try, z, OF_USE)
     rows = []
     for position, arm in enumerate(problem.arms):
         cell = weakest(looked, problem, position)
@@ -212,10 +239,13 @@ def ranking(
                 must_try=bool(must_try[position]),
                 reason=reason(problem, looked, position, cell, pulls, shared),
                 sources=sources[position],
+                overlap=overlaps[position] if overlaps else None,
+                modelled=modelled[position] if modelled else None,
+                not_modelled="" if models is None else models.why_not[position],
             )
         )
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    contest = Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem), equal)
+    contest = Contest(judged, judged.known & ~must_try, sign, target_sets(problem), equal)
     return Ranking(
         problem,
         rows,
@@ -224,7 +254,15 @@ def ranking(
         confidence=confidence,
         looks=int(seen.pulls[0]),
         reading=str(rule.reading),
-        notes=(*notes, *_weighted(seen, looked), *_uncounted(looked), *_contradicted(seen, worth, rule)),
+        notes=(
+            *notes,
+            *_weighted(seen, looked),
+            *_uncounted(looked),
+            *_contradicted(seen, worth, rule),
+            *(thin_words(problem, rows, modelled=models is not None) if overlap else ()),
+            *(() if models is None else models.words),
+        ),
+        model=None if models is None else models.model,
     )
 
 
