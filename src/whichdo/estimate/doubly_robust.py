@@ -17,6 +17,11 @@ reported together with the answer for the other rows, the *overlap*.  The limit 
 5 / (sqrt(n) log n) of n rows (Gruber et al. 2022), at most a twentieth, and at most a fifth of the
 share of rows at x: an arm that is rare everywhere has counterparts everywhere.
 
+The error.  Where both models are right, errors of their coefficients cancel.  Where one is wrong, or
+m(z) speaks alone, they do not: a row then moves the estimate also through the coefficients that it
+moves (stacked estimating equations).  The variance is taken with this part and without, and the
+larger one counts.
+
 Models are logistic for e(z) and for rewards of two values, linear for others, kept inside the range;
 both with a ridge penalty that is worth one row.  scikit-learn is imported here alone, and late.
 """
@@ -24,7 +29,7 @@ both with a ridge penalty that is worth one row.  scikit-learn is imported here 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +79,18 @@ def least_propensity(rows: float, share: float) -> float:
     if rows < 3:
         return MOST_LIMIT
     return float(min(MOST_LIMIT, 5 / (np.sqrt(rows) * np.log(rows)), OF_SHARE * share))
+
+
+class _Spoken(NamedTuple):
+    """What models say of each row about one setting."""
+
+    at: BoolArray
+    propensity: FloatArray
+    divisor: FloatArray
+    """The propensity, or the limit where that is larger."""
+    outcome: FloatArray
+    values: FloatArray
+    """What is averaged."""
 
 
 @dataclass(frozen=True)
@@ -165,10 +182,13 @@ class CrossFit:
         self._two_settings = np.unique(self.setting)
         self._propensity: FloatArray | None = None
         self._z = z
+        self._design = np.concatenate([np.ones((len(row), 1)), self.columns], axis=1)
+        self._ridge = np.diag([1e-9, *[PENALTY] * columns.shape[1]])
 
     def nothing(self) -> UnitAnswer:
         """do() itself: the mean of all rows."""
-        return self._answer(self.rewards, np.zeros(len(self.rewards)), np.ones(len(self.rewards)), None)
+        ones = np.ones(len(self.rewards))
+        return self._answer(_Spoken(ones.astype(np.bool_), ones, ones, self.rewards, self.rewards), None)
 
     def arm(self, number: int) -> UnitModelled | int:
         """What models say of one setting, or how many rows it has where those are too few."""
@@ -182,13 +202,13 @@ class CrossFit:
         outcome = self._outcomes(at)
         near = plain >= limit
         divisor = np.maximum(plain, limit)
-        residual = np.where(at, self.rewards - outcome, 0.0) / divisor
-        values = outcome + residual
-        pushes = values - self.rewards
-        whole = self._answer(values, pushes, np.where(at, 1 / divisor, 0.0), None)
+        values = outcome + np.where(at, self.rewards - outcome, 0.0) / divisor
+        spoken = _Spoken(at, plain, divisor, outcome, values)
+        whole = self._answer(spoken, None)
         overlap = None
         if (near & at).any():
-            overlap = whole if near.all() else self._answer(values, pushes, np.where(at, 1 / divisor, 0.0), near)
+            overlap = whole if near.all() else self._answer(spoken, near)
+        pushes = values - self.rewards
         return UnitModelled(
             whole=whole,
             overlap=overlap,
@@ -199,42 +219,61 @@ class CrossFit:
             pushes=(pushes - np.average(pushes, weights=self.mass)) * self.weights * np.sqrt(self.times) / self.total,
         )
 
-    def _answer(
-        self, values: FloatArray, pushes: FloatArray, inverse: FloatArray, chosen: BoolArray | None
-    ) -> UnitAnswer:
-        """The average of what rows say, over all or the chosen ones.
-
-        ``inverse``: how much each row of the arm stands for.
-        """
-        times, weights, mass = self.times, self.weights, self.mass
-        if chosen is not None:
-            times, weights, mass = times[chosen], weights[chosen], mass[chosen]
-            values, pushes, inverse = values[chosen], pushes[chosen], inverse[chosen]
-        total = mass.sum()
-        mean, effect = float((mass * values).sum() / total), float((mass * pushes).sum() / total)
-        squares = times * weights**2 / total**2
-        room = self.rows / max(self.rows - 1, 1.0)
-        variance = float((squares * (values - mean) ** 2).sum()) * room
-        effect_variance = float((squares * (pushes - effect) ** 2).sum()) * room
-        stands = float((mass * inverse).sum())
-        row_weight = float((squares * inverse**2).sum()) * total / stands if stands > 0 else 1.0
+    def _answer(self, spoken: _Spoken, chosen: BoolArray | None) -> UnitAnswer:
+        """The average of what models say of each row, over all rows or the chosen ones."""
+        share = self.mass if chosen is None else np.where(chosen, self.mass, 0.0)
+        share = share / share.sum()
+        values, pushes = spoken.values, spoken.values - self.rewards
+        mean, effect = float((share * values).sum()), float((share * pushes).sum())
+        more = self._through_coefficients(spoken, share)
+        variance = self._variance(share * (values - mean), more)
+        effect_variance = self._variance(share * (pushes - effect), more)
+        stands = np.where(spoken.at, share / spoken.divisor, 0.0)
+        row_weight = float((stands**2 / self.times).sum() / stands.sum()) if stands.any() else 1.0
         middle = min(max(mean, 0.0), 1.0)
         low, high = (float(each) for each in mean_limits(middle, variance, row_weight, self._z))
         spread = self._z**2 * variance
         # Few successes make a mean's limits lopsided, and those of its effect as much.
         below = np.sqrt(self._z**2 * effect_variance + max((middle - low) ** 2 - spread, 0.0))
         above = np.sqrt(self._z**2 * effect_variance + max((high - middle) ** 2 - spread, 0.0))
+        effect += middle - mean
         return UnitAnswer(
             middle,
             low,
             high,
-            effect + middle - mean,
-            max(float(effect + middle - mean - below), -1.0),
-            min(float(effect + middle - mean + above), 1.0),
+            effect,
+            max(float(effect - below), -1.0),
+            min(float(effect + above), 1.0),
             variance,
             row_weight,
             effect_variance,
         )
+
+    def _variance(self, own: FloatArray, more: FloatArray) -> float:
+        """Of a sum of what each row adds: by itself, or also through coefficients, whichever is larger."""
+        both = own + more
+        found = max(float((own**2 / self.times).sum()), float((both**2 / self.times).sum()))
+        return found * self.rows / max(self.rows - 1, 1.0)
+
+    def _through_coefficients(self, spoken: _Spoken, share: FloatArray) -> FloatArray:
+        """What each row adds to the average by moving the coefficients of both models."""
+        at, plain, divisor, outcome = spoken.at, spoken.propensity, spoken.divisor, spoken.outcome
+        left = np.where(at, self.rewards - outcome, 0.0)
+        slope = outcome * (1 - outcome) if self.two_valued else np.ones(len(outcome))
+        turn = plain * (1 - plain)
+        found = np.zeros(len(at))
+        gradient = share * (1 - at / divisor) * slope
+        found += self.mass * left * self._direction(np.where(at, self.mass * slope, 0.0), gradient)
+        if turn.any():
+            gradient = np.where(plain >= divisor, -share * left / divisor**2 * turn, 0.0)
+            found += self.mass * (at - plain) * self._direction(self.mass * turn, gradient)
+        return found
+
+    def _direction(self, curvature: FloatArray, gradient: FloatArray) -> FloatArray:
+        """How far the average goes with one unit of each row's residual, by the inverse of a model's Hessian."""
+        hessian = (self._design * curvature[:, None]).T @ self._design + self._ridge
+        found: FloatArray = self._design @ np.linalg.solve(hessian, self._design.T @ gradient)
+        return found
 
     # ---------------------------------------------------------------------------------------------------- the models
 
