@@ -180,3 +180,42 @@ def test_half_of_the_method_is_seen_to_fail(planted: str, monkeypatch: pytest.Mo
         monkeypatch.setattr(CrossFit, "_outcomes", mean)
     found = held(World(5, planted, numeric=True), 2_000, 40)
     assert (stats.binom.cdf(found, 40, PROMISED) < 1e-7).any(), found / 40
+
+
+def cliff(number: int) -> tuple[Problem, dict[str, FloatArray]]:
+    """Nobody under 40 is at X = 1; X is worth .2, also to them: do(X=1) gives .55, to all and to any part by age."""
+    rng = np.random.default_rng([SEED, 3, number])
+    age, others = rng.uniform(20, 60, 2_000), rng.integers(0, 2, (3, 2_000)).astype(float)
+    x = ((age >= 40) & (rng.random(2_000) < 0.5)).astype(float)
+    y = (rng.random(2_000) < 0.3 + 0.2 * x + 0.1 * others[0]).astype(float)
+    names = ["age", "A", "B", "C"]
+    edges = "; ".join(f"{name} -> {{X Y}}" for name in names)
+    problem = Problem(f"{edges}; X -> Y", "Y", ["X"], domains={"age": wd.bins([30, 40, 50])})
+    return problem, dict(zip(names, (age, *others), strict=True)) | {"X": x, "Y": y}
+
+
+def held_at_a_cliff(sets: int) -> FloatArray:
+    """How often the intervals for all rows, and for those with a counterpart, hold the truth."""
+    found = np.zeros(2)
+    for number in range(sets):
+        own = wd.rank(*cliff(number), model="logistic")[do(X=1)].modelled
+        assert own is not None
+        assert own.overlap is not None
+        found += (own.low <= 0.55 <= own.high, own.overlap.low <= 0.55 <= own.overlap.high)
+    return found
+
+
+@pytest.mark.soak
+@pytest.mark.slow("1 s: rows without any counterpart, where one model speaks alone")
+def test_intervals_hold_where_rows_have_no_counterpart() -> None:
+    sets = scaled(1_000)
+    found = held_at_a_cliff(sets)
+    print("cliff", sets, found / sets)
+    assert not (stats.binom.cdf(found, sets, PROMISED) < LEVEL).any(), found / sets
+
+
+@pytest.mark.slow("4 s: a planted mistake; coefficients that are taken as known")
+def test_coefficients_that_are_taken_as_known_are_seen_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CrossFit, "_through_coefficients", lambda self, spoken, share: np.zeros(len(share)))
+    found = held_at_a_cliff(150)
+    assert (stats.binom.cdf(found, 150, PROMISED) < 1e-4).any(), found / 150
