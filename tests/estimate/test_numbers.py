@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -262,6 +263,32 @@ def test_estimates_come_to_the_truth_as_cuts_refine() -> None:
         assert row.estimate == pytest.approx(0.45 + bias, abs=0.0075)
         assert row.conditional == pytest.approx(0.5333, abs=0.0075)
     assert bias < 0.001
+
+
+def test_estimates_come_to_the_truth_with_two_confounders_as_cuts_refine() -> None:
+    """One symmetric, one skewed, a bent effect: the error falls with every doubling of quantile bins, to nothing.
+
+    300,000 rows, standard error about .0015: a false alarm in 1e-6.  The steps use the same rows, whose noise cancels.
+    """
+    rng = np.random.default_rng(12)
+    age, pay = rng.normal(0, 1, 300_000), rng.exponential(1.0, 300_000)
+    x = (rng.random(300_000) < 1 / (1 + np.exp(-age - pay + 1))).astype(np.int64)
+
+    def chance(value: Any) -> Any:
+        return 1 / (1 + np.exp(-0.8 * age - np.sqrt(pay) - 0.5 * value + 1))
+
+    y = (rng.random(300_000) < chance(x)).astype(np.int64)
+    truth, errors = float(chance(1).mean()), []
+    for number in (2, 4, 8, 16):
+        parts = np.arange(1, number) / number
+        domains = {"age": wd.bins(np.quantile(age, parts)), "pay": wd.bins(np.quantile(pay, parts))}
+        problem = wd.Problem("age -> {X Y}; pay -> {X Y}; X -> Y", "Y", ["X"], domains=domains)
+        row = wd.rank(problem, {"age": age, "pay": pay, "X": x, "Y": y})[wd.do(X=1)]
+        errors.append(row.estimate - truth)
+    assert y[x == 1].mean() - truth > 0.09
+    assert errors[0] > 0.02
+    assert all(after < before for before, after in pairwise(errors))
+    assert abs(errors[-1]) < 0.0075
 
 
 def test_a_node_that_is_always_the_same_is_ranked_beside_a_numeric_reward() -> None:

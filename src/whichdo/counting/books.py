@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from whichdo.domains import Bins, NumberRange
     from whichdo.problem import Problem
 
-__all__ = ["INTERVAL", "BinBook", "CountBook", "RangeBook", "WeightBook", "book_of"]
+__all__ = ["INTERVAL", "BinBook", "CountBook", "NumberBook", "RangeBook", "WeightBook", "book_of"]
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100
 NUMBER = r"(-?(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?))"
 INTERVAL = re.compile(rf"[\[(]{NUMBER}, {NUMBER}([\])])", re.ASCII)
 
 
-class _NumberBook(Codebook):
+class NumberBook(Codebook):
     """Numbers as they are: the code of a number from 0 is its bits, which are in the order of the numbers."""
 
     reads_numbers = True
@@ -43,7 +43,7 @@ class _NumberBook(Codebook):
         return BAD if bad is not None else int(codes[0])
 
 
-class WeightBook(_NumberBook):
+class WeightBook(NumberBook):
     """How much a row weighs: 0, or a number whose square can still be added up."""
 
     def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
@@ -58,7 +58,7 @@ class WeightBook(_NumberBook):
         return f"0, and numbers from {LIGHTEST:g} to {HEAVIEST:g}"
 
 
-class RangeBook(_NumberBook):
+class RangeBook(NumberBook):
     """A reward that may be any number of a range: its nearest level or, exact, its bits on a scale from 0 to 1."""
 
     def __init__(self, numbers: NumberRange, *, exact: bool) -> None:
@@ -83,7 +83,7 @@ class RangeBook(_NumberBook):
         return str(self._range)
 
 
-class BinBook(_NumberBook):
+class BinBook(NumberBook):
     """Numbers by the interval that they lie in; the name of an interval stands for itself.
 
     An interval of pandas counts where all of it lies in one of ours.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
+    from whichdo.counting.kept_rows import RowKeeper
     from whichdo.counting.sources import Part, Source
     from whichdo.counting.values import Codebook
     from whichdo.problem import Arm, Problem
@@ -86,6 +87,7 @@ def count_with_notes(
     reading: Reading | None = None,
     weights: str | None = None,
     moments: bool = True,
+    keeper: RowKeeper | None = None,
 ) -> tuple[Tally, CountNotes]:
     """As `count`, and what a reader should be told: columns ignored, rows dropped.
 
@@ -93,7 +95,7 @@ def count_with_notes(
     before all are read.  ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many
     rows is counted; by default what the robust reading may need however many rows are added.  ``weights`` is a column
     that says how much each row weighs; its tables then hold sums of weights too.  Without ``moments`` a reward on a
-    range is counted by levels alone.
+    range is counted by levels alone.  ``keeper`` keeps the rows themselves, for what reads more than tables.
     """
     if counts is not None and weights is not None:
         raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
@@ -104,6 +106,8 @@ def count_with_notes(
         return data.onto(problem), CountNotes(int(data.pulls.sum()))
     with opened(data, frozenset(problem.domains)) as source:
         there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
+        if keeper is not None:
+            keeper.open(there)
         counter: Counter = RowCounter(
             problem,
             counts=counts,
@@ -114,6 +118,7 @@ def count_with_notes(
             weights=weights,
             levels=reading is None,
             moments=moments,
+            keeper=keeper,
         )
         rows = None if counts or arm or missing != "error" else source.rows
         spare: tuple[Scope, ...] = ()
@@ -223,8 +228,10 @@ class RowCounter:
         weights: str | None = None,
         levels: bool = True,
         moments: bool = True,
+        keeper: RowKeeper | None = None,
     ) -> None:
         self.problem, self.missing, self.chunk, self.progress = problem, missing, chunk, progress
+        self.keeper = keeper
         self.gaps = Gaps(problem, missing)
         self.levels = levels
         self.weight_name = None if counts is None else plain_name(counts)
@@ -244,7 +251,7 @@ class RowCounter:
         parts = source.parts
         self.total = source.rows
         self.scopes = tuple(dict.fromkeys((*scopes, *spare)))
-        self.gaps.needed = {*chain(*scopes), *(name for name, _ in self._roles())}
+        self.gaps.needed = {*chain(*scopes), *self._kept, *(name for name, _ in self._roles())}
         self.plan = Plan(
             self.problem.sizes,
             self.scopes if self.levels or not self.sums else ((self.problem.reward,),),
@@ -264,6 +271,11 @@ class RowCounter:
             tables[self.problem.arms[position]] = self.gaps.served({**adder.tables(), **more}, scopes)
         return Counted(tables, self._notes(source))
 
+    @property
+    def _kept(self) -> tuple[str, ...]:
+        """The columns that are kept row by row."""
+        return () if self.keeper is None else self.keeper.names
+
     def _check_roles(self) -> None:
         for name, role in self._roles():
             if name in self.problem.domains:
@@ -278,7 +290,7 @@ class RowCounter:
 
     def _wanted(self, part: Part) -> list[str]:
         """The columns to read of a part; one that is needed and not there is an error."""
-        named = {name for scope in self.scopes for name in scope}
+        named = {name for scope in self.scopes for name in scope}.union(self._kept)
         needed = dict.fromkeys(sorted(named, key=self.problem.graph.index))
         there = set(part.columns)
         for name, role in self._roles():
@@ -393,10 +405,28 @@ class RowCounter:
         values = _Values(weights, shares, rewards)
         if self.missing != "error":
             self.gaps.compare(codes, missing, keep, size, weights, rewards)
+        self._keep(columns, codes, keep, size, values, arms)
         if arms is None:
             self._count(0, codes, keep, size, values)
         else:
             self._count_arms(part, first, arms, codes, keep, values, unsaid)
+
+    def _keep(
+        self,
+        columns: Mapping[str, Any],
+        codes: Mapping[str, CodeArray],
+        keep: IntArray | None,
+        size: int,
+        values: _Values,
+        arms: IntArray | None,
+    ) -> None:
+        """Keep the looks of a chunk row by row, where that is asked for."""
+        if self.keeper is None:
+            return
+        looks = np.arange(size) if keep is None else keep
+        looks = looks if arms is None else looks[arms[looks] == 0]
+        heavy = values.counts if values.weights is None else values.weights
+        self.keeper.add(columns, codes, looks, values.rewards, heavy, counted=values.weights is None)
 
     def _count_arms(
         self,

@@ -313,7 +313,20 @@ class Looking:
         return judged[targets].component
 
     def adjusted(self, formula: Formula) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]]:
-        """By strata; of those that are too many to lay out, only the ones that occurred."""
+        """By strata."""
+        targets = formula.targets
+        strata, settings = Radix.of(formula.given, self.sizes), Radix.of(targets, self.sizes)
+        flat, codes = self.strata(formula)
+        found = settle_by_adjustment(shrink_reward(flat, [1], self.rule.shrinkage), self.looks, effects=self.effects)
+        stratum, setting = np.divmod(found.weakest, settings.cells)
+        own = strata.codes(stratum) if codes is None else codes[stratum]
+        return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
+
+    def strata(self, formula: Formula) -> tuple[Rows, CodeArray | None]:
+        """What was seen in each stratum, a row, at each setting of the targets, a column.
+
+        Of strata that are too many to lay out only those that occurred, with the codes of what is given in them.
+        """
         given, targets = formula.given, formula.targets
         strata, settings = Radix.of(given, self.sizes), Radix.of(targets, self.sizes)
         table = self.table((*given, *targets, self.problem.reward))
@@ -326,11 +339,7 @@ class Looking:
             given = ("",)
         rows = rows_of_table(table, (*given, *targets), self.problem.reward, self.worth)
         parts = (rows.sizes, rows.mass, rows.means, rows.squares)
-        flat = Rows(*(part.reshape(-1, settings.cells) for part in parts))
-        found = settle_by_adjustment(shrink_reward(flat, [1], self.rule.shrinkage), self.looks, effects=self.effects)
-        stratum, setting = np.divmod(found.weakest, settings.cells)
-        own = strata.codes(stratum) if codes is None else codes[stratum]
-        return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
+        return Rows(*(part.reshape(-1, settings.cells) for part in parts)), codes
 
     def rows(self, reward: Conditional, targets: list[int], inside: tuple[str, ...]) -> Shrunk:
         """The reward's own conditional; ``targets`` are the axes that are set, ``inside`` as of `law`."""

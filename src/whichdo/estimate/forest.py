@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.errors import counted, visible
-from whichdo.plots.canvas import BAND, BLUE, FAINT, INK, ORANGE, drawn_figure
+from whichdo.plots.canvas import BAND, BLUE, FAINT, GREEN, INK, ORANGE, drawn_figure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,7 @@ __all__ = ["forest_plot"]
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other
+ABOVE = 0.24  # and the modelled one above it
 
 
 def forest_plot(ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None) -> Any:
@@ -55,6 +56,9 @@ def _draw(axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
     for row, height in zip(rows, heights.tolist(), strict=True):
         axes.axhspan(height - 0.5, height + 0.5, color=_ground(height), lw=0, zorder=0)
         _draw_estimate(axes, row, height)
+        if row.modelled is not None and not row.arm.is_look:
+            axes.plot([row.modelled.low, row.modelled.high], [height + ABOVE, height + ABOVE], **_MODEL_LINE)
+            axes.plot(row.modelled.estimate, height + ABOVE, **_MODEL)
         if not row.arm.is_look and not np.isnan(row.conditional):
             axes.plot(row.conditional, height - BELOW, **_NAIVE)
     axes.set_yticks(heights, [_label(row) for row in rows])
@@ -88,6 +92,9 @@ _DOT: dict[str, Any] = {"marker": "o", "color": BLUE, "ms": 5.5, "ls": "", "zord
 _TRY_DOT: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": FAINT, "mew": 1.3, "ms": 5.5, "ls": "", "zorder": 3}
 _NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": ORANGE, "mew": 1.2, "ms": 4, "ls": "", "zorder": 4}
 
+_MODEL_LINE: dict[str, Any] = {"color": GREEN, "lw": 1.5, "solid_capstyle": "butt", "zorder": 2}
+_MODEL: dict[str, Any] = {"marker": "s", "color": GREEN, "ms": 4.5, "ls": "", "zorder": 3}
+
 
 def _ground(height: int) -> str:
     return "white" if height % 2 else BAND
@@ -109,6 +116,8 @@ def _legend(holder: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking)
         axes.plot(
             [], [], **{**_TRY_DOT, "ls": ":", "color": FAINT}, label="the same, but some of it was never seen: try it"
         )
+    if any(row.modelled is not None and not row.arm.is_look for row in rows):
+        axes.plot([], [], **{**_MODEL, "ls": "-", "lw": 1.5}, label="the same by models (doubly robust)")
     if any(not row.arm.is_look and not np.isnan(row.conditional) for row in rows):
         axes.plot([], [], **_NAIVE, label="mean among those who happen to have it (naive)")
     if not np.isnan(ranking[next(iter(ranking))].estimate):

@@ -15,6 +15,8 @@ from whichdo.estimate.doubt import checked_doubt
 from whichdo.estimate.doubted import pool_with_doubt
 from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
+from whichdo.estimate.modelled import judged_by_models, model_arms
+from whichdo.estimate.overlap import counted_overlaps, thin_words
 from whichdo.estimate.pooling import pool
 from whichdo.estimate.provenance import equal_arms, sources_of_arms, with_shared_pulls
 from whichdo.estimate.ranking import ArmRank, Ranking
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whichdo.arrays import BoolArray, FloatArray
+    from whichdo.counting.kept_rows import KeptRows
     from whichdo.estimate.pooling import Pooled
     from whichdo.tables import Scope, Table
 
@@ -51,6 +54,7 @@ def rank(
     shrinkage: float = STRENGTH,
     threshold: float = 0.0,
     sampled: int | None = None,
+    model: str | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Ranking:
     """Rank every arm by what the data alone settle.
@@ -87,6 +91,11 @@ def rank(
     sampled
         With ``reading="paper"``: each mean is the average of so many draws from the learned network instead of its
         exact sum.
+    model
+        "logistic" to estimate every arm that adjustment settles by models too, doubly robust and cross-fitted, from the
+        rows themselves and numbers before they are cut into bins: for many covariates, where cells get thin.  Each
+        arm's `ArmRank.modelled` then stands beside what is counted, and the arms are compared by it.  Needs
+        scikit-learn (``whichdo[models]``).
     progress
         Called after each chunk with the rows read so far and their total, if that is known.
 
@@ -112,14 +121,20 @@ def rank(
     from whichdo.counting import count_with_notes
     from whichdo.counting.counting import check_missing
     from whichdo.counting.gaps import with_missing_levels
+    from whichdo.counting.kept_rows import RowKeeper
     from whichdo.estimate.missingness import missingness_words
+    from whichdo.estimate.modelled import checked_model, read_columns
 
     if not isinstance(problem, Problem):
         raise UsageError(f"rank takes a Problem first, then the data; found a {type(problem).__name__}.")
     check_missing(missing)
+    model = checked_model(model, data, checked_reading(reading, paper=True))
     if missing == "level":
         problem = with_missing_levels(problem, data, checked_reading(reading, paper=True))
     whole = problem if arm is None and not isinstance(data, Tally) else problem.unpruned  # pulls of any arm teach
+    keeper = None
+    if model is not None:
+        keeper = RowKeeper(whole, lambda columns: read_columns(whole, columns), reward_scale(whole)[0])
     tally, told = count_with_notes(
         whole,
         data,
@@ -129,6 +144,7 @@ def rank(
         missing=missing,
         progress=progress,
         reading=checked_reading(reading, paper=True),
+        keeper=keeper,
     )
     return ranking(
         tally,
@@ -139,6 +155,8 @@ def rank(
         sampled=sampled,
         notes=(*told.sentences, *missingness_words(problem, told)),
         shown=problem,
+        overlap=True,
+        kept=None if keeper is None or model is None else (model, keeper.rows()),
     )
 
 
@@ -154,13 +172,16 @@ def ranking(
     logged: Tally | None = None,
     notes: tuple[str, ...] = (),
     shown: Problem | None = None,
+    overlap: bool = False,
+    kept: tuple[str, KeptRows] | None = None,
 ) -> Ranking:
-    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and three.
+    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and five.
 
     ``doubt`` is how likely the graph or the logs were thought to be wrong before any pull, from 0 to 1.  Looking and
     direct pulls of an arm are then not added up blindly: where pulls contradict looking, the pulls win.  ``logged`` are
     those of the looks that were logged and may be of another season; without it all are pulls of do() of today.
     ``shown`` is the problem whose arms are ranked, by default the tally's: pruned, where pulls of all arms teach.
+    ``overlap`` asks for the answers where looks have a counterpart, ``kept`` is a model and the rows that it reads.
     """
     checked_doubt(doubt)
     for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
@@ -190,6 +211,12 @@ def ranking(
     must_try = must_try_of(plain)  # a doubt makes no arm unknown
     naive = _conditionals(seen, worth)
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
+    overlaps = counted_overlaps(seen, looked, worth, rule, (least, reach), z) if overlap else ()
+    models = None if kept is None else model_arms(problem, *kept, z)
+    modelled = () if models is None else models.rows((least, reach))
+    judged: Pooled = pooled
+    if models is not None:
+        judged, must_try = judged_by_models(pooled, models, must_try, z, OF_USE)
     rows = []
     for position, arm in enumerate(problem.arms):
         if arm not in shown.costs:
@@ -218,12 +245,15 @@ def ranking(
                 must_try=bool(must_try[position]),
                 reason=reason(problem, looked, position, cell, pulls, shared),
                 sources=sources[position],
+                overlap=overlaps[position] if overlaps else None,
+                modelled=modelled[position] if modelled else None,
+                not_modelled="" if models is None else models.why_not[position],
             )
         )
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
     answers = frozenset(shown.answers)
     named = np.array([arm in answers for arm in problem.arms])
-    contest = Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem), equal, named)
+    contest = Contest(judged, judged.known & ~must_try, sign, target_sets(problem), equal, named)
     return Ranking(
         shown,
         rows,
@@ -233,7 +263,15 @@ def ranking(
         confidence=confidence,
         looks=int(seen.pulls[0]),
         reading=str(rule.reading),
-        notes=(*notes, *_weighted(seen, looked), *_uncounted(looked), *_contradicted(seen, worth, rule)),
+        notes=(
+            *notes,
+            *_weighted(seen, looked),
+            *_uncounted(looked),
+            *_contradicted(seen, worth, rule),
+            *(thin_words(problem, rows, modelled=models is not None) if overlap else ()),
+            *(() if models is None else models.words),
+        ),
+        model=None if models is None else models.model,
     )
 
 

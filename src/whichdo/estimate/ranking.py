@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from math import floor, isnan, log10
 from pathlib import Path
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whichdo.estimate.contest import Contest
+    from whichdo.estimate.modelled import Model, Modelled
+    from whichdo.estimate.overlap import Overlap
 
 __all__ = ["ArmRank", "Ranking", "Source", "decimals"]
 
@@ -86,11 +88,19 @@ class ArmRank:
     weakest_cell: str | None
     weakest_count: int | None
     must_try: bool
-    """Whether it was never tried and looking says too little to compare it: its interval is wider than half the range.
+    """Whether it was never tried and looking says too little to compare it: its interval is wider than half the range;
+    where the arm is judged by a model, its interval and the share of looks without a counterpart together.
     """
     reason: str
     sources: tuple[Source, ...] = ()
     """What the estimate comes from: looks, experiments on other nodes (rows of other arms), direct pulls."""
+    overlap: Overlap | None = None
+    """The answer for the looks that have a counterpart, where the arm is counted by strata; the others weigh `unseen`.
+    """
+    modelled: Modelled | None = None
+    """The doubly robust estimate, where a model was asked for and adjustment settles the arm."""
+    not_modelled: str = ""
+    """Why a model that was asked for says nothing of this arm."""
 
     @property
     def is_known(self) -> bool:
@@ -98,9 +108,29 @@ class ArmRank:
         return self.effective_n > 0 and not isnan(self.estimate)
 
     @property
+    def is_comparable(self) -> bool:
+        """Whether the arm can be compared, by what is counted or by a model that was asked for."""
+        return self.is_ranked or (self.is_judged_by_model and not self.must_try)
+
+    @property
     def is_ranked(self) -> bool:
         """Whether it can be compared: known, and by an interval of use."""
         return self.is_known and not self.must_try
+
+    @property
+    def is_judged_by_model(self) -> bool:
+        """Whether it is compared by its modelled estimate: it has one, and was never tried; do() is counted."""
+        return self.modelled is not None and not self.direct and not self.arm.is_look
+
+    @property
+    def judged(self) -> ArmRank:
+        """The row with the numbers by which it is compared: modelled ones in place of counted ones where it has any."""
+        return self.with_answer(self.modelled) if self.modelled is not None and self.is_judged_by_model else self
+
+    def with_answer(self, answer: Modelled | Overlap) -> ArmRank:
+        """The row with another answer's numbers, to be written with as many digits as those deserve."""
+        names = ("estimate", "low", "high", "effect", "effect_low", "effect_high")
+        return replace(self, **{name: getattr(answer, name) for name in names})
 
     @property
     def decimals(self) -> int:
@@ -141,12 +171,14 @@ class Ranking(Mapping[Arm, ArmRank]):
         looks: int,
         reading: str,
         notes: tuple[str, ...],
+        model: Model | None = None,
     ) -> None:
         self.problem = problem
         self.looks = looks
         self.reading = reading
         self.notes = notes
         self.confidence = confidence
+        self.model = model
         self._scale = scale
         self._rows = {row.arm: row for row in rows}
         self._contest, self._compared = contest, compared
@@ -171,18 +203,20 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     @cached_property
     def ordered(self) -> tuple[ArmRank, ...]:
-        """The rows, best estimate first; then those that say too little to compare, then what has none."""
-        return tuple(
-            sorted(
-                self._rows.values(),
-                key=lambda row: (isnan(row.estimate), not row.is_ranked, -self._sign * row.estimate),
-            )
-        )
+        """The rows, best estimate first, modelled ones where a model was asked for; then those that say too little to
+        compare, then what has none.
+        """
+
+        def place(row: ArmRank) -> tuple[bool, bool, float]:
+            estimate = row.judged.estimate
+            return isnan(estimate), not row.is_comparable, -estimate
+
+        return tuple(sorted(self._rows.values(), key=lambda row: (*place(row)[:2], self._sign * place(row)[2])))
 
     @cached_property
     def contenders(self) -> tuple[ArmRank, ...]:
         """The rows that can be compared and may be named, best first: without do() where it was pruned."""
-        return tuple(row for row in self.ordered if row.is_ranked and row.arm in self._answers)
+        return tuple(row for row in self.ordered if row.is_comparable and row.arm in self._answers)
 
     @cached_property
     def _answers(self) -> frozenset[Arm]:
@@ -195,7 +229,11 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     @cached_property
     def best(self) -> ArmRank | None:
-        """The row of the best estimate among arms that can be compared; None where only do() is known, or nothing."""
+        """The row of the best estimate among arms that can be compared; None where only do() is known, or nothing.
+
+        Arms are compared by what is counted.  Where a model was asked for, arms that have a modelled estimate and no
+        direct pulls are compared by that; `best_low`, `best_high` and `probability_best` go with it.
+        """
         return None if self._contest.best is None else self._rows[self._compared[self._contest.best]]
 
     @property
@@ -226,15 +264,17 @@ class Ranking(Mapping[Arm, ArmRank]):
     @cached_property
     def summary(self) -> tuple[str, ...]:
         """The answer in a few sentences."""
-        best, reward = self.best, self.problem.label(self.problem.reward)
-        if best is None:
+        chosen, reward = self.best, self.problem.label(self.problem.reward)
+        if chosen is None:
             return (self._nothing_to_compare(),)
+        best = chosen.judged
         interval = f"{best.written(self.best_low)} to {best.written(self.best_high)}"
-        lines = [f"Best: {best.arm}, mean {reward} {best.written(best.estimate)} ({interval})."]
+        by_model = " by the model" if chosen.is_judged_by_model else ""
+        lines = [f"Best: {best.arm}, mean {reward} {best.written(best.estimate)} ({interval}){by_model}."]
         if not best.arm.is_look and not isnan(best.effect):
             lines[0] = f"{lines[0][:-1]}; against doing nothing {best.effect_text}."
         lines.append(f"The best of all arms with probability {self.probability_best:.0%} ({DRAWS:,} draws).")
-        naive = self._naive_best
+        naive = None if self._naive_best is None else self._naive_best.judged
         if naive is not None and naive.arm != best.arm and abs(naive.conditional - naive.estimate) > self._visible:
             lines.append(
                 f"Comparing those who happen to have each value would have named {naive.arm} "
@@ -297,6 +337,8 @@ class Ranking(Mapping[Arm, ArmRank]):
         return found | {
             "arm": [str(arm) for arm in self._rows],
             "sources": [[each._asdict() for each in row.sources] for row in self._rows.values()],
+            "overlap": [None if row.overlap is None else asdict(row.overlap) for row in self._rows.values()],
+            "modelled": [None if row.modelled is None else asdict(row.modelled) for row in self._rows.values()],
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -317,12 +359,17 @@ class Ranking(Mapping[Arm, ArmRank]):
     def __str__(self) -> str:
         head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"
         notes = [f"! {line}" for line in self.warnings]
-        return "\n".join([head, "", text_table(self._heads, self._shown_rows), "", *self.summary, *notes])
+        more = [f"{self.model_title}:", text_table(self.model_heads, self.model_rows()), ""] if self.model else []
+        return "\n".join([head, "", text_table(self._heads, self._shown_rows), "", *more, *self.summary, *notes])
 
     def _repr_html_(self) -> str:
         head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"
         bold = [place for place, row in enumerate(self.ordered[:MOST_SHOWN]) if row is self.best]
-        return html_table(self._heads, self._shown_rows, head, bold=bold, lines=(*self.summary, *self.warnings))
+        lines = (*self.summary, *self.warnings)
+        if self.model is None:
+            return html_table(self._heads, self._shown_rows, head, bold=bold, lines=lines)
+        more = html_table(self.model_heads, self.model_rows(), self.model_title, lines=lines)
+        return html_table(self._heads, self._shown_rows, head, bold=bold) + more
 
     @property
     def _reward(self) -> str:
@@ -348,7 +395,35 @@ class Ranking(Mapping[Arm, ArmRank]):
         more = len(self) - MOST_SHOWN
         return rows if more <= 0 else [*rows, (f"... and {more:,} more", "", "", "", "")]
 
+    @property
+    def model_title(self) -> str:
+        """What stands above the table of modelled estimates."""
+        return "" if self.model is None else f"By models ({self.model.name}, doubly robust, {self.model.folds} folds)"
+
+    @property
+    def model_heads(self) -> tuple[str, ...]:
+        """Its columns."""
+        interval = f"{self.confidence:.0%} interval"
+        return ("arm", f"mean {self._reward}", interval, "against do()", "no counterpart", "where there is one")
+
+    def model_rows(self, top: int = MOST_SHOWN) -> list[tuple[str, ...]]:
+        """Modelled estimates, best first, and what an arm does where looks have a counterpart."""
+        found: list[tuple[str, ...]] = []
+        for row in self.ordered[:top]:
+            if row.modelled is None:
+                found.append((str(row.arm), "?", "", "", "", ""))
+                continue
+            own, inside = row.with_answer(row.modelled), row.modelled.overlap
+            lacking, effect = row.modelled.without_counterpart, "" if row.arm.is_look else own.effect_text
+            there = ""
+            if lacking > 0 and inside is not None:
+                narrow = row.with_answer(inside)
+                there = f"{narrow.written(narrow.estimate)} ({narrow.interval})"
+            shown = "" if row.arm.is_look else f"{lacking:.1%}"
+            found.append((str(row.arm), own.written(own.estimate), own.interval, effect, shown, there))
+        return found
+
     def __repr__(self) -> str:
-        looks, best = counted(self.looks, "look"), self.best
+        looks, best = counted(self.looks, "look"), None if self.best is None else self.best.judged
         answer = "nothing to compare" if best is None else f"best {best.arm}, {best.written(best.estimate)}"
         return f"<Ranking of {len(self)} arms from {looks}: {answer}>"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BAND", "BLUE", "FAINT", "GRID", "INK", "ORANGE", "WIDE",
+    "BAND", "BLUE", "FAINT", "GREEN", "GRID", "INK", "ORANGE", "WIDE",
     "check_matplotlib", "check_plot", "drawn_figure", "new_figure", "plain_axes", "save_figure", "styled",
     "write_figure",
 ]  # fmt: skip
@@ -33,7 +33,7 @@ WIDE = 1.96
 """Standard errors to each side of a mean in a 95% band."""
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; shapes and strokes differ too, for print.
-BLUE, ORANGE = "#0072B2", "#D55E00"
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#007A59"
 INK, FAINT = "#1a1a1a", "#767676"
 BAND, GRID = "#f2f2f2", "#e6e6e6"
 SETTINGS: dict[Any, Any] = {

@@ -84,7 +84,8 @@ class Proposal:
         if self.intervals < INTERVALS and self.problem.bins:
             said.append(
                 f"Numbers have {self.intervals} bins at most, since more would leave too few rows in each cell. What "
-                f"varies within a bin is not adjusted for: draw fewer causes, or cut finer where it matters."
+                f"varies within a bin is not adjusted for: draw fewer causes, cut finer where it matters, "
+                f"or rank by models ({option('model', 'logistic')})."
             )
         if self.unused:
             said.append(f"Columns that are not in the drawing: {listed(self.unused, most=12)}.")

@@ -1,0 +1,126 @@
+"""Who is compared with whom: the share of looks without a counterpart, and the answer for the others.
+
+An arm's mean is an average over all looks.  A look whose stratum never had the arm's value has no
+counterpart: what the arm would do there was not seen, and the interval is wider by as much.  For the
+looks that have one, the *overlap*, the same estimate is made of their rows alone.  That answers a
+narrower question with what is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.errors import option
+from whichdo.estimate.estimator import Looking
+from whichdo.estimate.settling import settle_by_adjustment
+from whichdo.estimate.shrinkage import Rows, shrink_reward
+from whichdo.formulas import Reading
+from whichdo.graph.identify import Route, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whichdo.arrays import FloatArray
+    from whichdo.estimate.estimator import Looked, Rule
+    from whichdo.estimate.ranking import ArmRank
+    from whichdo.evidence import Tally
+    from whichdo.formulas import Formula
+    from whichdo.problem import Problem
+
+__all__ = ["THIN", "Overlap", "counted_overlaps", "thin_words"]
+
+THIN = 0.05
+"""Above this weight of cells that were never seen, cells are called thin, and a model is suggested."""
+
+
+MANY_COLUMNS = 3
+"""From so many columns on, cells can be thin because there are many."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The answer for the looks that have a counterpart at an arm, in the reward's own unit."""
+
+    estimate: float
+    low: float
+    high: float
+    effect: float
+    """Against do(), for these looks."""
+    effect_low: float
+    effect_high: float
+
+
+def counted_overlaps(
+    seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, scale: tuple[float, float], z: float
+) -> tuple[Overlap | None, ...]:
+    """For each arm the answer where its strata have rows of it.
+
+    None for do() and arms that equal it, for arms that are not settled by counting strata, and where no stratum has
+    any row of the arm.
+    """
+    problem = seen.problem
+    found: list[Overlap | None] = [None] * len(problem.arms)
+    if rule.reading is Reading.PAPER or not looked.looks:
+        return tuple(found)
+    looking = Looking(problem, seen, worth, rule)
+    strata: dict[Formula, Rows] = {}
+    for targets, places in problem.positions.items():
+        formula = looked.taken.get(targets)
+        if formula is None or formula.route is not Route.ADJUSTMENT or not formula.adjusts:
+            continue
+        if formula not in strata:
+            strata = {formula: looking.strata(formula)[0]}
+        for place in places:
+            entry = int(looked.sources[place])
+            found[place] = _restricted(strata[formula], entry - looked.start_of(entry), looking, scale, z)
+    return tuple(found)
+
+
+def _restricted(rows: Rows, setting: int, looking: Looking, scale: tuple[float, float], z: float) -> Overlap | None:
+    """What the rows of those strata say of a setting that have it."""
+    there = rows.sizes[:, setting] > 0
+    if not there.any():
+        return None
+    mass = rows.mass.sum()
+    share = float(rows.mass[there].sum() / mass) if mass > 0 else 0.0
+    own = Rows(*(np.asarray(part)[there] for part in (rows.sizes, rows.mass, rows.means, rows.squares)))
+    settled = settle_by_adjustment(shrink_reward(own, [1], looking.rule.shrinkage), looking.looks * share)
+    low, high = settled.limits(z)
+    effect_low, effect_high = settled.effect_limits(z)
+    least, reach = scale
+    return Overlap(
+        least + reach * float(settled.means[setting]),
+        least + reach * float(low[setting]),
+        least + reach * float(high[setting]),
+        reach * float(settled.effects[setting]),
+        reach * float(effect_low[setting]),
+        reach * float(effect_high[setting]),
+    )
+
+
+def thin_words(problem: Problem, rows: Sequence[ArmRank], *, modelled: bool) -> tuple[str, ...]:
+    """A sentence on arms of which many looks have no counterpart, and what to do about it.
+
+    Only where cells are thin because there are many: of several columns, or of numbers in bins.  A value of one column
+    at which an arm never occurs is not a matter of models.
+    """
+    thin = [
+        row
+        for row in sorted(rows, key=lambda row: -row.unseen)
+        if row.overlap is not None
+        and row.unseen > THIN
+        and (len(row.given) >= MANY_COLUMNS or not problem.bins.keys().isdisjoint(row.given))
+    ]
+    if not thin:
+        return ()
+    shares = listed((f"{row.arm} {row.unseen:.0%}" for row in thin), most=6)
+    words = f"Thin cells: the weight of looks without a counterpart in theirs: {shares}."
+    if not modelled:
+        words += (
+            f" Where cells are this thin, {option('model', 'logistic')} estimates arms by models of all columns "
+            f"instead (doubly robust)."
+        )
+    return (words,)
