@@ -6,6 +6,7 @@ evaluation.  Everything is on a scale of the reward from 0 to 1.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -125,7 +126,16 @@ class Looked:
 
     def start_of(self, entry: int) -> int:
         """The first entry of the target set that an entry is of; 0 for that of do()."""
-        return next((start for start, block in self.blocks if start <= entry < start + len(block)), 0)
+        place = bisect_right(self._starts, entry) - 1
+        if place < 0:
+            return 0
+        start, block = self.blocks[place]
+        return start if entry < start + len(block) else 0
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The first entries, ascending: blocks lie one after the other."""
+        return [start for start, _ in self.blocks]
 
     def origins_of(self, position: int) -> tuple[Origin, ...]:
         """The sources of an arm where there are others than looks."""
