@@ -197,8 +197,9 @@ def doubted_scope(problem: Problem) -> Scope | None:
     None where that is too much, or where no two estimates could differ.
     """
     graph = problem.graph
-    scope = tuple(name for name in graph.nodes if name in set(graph.ancestors([problem.reward])))
-    missing = len(scope) * (len(scope) - 1) // 2 > sum({*edge} <= set(scope) for edge in graph.directed)
+    scope = graph.ancestors([problem.reward])
+    inside = frozenset(scope)
+    missing = len(scope) * (len(scope) - 1) // 2 > sum(inside.issuperset(edge) for edge in graph.directed)
     return scope if missing and problem.cells(scope) <= MOST_DOUBTED else None
 
 

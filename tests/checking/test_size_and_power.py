@@ -93,20 +93,20 @@ def moves(world: RandomWorld, believed: CausalGraph) -> float:
 
 
 @pytest.mark.soak
-@pytest.mark.slow("4 s: missing edges that matter must be found")
+@pytest.mark.slow("9 s: missing edges that matter must be found")
 @pytest.mark.parametrize("hidden", [False, True], ids=["arrow", "hidden cause"])
 def test_visible_edges_that_move_an_arm_are_found(hidden: bool) -> None:
-    """20,000 rows: 94% of 300 arrows.
+    """20,000 rows: at least 80% of 400 wrong graphs each; a run of few allows four standard errors below that.
 
-    Few hidden causes in these worlds move an arm by .05 and can be seen by logs.  Of 100 that do, 75% are found: some
-    dependences are sure, and below the strength that is called negligible.
+    On another seed 95.5% of 400 arrows and 86% of 400 hidden causes were found; 80% of 400 is missed by chance in less
+    than one of a thousand runs then, and this seed is fixed.  Seen to fail, with hidden causes, where the negligible
+    is said in ten times as many nats, and of rewards not at all.
     """
-    worlds = scaled(60, 3) if hidden else scaled(300, 15)
+    worlds = scaled(400, 20)
     rng = np.random.default_rng([3_141, hidden])
     found = 0
     for number in range(worlds):
         world, believed = wrong_world(rng, SKEWS[number % len(SKEWS)], hidden=hidden)
         problem = world.problem(believed)
         found += not wd.check(problem, world.looks(problem, rng, 20_000)).ok
-    promised = 0.6 if hidden else 0.8
-    assert found / worlds >= (promised if worlds >= 60 else promised - 0.4)
+    assert found / worlds >= (0.8 if worlds >= 400 else 0.8 - 4 * sqrt(0.8 * 0.2 / worlds))

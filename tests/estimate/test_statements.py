@@ -11,7 +11,9 @@ from scipy import stats
 
 from whichdo.errors import UsageError
 from whichdo.estimate.statements import adjusted_chances, check_statements, statement_cells
+from whichdo.evidence import Tally
 from whichdo.graph.implied import Statement
+from whichdo.problem import LOOK, Problem
 from whichdo.tables import Scope, Table
 
 if TYPE_CHECKING:
@@ -102,3 +104,23 @@ def test_rows_with_weights_are_refused() -> None:
     weighted = Table(("A", "B"), (2, 2), np.full((2, 2), 50), weight=np.ones((2, 2)), weight_square=np.ones((2, 2)))
     with pytest.raises(UsageError, match="weights"):
         check_statements({("A", "B"): weighted}, [Statement("A", "B")])
+
+
+def test_a_weak_dependence_of_the_reward_fails_where_mean_rewards_surely_differ() -> None:
+    """A strength of .0003 nats is below the negligible, and a difference of .024 in a rate of .5 is not."""
+    law = np.array([[0.256, 0.244], [0.244, 0.256]])
+    counts = np.rint(law * 200_000).astype(np.int64)
+    problem = Problem("A; B", "B")
+    tally = Tally(problem, counts.sum(axis=0)[None].repeat(len(problem.arms), 0), {LOOK: two_columns(counts)})
+    of_columns = check_statements(two_columns(counts), [Statement("A", "B")])[0]
+    of_reward = check_statements(tally, [Statement("A", "B")])[0]
+    assert (of_columns.fails, of_reward.fails) == (False, True)
+    assert of_columns.low < of_columns.strength < 0.0005
+    assert of_reward.difference == pytest.approx(0.012, abs=2e-4)
+    assert 0.005 < of_reward.difference_low < of_reward.difference
+    assert np.isnan(of_columns.difference)
+    less = np.rint(np.array([[0.2525, 0.2475], [0.2475, 0.2525]]) * 1_000_000).astype(np.int64)
+    small = Tally(problem, less.sum(axis=0)[None].repeat(len(problem.arms), 0), {LOOK: two_columns(less)})
+    found = check_statements(small, [Statement("A", "B")])[0]
+    assert found.adjusted < 1e-20
+    assert not found.fails

@@ -11,6 +11,7 @@ import pytest
 
 from tests.report.campaigns import Page, begun, rows, run
 from whichdo.campaign.campaign import Campaign
+from whichdo.checking.what_if import what_if
 from whichdo.errors import ConflictError, Damaged
 from whichdo.problem import Problem, do
 from whichdo.report.audit import ENDS
@@ -270,3 +271,19 @@ def test_logs_that_contradict_the_graph_are_said_beside_it(tmp_path: Path) -> No
     assert "Likely missing: A <-> B, A -> B or B -> A." in text
     fair = page_of(begun(tmp_path, problem, "autumn", logs=rows(problem, 400))).text
     assert "Looks and logs do not contradict the graph. 1 statement tested on 400 rows, none fails." in fair
+
+
+def test_the_page_says_and_draws_what_would_become_of_the_choice_if_one_edge_were_wrong(tmp_path: Path) -> None:
+    campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 400))
+    run(campaign, 20)
+    seen = recalled(campaign.events()).state.evidence(looks_alone=True)
+    expected = what_if(seen.problem, seen)
+    page = campaign_page(campaign.events())
+    assert "If one edge is wrong" in Page(page).text
+    assert all(" ".join(line.split()) in Page(page).text for line in expected.summary)
+    assert expected.svg() in page
+    assert all(each.edit in Page(page).text for each in expected.ordered[:12] if not each.keeps)
+
+
+def test_without_looks_nothing_is_said_of_edges(tmp_path: Path) -> None:
+    assert "If one edge is wrong" not in page_of(begun(tmp_path, FRONT_DOOR)).text

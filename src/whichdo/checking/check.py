@@ -22,6 +22,7 @@ from whichdo.estimate.rank import ranking
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import (
     LEVEL,
+    MATTERS,
     NEGLIGIBLE,
     ROWS_PER_CELL,
     adjusted_chances,
@@ -52,8 +53,6 @@ MOST_CELLS = 1 << 16
 """Cells of a statement that are counted at most, where the number of rows is not known yet."""
 MOST_SUSPECTS = 6
 """Missing edges of which the decision is worked out."""
-MATTERS = 0.005
-"""A difference of two estimates, as a share of the reward's range, that no decision turns on."""
 
 
 def check(

@@ -9,6 +9,8 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import counted
+from whichdo.estimate.shrinkage import reward_scale
+from whichdo.estimate.statements import NEGLIGIBLE
 from whichdo.frames import frame_of
 from whichdo.graph.identify import listed
 
@@ -164,11 +166,18 @@ class Check:
             return f"{number} tested on {rows}, none fails."
         fail = "fails" if len(self.failing) == 1 else "fail"
         shown = "; ".join(
-            f"{each.statement} (p = {chance_text(each.p)}, strength {strength_text(each.strength)})"
+            f"{each.statement} (p = {chance_text(each.p)}, strength {strength_text(each.strength)}{self._apart(each)})"
             for each in self.failing[:3]
         )
         more = f"; and {len(self.failing) - 3:,} more" if len(self.failing) > 3 else ""
         return f"{number} tested on {rows}, {len(self.failing):,} {fail}: {shown}{more}."
+
+    def _apart(self, each: Tested) -> str:
+        """By how much mean rewards differ, of a statement that fails for that and not for its strength."""
+        if each.low > NEGLIGIBLE or isnan(each.difference):
+            return ""
+        size = each.difference * reward_scale(self.problem)[2]
+        return f", mean {self.problem.reward} {size:.2g} apart"
 
     def _about_suspects(self) -> list[str]:
         if not self.suspects:
@@ -260,6 +269,8 @@ class Check:
                 "strength": each.strength,
                 "low": each.low,
                 "high": each.high,
+                "difference": each.difference,
+                "difference_low": each.difference_low,
                 "rows": each.rows,
                 "method": each.method,
                 "fails": each.fails,
@@ -271,7 +282,8 @@ class Check:
         """The statements as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
         rows = [{**row, "given": ", ".join(row["given"])} for row in self._rows]
         names = [
-            "left", "right", "given", "p", "adjusted", "strength", "low", "high", "rows", "method", "fails",
+            "left", "right", "given", "p", "adjusted", "strength", "low", "high", "difference", "difference_low",
+            "rows", "method", "fails",
         ]  # fmt: skip
         return frame_of({name: [row[name] for row in rows] for name in names}, backend)
 
@@ -293,11 +305,21 @@ class Check:
         lines = "".join(f"<p>{escape(line)}</p>" for line in self.summary)
         if not self.statements:
             return lines
-        heads = "".join(f"<th>{name}</th>" for name in ("independent", "given", "p", "strength", ""))
+        left = " style='text-align:left'"
+        heads = "".join(f"<th{left}>{name}</th>" for name in ("independent", "given", "p", "strength", ""))
         body = "".join(
-            f"<tr><td>{escape(each.left)}, {escape(each.right)}</td><td>{escape(', '.join(each.given))}</td>"
-            f"<td>{chance_text(each.p)}</td><td>{strength_text(each.strength)}</td>"
-            f"<td>{'fails' if each.fails else '' if each.tested else escape(each.method)}</td></tr>"
+            f"<tr{' style=font-weight:600' if each.fails else ''}>"
+            + "".join(
+                f"<td{left}>{cell}</td>"
+                for cell in (
+                    f"{escape(each.left)}, {escape(each.right)}",
+                    escape(", ".join(each.given)),
+                    chance_text(each.p),
+                    strength_text(each.strength),
+                    "fails" if each.fails else "" if each.tested else escape(each.method),
+                )
+            )
+            + "</tr>"
             for each in self.shown[:MOST_SHOWN]
         )
         return f"{lines}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"

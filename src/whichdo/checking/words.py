@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from whichdo.errors import counted, rounded
+from whichdo.errors import TooLarge, counted, rounded
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -133,12 +133,35 @@ def table_text(found: WhatIf) -> str:
 
 
 def table_html(found: WhatIf) -> str:
-    """The same for a notebook."""
+    """The same for a notebook, with the graph drawn where that can be read; what keeps the choice is folded away."""
     said = "".join(f"<p>{escape(line)}</p>" for line in found.summary)
-    head = "".join(f"<th style='text-align:left'>{escape(title)}</th>" for title in TITLES)
-    body = "".join(f"<tr{_style(each)}>{_row(found, each)}</tr>" for each in found.ordered[:SHOWN])
+    shown = found.ordered[:SHOWN]
+    keeping = [each for each in shown if each.keeps]
+    folded = ""
+    if keeping:
+        left = sum(each.keeps for each in found.edits)
+        what = f"{counted(left, 'edit')} that {'keeps' if left == 1 else 'keep'} the choice"
+        folded = (
+            f"<details><summary>{what}</summary>{_rows(found, keeping, titles=len(keeping) == len(shown))}</details>"
+        )
     more = "".join(f"<p>{escape(line)}</p>" for line in _more(found))
-    return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return f"{said}{_drawing(found)}{_rows(found, [each for each in shown if not each.keeps])}{folded}{more}"
+
+
+def _rows(found: WhatIf, some: Sequence[EditOutcome], *, titles: bool = True) -> str:
+    if not some:
+        return ""
+    head = "".join(f"<th style='text-align:left'>{escape(title)}</th>" for title in TITLES)
+    head = f"<thead><tr>{head}</tr></thead>" if titles else ""
+    body = "".join(f"<tr{_style(each)}>{_row(found, each)}</tr>" for each in some)
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def _drawing(found: WhatIf) -> str:
+    try:
+        return f"<div style='overflow-x:auto'>{found.svg()}</div>"
+    except TooLarge:
+        return ""
 
 
 def _row(found: WhatIf, each: EditOutcome) -> str:

@@ -175,10 +175,15 @@ def _default_scopes(
     """
     needed = counted_scopes(problem, reading, rows, there)
     with_reward = [frozenset(scope) for scope in needed if problem.reward in scope]
+    beside_reward = frozenset[str]().union(*with_reward)  # of a single node this says it all
     alone = [
         naive_scope(problem, targets)
         for targets in problem.target_sets
-        if there.issuperset(targets) and not any(scope.issuperset(targets) for scope in with_reward)
+        if there.issuperset(targets)
+        and not (
+            beside_reward.issuperset(targets)
+            and (len(targets) == 1 or any(scope.issuperset(targets) for scope in with_reward))
+        )
     ]
     return needed, tuple(scope for scope in alone if problem.cells(scope) <= MAX_CELLS)
 

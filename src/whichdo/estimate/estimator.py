@@ -6,6 +6,7 @@ evaluation.  Everything is on a scale of the reward from 0 to 1.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ from whichdo.estimate.shrinkage import (
     shrink_law,
     shrink_reward,
 )
+from whichdo.estimate.thin import number_settings, numbered_form, settle_numbered
 from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
 from whichdo.graph.identify import Route, listed, verdicts
 from whichdo.problem import LOOK
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Looked", "Looking", "Origin", "Rule", "learned_laws", "look"]
 
-MOST_NUMBERED = 1 << 62
-"""The most settings whose numbers fit a machine word."""
+MANY = 256
+"""Strata from which it matters how they lie in memory."""
+MOSTLY_EMPTY = 2_048
+"""Cells of a formula's table from which those that occurred are taken alone."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,16 @@ class Looked:
 
     def start_of(self, entry: int) -> int:
         """The first entry of the target set that an entry is of; 0 for that of do()."""
-        return next((start for start, block in self.blocks if start <= entry < start + len(block)), 0)
+        place = bisect_right(self._starts, entry) - 1
+        if place < 0:
+            return 0
+        start, block = self.blocks[place]
+        return start if entry < start + len(block) else 0
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The first entries, ascending: blocks lie one after the other."""
+        return [start for start, _ in self.blocks]
 
     def origins_of(self, position: int) -> tuple[Origin, ...]:
         """The sources of an arm where there are others than looks."""
@@ -293,13 +306,38 @@ class Looking:
             raise TypeError("looks alone have no blends")
         if formula.adjusts and self.rule.reading is not Reading.PAPER:
             return self.adjusted(formula)
+        if (thin := self.numbered(formula)) is not None:
+            return thin
         reward = formula.reward
         engine = evaluator(formula.estimand, {**self.sizes, self.problem.reward: 1})  # says what is too large
         inside = self.component(formula.targets) if self.rule.threshold else ()
         rows = self.rows(reward, [place for place, name in enumerate(reward.given) if name in formula.targets], inside)
         laws = {each: self.law(each, inside) for each in formula.laws}
-        found = settle(engine, laws, reward, rows, self.looks, self.joint(formula) if formula.shared else None)
+        found = settle(
+            engine,
+            laws,
+            reward,
+            rows,
+            self.looks,
+            self.joint(formula) if formula.shared else None,
+            effects=self.effects,
+        )
         return found, (reward.given, Radix.of(reward.given, self.sizes).codes(found.weakest))
+
+    def numbered(self, formula: Formula) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]] | None:
+        """By the cells that occurred, of a formula whose table has mostly others; None of all other formulas."""
+        if self.rule.reading is Reading.PAPER or not formula.shared:
+            return None
+        table = self.table(formula.scopes[0])
+        thin = self.number > 0 and (table.cells is not None or formula.cells >= MOSTLY_EMPTY)
+        form = numbered_form(formula) if thin and self.problem.reward in table.scope else None
+        if form is None:
+            return None
+        table = table if len(table.scope) == len(formula.scopes[0]) else table.marginal(formula.scopes[0])
+        made, codes = number_settings(table, form.rest)
+        every = codes(np.arange(made.sizes[0]))
+        rule = (self.sizes, self.worth, self.rule.shrinkage)
+        return settle_numbered(formula, form, made, every, rule, self.looks, effects=self.effects)
 
     def joint(self, formula: Formula) -> JointTable:
         """The table of all columns of a formula but the reward."""
@@ -319,13 +357,14 @@ class Looking:
         flat, codes = self.strata(formula)
         found = settle_by_adjustment(shrink_reward(flat, [1], self.rule.shrinkage), self.looks, effects=self.effects)
         stratum, setting = np.divmod(found.weakest, settings.cells)
-        own = strata.codes(stratum) if codes is None else codes[stratum]
+        own = strata.codes(stratum) if codes is None else codes(stratum)
         return found, ((*formula.given, *targets), np.concatenate([own, settings.codes(setting)], axis=1))
 
-    def strata(self, formula: Formula) -> tuple[Rows, CodeArray | None]:
+    def strata(self, formula: Formula) -> tuple[Rows, Callable[[IntArray], CodeArray] | None]:
         """What was seen in each stratum, a row, at each setting of the targets, a column.
 
-        Of strata that are too many to lay out only those that occurred, with the codes of what is given in them.
+        Of strata that are too many to lay out only those that occurred, with what tells the codes of
+        what is given in some of them.
         """
         given, targets = formula.given, formula.targets
         strata, settings = Radix.of(given, self.sizes), Radix.of(targets, self.sizes)
@@ -335,11 +374,13 @@ class Looking:
         exact = bool(given) and len(table.scope) == len(given) + len(targets) + 1
         thin = exact and table.cells is not None and len(table.cells) > 0
         if thin or strata.cells * settings.cells * len(self.worth) > MAX_CELLS:
-            table, codes = _numbered(table, given)
+            table, codes = number_settings(table, given)
             given = ("",)
         rows = rows_of_table(table, (*given, *targets), self.problem.reward, self.worth)
-        parts = (rows.sizes, rows.mass, rows.means, rows.squares)
-        return Rows(*(part.reshape(-1, settings.cells) for part in parts)), codes
+        shaped = [part.reshape(-1, settings.cells) for part in (rows.sizes, rows.mass, rows.means, rows.squares)]
+        # Numbers are added up fastest along neighbours, and there are far more strata than settings.
+        many = len(shaped[0]) >= MANY > settings.cells
+        return Rows(*(np.asfortranarray(part) for part in shaped)) if many else Rows(*shaped), codes
 
     def rows(self, reward: Conditional, targets: list[int], inside: tuple[str, ...]) -> Shrunk:
         """The reward's own conditional; ``targets`` are the axes that are set, ``inside`` as of `law`."""
@@ -369,28 +410,6 @@ class Looking:
         tables = [self.law(each, inside).shares for each in engine.conditionals]
         units = np.eye(len(self.worth))
         return np.stack([engine.values(tables, unit).ravel() for unit in units], axis=1)
-
-
-def _numbered(table: Table, given: tuple[str, ...]) -> tuple[Table, CodeArray]:
-    """A table in which one column, without a name, numbers the settings of some that occurred, and these settings."""
-    sparse = table.sparse()
-    cells = np.asarray(sparse.cells)
-    places = [table.scope.index(name) for name in given]
-    own = Radix(given, tuple(table.sizes[place] for place in places))
-    if own.cells <= MOST_NUMBERED:
-        keys, number = np.unique(own.numbers([cells[:, place] for place in places]), return_inverse=True)
-        codes = own.codes(keys)
-    else:
-        codes, number = np.unique(cells[:, places], axis=0, return_inverse=True)
-    rest = [(name, size) for name, size in zip(table.scope, table.sizes, strict=True) if name not in given]
-    columns = [cells[:, table.scope.index(name)] for name, _ in rest]
-    made = Table.from_rows(
-        ("", *(name for name, _ in rest)),
-        (len(codes), *(size for _, size in rest)),
-        [np.asarray(number.ravel()), *columns],
-        **sparse.statistics,
-    )
-    return made.dense(), codes
 
 
 def _joined(parts: list[Settled]) -> Settled:

@@ -15,6 +15,7 @@ table may be read with the target's value in one place and summed in another.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -115,6 +116,27 @@ class Evaluator:
         self._forward = [_forward(step) for step in plan.steps]
         self._spread = tuple(slice(None) if name in self._last.axes else np.newaxis for name in targets)
         self._backward: list[_Backward] | None = None
+
+    def resized(self, name: str, size: int) -> Evaluator:
+        """The same for another number of values of one node, which is not a target: no step depends on it.
+
+        Raises
+        ------
+        TooLarge
+            As `evaluator`.
+        """
+        found = copy(self)
+        found._sizes = {axis: size if self._plan.names[axis] == name else own for axis, own in self._sizes.items()}
+        found.shapes = [
+            tuple(size if column == name else own for column, own in zip(each.columns, shape, strict=True))
+            for each, shape in zip(self.conditionals, self.shapes, strict=True)
+        ]
+        found._check(step.visits for step in self._plan.steps)
+        if self._backward is None:
+            self._backward = self._reversed()
+        found._backward = self._backward
+        found._check(axes for back in self._backward for axes in back.tables)
+        return found
 
     def values(self, tables: Sequence[FloatArray], worth: FloatArray | None) -> FloatArray:
         """The mean of ``worth`` under do(targets), an axis for each target.

@@ -25,15 +25,14 @@ from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_
 from whichdo.evidence import Tally, whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem
-from whichdo.tables import smallest_table
+from whichdo.tables import TableIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from whichdo.arrays import BoolArray, FloatArray
     from whichdo.counting.kept_rows import KeptRows
     from whichdo.estimate.pooling import Pooled
-    from whichdo.tables import Scope, Table
 
 __all__ = ["ArmRank", "Ranking", "must_try_of", "rank", "ranking"]
 
@@ -331,24 +330,24 @@ def _conditionals(seen: Tally, worth: FloatArray) -> list[float]:
     """E[reward | settings] of each arm as the looks have it; NaN where these were not counted, or never seen."""
     problem = seen.problem
     tables = seen.tables.get(LOOK, {})
+    sums = {scope: table for scope, table in tables.items() if len(table.statistics) > 1}
+    index = TableIndex(sums or tables)
     found = []
     by_set: dict[tuple[str, ...], FloatArray] = {}
     for arm in problem.arms:
         if arm.targets not in by_set:
-            by_set[arm.targets] = _naive(seen, tables, arm.targets, worth)
+            by_set[arm.targets] = _naive(seen, index, arm.targets, worth, sums=bool(sums))
         codes = tuple(problem.domains[name].index(value) for name, value in sorted(arm.settings.items()))
         found.append(float(by_set[arm.targets][codes]))
     return found
 
 
-def _naive(seen: Tally, tables: Mapping[Scope, Table], targets: tuple[str, ...], worth: FloatArray) -> FloatArray:
-    """The mean reward in each setting of some targets; NaN where it was never seen."""
+def _naive(seen: Tally, index: TableIndex, targets: tuple[str, ...], worth: FloatArray, *, sums: bool) -> FloatArray:
+    """The mean reward in each setting of some targets; NaN where it was never seen.  ``sums``: tables hold its sums."""
     problem = seen.problem
-    sums = {scope: table for scope, table in tables.items() if len(table.statistics) > 1}
-    scope = naive_scope(problem, targets)
-    table = smallest_table(sums or tables, scope)
+    table = index.smallest(naive_scope(problem, targets))
     if table is None and sums:
-        table = smallest_table(sums, targets)
+        table = index.smallest(targets)
     if table is not None:
         rows = rows_of_table(table, targets, problem.reward, worth)
     elif not targets:

@@ -34,14 +34,17 @@ from whichdo.estimate.shrinkage import Shrunk
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.arrays import Array, FloatArray, IntArray
     from whichdo.estimate.shrinkage import Law
     from whichdo.identification.estimand import Conditional
 
-__all__ = ["Gradient", "LawParts", "RewardRows", "Settled", "WeightedSum", "finish", "normalised"]
+__all__ = ["Gradient", "LawParts", "RewardRows", "Settled", "WeightedSum", "finish", "normalised", "weighted_sums"]
 
 
 ROUNDING = 1e-9
+SHARED = 9_000
+"""Products of so many numbers are shared among threads by some libraries, and one that has to wait keeps its processor
+busy: thousands of formulas one after the other cost twice the time on a machine that has other things to do."""
 
 
 class WeightedSum(NamedTuple):
@@ -67,12 +70,12 @@ class WeightedSum(NamedTuple):
         totals = weights.sum(axis=1)
         return cls._from_parts(
             totals,
-            weights @ rows.means.ravel(),
-            weights**2 @ rows.noise.ravel(),
-            weights @ rows.moved.ravel(),
-            weights**2 @ rows.reciprocals.ravel(),
-            weights @ rows.seen.ravel(),
-            weights @ np.where(rows.seen, 0.0, rows.prior).ravel(),
+            weighted_sums(weights, rows.means),
+            weighted_sums(weights**2, rows.noise),
+            weighted_sums(weights, rows.moved),
+            weighted_sums(weights**2, rows.reciprocals),
+            weighted_sums(weights, rows.seen),
+            weighted_sums(weights, np.where(rows.seen, 0.0, rows.prior)),
         )
 
     @classmethod
@@ -265,6 +268,7 @@ def finish(
     base: float,
     looks: float,
     most: float,
+    effects: bool = True,
 ) -> Settled:
     """Put means, the rows they are sums of, and the errors of all laws together.
 
@@ -282,37 +286,54 @@ def finish(
         The mean of do().
     looks, most
         The effective number of looks, and of all rows.
+    effects
+        Whether effects against doing nothing are wanted too; without them what is said of their errors is empty.
     """
     rows, weights, shares = stack
     absent = gradient.totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything
     means = np.where(absent, base, gradient.means)
     parts.below += np.where(absent, base, 0.0)
     parts.above += np.where(absent, 1 - base, 0.0)
-    differences = weights - shares
-    moved = differences @ rows.moved.ravel() + parts.shifts
-    guessed = np.where(rows.seen, 0.0, rows.variances).ravel()
     doubts = weights**2 * np.where(rows.seen, rows.noise, 1.0).ravel()
     weakest = doubts.argmax(axis=1)
+    differences, covariance = weights - shares if effects else weights, np.empty((0, 0))
+    if effects:
+        moved = weighted_sums(differences, rows.moved) + parts.shifts
+        guessed = np.where(rows.seen, 0.0, rows.variances).ravel()
+        covariance = (
+            (differences * (rows.noise.ravel() + guessed)) @ differences.T + effect_law + np.outer(moved, moved)
+        )
     return Settled(
         looks=looks,
         most=np.full(means.shape, most),
         base=base,
         means=means,
-        spreads=np.maximum(weights @ rows.squares.ravel() - means**2, 0.0),  # 0 where nothing was seen: worth no pull
+        spreads=np.maximum(
+            weighted_sums(weights, rows.squares) - means**2, 0.0
+        ),  # 0 where nothing was seen: worth no pull
         own=WeightedSum.of(weights, rows),
         law=np.diagonal(law).copy(),
         law_shifts=parts.shifts,
         law_below=parts.below,
         law_above=parts.above,
-        gain=WeightedSum.of(np.maximum(differences, 0.0), rows),
-        loss=WeightedSum.of(np.maximum(-differences, 0.0), rows),
-        effect_law=np.diagonal(effect_law).copy(),
-        effect_covariance=(
-            (differences * (rows.noise.ravel() + guessed)) @ differences.T + effect_law + np.outer(moved, moved)
-        ),
+        gain=WeightedSum.of(np.maximum(differences, 0.0), rows) if effects else WeightedSum.empty(),
+        loss=WeightedSum.of(np.maximum(-differences, 0.0), rows) if effects else WeightedSum.empty(),
+        effect_law=np.diagonal(effect_law).copy() if effects else np.empty(0),
+        effect_covariance=covariance,
         weakest=weakest,
         weakest_sizes=rows.sizes.ravel()[weakest],
     )
+
+
+def weighted_sums(weights: FloatArray, values: Array) -> FloatArray:
+    """The sum of all values with some weights, for each row of these."""
+    flat = values.ravel()
+    found: FloatArray = (
+        weights @ flat
+        if weights.size < SHARED
+        else np.einsum("...j,j->...", weights, flat.astype(np.float64, copy=False))
+    )
+    return found
 
 
 class LawParts:

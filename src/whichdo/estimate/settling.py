@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.estimate.settled import Gradient, LawParts, RewardRows, Settled, WeightedSum, finish, normalised
+from whichdo.estimate.settled import (
+    Gradient,
+    LawParts,
+    RewardRows,
+    Settled,
+    WeightedSum,
+    finish,
+    normalised,
+    weighted_sums,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +26,7 @@ if TYPE_CHECKING:
     from whichdo.estimate.shrinkage import Law, Rows, Shrunk
     from whichdo.identification.estimand import Conditional, Names
 
-__all__ = ["Scope", "gradient_of", "settle", "settle_by_adjustment"]
+__all__ = ["Scope", "covariance_of", "gradient_of", "settle", "settle_by_adjustment"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,8 @@ def settle(
     looks: float,
     scope: Scope | None,
     own: Rows | None = None,
+    *,
+    effects: bool = True,
 ) -> Settled:
     """Evaluate a formula on shrunk conditionals, with all errors; its settings in C order.
 
@@ -149,6 +160,8 @@ def settle(
         their rows are independent.
     own
         What looks alone say of the reward, where ``rows`` holds rows of experiments as well.
+    effects
+        As of `settle_by_adjustment`.
     """
     gradient = gradient_of(evaluator, laws, reward, rows.means)
     means, by_conditional = gradient.means, dict(gradient.slopes)
@@ -156,7 +169,7 @@ def settle(
     looked = rows if own is None else own
     whole = looked.mass.sum()
     shares = looked.mass.ravel() / whole if whole > 0 else np.zeros(looked.mass.size)
-    base = float(shares @ (rows.raw if own is None else own.means).ravel())
+    base = float(weighted_sums(shares, rows.raw if own is None else own.means))
     parts = LawParts(means.size)
     for each, slope in by_conditional.items():
         parts.add(laws[each], slope, independent=scope is None)
@@ -164,9 +177,11 @@ def settle(
         law = parts.covariance
         effect_law = law + float(shares @ (rows.means.ravel() - base) ** 2) / max(looks, 1.0)
     else:
-        law, effect_law = _influence(means.size, scope, laws, by_conditional, reward, rows, base, looks)
+        law, effect_law = _influence(
+            means.size, scope, laws, by_conditional, reward, rows, base, looks, effects=effects
+        )
     stack = RewardRows(rows, weights, shares) if own is None else RewardRows.split(rows, weights, shares, own.sizes)
-    found = finish(gradient, stack, parts, law, effect_law, base=base, looks=looks, most=looks)
+    found = finish(gradient, stack, parts, law, effect_law, base=base, looks=looks, most=looks, effects=effects)
     if own is not None:
         doubts = weights**2 * np.where(rows.seen, rows.noise, 1.0).ravel()
         weakest = doubts.argmax(axis=1)
@@ -207,6 +222,8 @@ def _influence(
     rows: Shrunk,
     base: float,
     looks: float,
+    *,
+    effects: bool,
 ) -> tuple[FloatArray, FloatArray]:
     """The covariance of the means, and of the effects, that the laws cause, from what each cell does to them."""
     total = scope.mass.sum()
@@ -223,13 +240,17 @@ def _influence(
         pushes += _spread((slope - middle) * share.reshape(share.shape + (1,) * len(own)), each.columns, scope.columns)
     chance = (scope.mass / total).ravel()
     flat = pushes.reshape(settings, -1)
+    caused = covariance_of(flat, chance) / looks
+    if not effects:
+        return caused, caused
     doing_nothing = _spread(rows.means[None], reward.given, scope.columns) - base
     apart = flat - np.broadcast_to(doing_nothing, (1, *scope.mass.shape)).reshape(1, -1)
-    return _covariance(flat, chance) / looks, _covariance(apart, chance) / looks
+    return caused, covariance_of(apart, chance) / looks
 
 
-def _covariance(pushes: FloatArray, chance: FloatArray) -> FloatArray:
-    centred = pushes - (pushes @ chance)[:, None]
+def covariance_of(pushes: FloatArray, chance: FloatArray) -> FloatArray:
+    """The covariance of means that a row in each cell pushes so far; ``chance`` of each cell."""
+    centred = pushes - weighted_sums(pushes, chance)[:, None]
     found: FloatArray = (centred * chance) @ centred.T
     return found
 

@@ -127,6 +127,10 @@ class Rows:
 
 def rows_of(counts: FloatArray, worth: FloatArray) -> Rows:
     """The rows of a table of counts whose last axis is the level of the reward; ``worth`` from 0 to 1."""
+    if worth.tolist() == [0.0, 1.0]:  # the same numbers sooner
+        sizes = counts[..., 0] + counts[..., 1]
+        means = counts[..., 1] / np.where(sizes > 0, sizes, 1.0)
+        return Rows(sizes, sizes.copy(), means, means.copy())
     sizes = counts.sum(axis=-1)
     one = np.where(sizes > 0, sizes, 1.0)
     return Rows(sizes, sizes.copy(), counts @ worth / one, counts @ worth**2 / one)

@@ -3,7 +3,9 @@
 Many statements are tested at once, and they share rows, so their chances are corrected by Benjamini
 and Yekutieli's rule, which holds whatever depends on what.  A statement *fails* only if the corrected
 chance is below the level and its dependence is surely more than negligible: with ten million rows
-everything is significant, and a graph is a simplification on purpose.
+everything is significant, and a graph is a simplification on purpose.  What is negligible is said in
+nats, and, of a statement about the reward, in rewards as well: an edge that moves an arm by much may
+show by few nats.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError, counted
+from whichdo.estimate.shrinkage import reward_scale
 from whichdo.evidence import Tally
 from whichdo.problem import LOOK
 from whichdo.tables import smallest_table
-from whichdo.tables.independence import measure_dependence
+from whichdo.tables.independence import NOTHING, Dependence, measure_dependence, measure_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +30,14 @@ if TYPE_CHECKING:
     from whichdo.graph.implied import Statement
     from whichdo.tables import Scope, Table
 
-__all__ = ["LEVEL", "NEGLIGIBLE", "Tested", "adjusted_chances", "check_statements", "statement_cells"]
+__all__ = ["LEVEL", "MATTERS", "NEGLIGIBLE", "Tested", "adjusted_chances", "check_statements", "statement_cells"]
 
 LEVEL = 0.05
 """The chance that a check of a right graph calls any statement false."""
 NEGLIGIBLE = 0.0005
 """Nats of conditional mutual information that no decision turns on: a correlation of about .03."""
+MATTERS = 0.005
+"""A difference of mean rewards, as a share of the reward's range, that no decision turns on."""
 ROWS_PER_CELL = 5
 """A table with more cells than a fifth of the rows says too little."""
 MANY_VALUES = 16
@@ -62,6 +67,11 @@ class Tested:
     """How: ``chi-square``, ``gamma`` or ``drawn``; where it was not tested, why not, in words."""
     fails: bool
     """Whether the counts deny the statement."""
+    difference: float = nan
+    """By how much mean rewards differ where the statement says that they do not, as a share of the reward's range: the
+    root of the mean square; NaN where neither of the two nodes is the reward."""
+    difference_low: float = nan
+    """The lower end of its 95% interval."""
 
     @property
     def left(self) -> str:
@@ -85,8 +95,8 @@ class Tested:
 
     @property
     def strong(self) -> bool:
-        """Whether the dependence is surely more than negligible."""
-        return self.low > NEGLIGIBLE
+        """Whether the dependence is surely more than negligible, in nats or in rewards."""
+        return _is_strong(self.low, self.difference_low)
 
 
 def check_statements(
@@ -102,7 +112,7 @@ def check_statements(
     ----------
     counted
         The tables of the looks, by scope; or a tally that holds them.  A statement is tested on the smallest table that
-        has its columns.
+        has its columns.  Only a tally says what is the reward.
     statements
         What to test, such as `whichdo.graph.implied.implied_statements` lists.
     others
@@ -120,10 +130,7 @@ def check_statements(
     UsageError
         If rows have weights: their tables do not say by how much chance moves them.
     """
-    tables = counted.tables.get(LOOK, {}) if isinstance(counted, Tally) else counted
-    by_columns = {frozenset(scope): table for scope, table in tables.items()}
-    asked = tuple(statements)
-    found = [_measured(by_columns, tables, each) for each in asked]
+    found = _Measuring(counted).all(statements)
     chances = adjusted_chances([each.p for each in found] + list(others))
     return tuple(each.judged(float(chance), level) for each, chance in zip(found, chances, strict=False))
 
@@ -157,28 +164,49 @@ def adjusted_chances(chances: Sequence[float]) -> FloatArray:
     return found
 
 
-def _measured(by_columns: Mapping[frozenset[str], Table], tables: Mapping[Scope, Table], asked: Statement) -> _Found:
-    """What the counts say of one statement, before anything is corrected."""
-    columns = frozenset(asked.scope)
-    table = by_columns.get(columns) or smallest_table(tables, columns)
-    if table is None:
-        return _Found(asked, why="its columns were not counted together")
-    if "weight" in table.statistics:
-        raise UsageError("Statements are tested on rows that count alike; these have weights. Check the log without.")
-    sizes = dict(zip(table.scope, table.sizes, strict=True))
-    rows = table.total
-    cells = statement_cells(asked, sizes)
-    if cells * ROWS_PER_CELL > rows:
-        return _Found(asked, why=f"{cells:,} cells are too many for {counted(rows, 'row')}")
-    part = table.marginal((*asked.given, asked.left, asked.right)).dense()
-    counts = part.count.reshape(-1, *part.sizes[-2:])
-    counts = np.swapaxes(_grouped(np.swapaxes(_grouped(counts), 1, 2)), 1, 2)
-    measured = measure_dependence(counts)
-    if isnan(measured.p):
-        return _Found(asked, why="one of the two never varies where the rest is the same")
-    return _Found(
-        asked, measured.p, measured.strength, measured.low, measured.high, measured.rows, method=measured.method
-    )
+class _Measuring:
+    """What the counts say of statements, before anything is corrected."""
+
+    def __init__(self, counted: Tally | Mapping[Scope, Table]) -> None:
+        self.tables = counted.tables.get(LOOK, {}) if isinstance(counted, Tally) else counted
+        self.by_columns = {frozenset(scope): table for scope, table in self.tables.items()}
+        self.reward, self.worth = "", np.zeros(0)
+        if isinstance(counted, Tally):
+            self.reward, self.worth = counted.problem.reward, reward_scale(counted.problem)[0]
+
+    def all(self, statements: Iterable[Statement]) -> list[_Found]:
+        """Every one of them, in order."""
+        return [self.one(each) for each in statements]
+
+    def one(self, asked: Statement) -> _Found:
+        """One statement."""
+        columns = frozenset(asked.scope)
+        table = self.by_columns.get(columns) or smallest_table(self.tables, columns)
+        if table is None:
+            return _Found(asked, why="its columns were not counted together")
+        if "weight" in table.statistics:
+            raise UsageError(
+                "Statements are tested on rows that count alike; these have weights. Check the log without."
+            )
+        sizes = dict(zip(table.scope, table.sizes, strict=True))
+        rows = table.total
+        cells = statement_cells(asked, sizes)
+        if cells * ROWS_PER_CELL > rows:
+            return _Found(asked, why=f"{cells:,} cells are too many for {counted(rows, 'row')}")
+        part = table.marginal((*asked.given, asked.left, asked.right)).dense()
+        counts = part.count.reshape(-1, *part.sizes[-2:])
+        measured = measure_dependence(np.swapaxes(_grouped(np.swapaxes(_grouped(counts), 1, 2)), 1, 2))
+        if isnan(measured.p):
+            return _Found(asked, why="one of the two never varies where the rest is the same")
+        return _Found(asked, measured, *self.difference(asked, counts))
+
+    def difference(self, asked: Statement, counts: IntArray) -> tuple[float, float]:
+        """By how much mean rewards differ where the statement says they do not; NaN where it is not about them."""
+        if self.reward not in (asked.left, asked.right):
+            return nan, nan
+        rewards_last = counts if asked.right == self.reward else np.swapaxes(counts, 1, 2)
+        other = np.swapaxes(_grouped(np.swapaxes(rewards_last, 1, 2)), 1, 2)
+        return measure_difference(other, self.worth)
 
 
 def _grouped(counts: IntArray) -> IntArray:
@@ -196,25 +224,34 @@ class _Found:
     """A statement that is measured but not judged yet."""
 
     statement: Statement
-    p: float = nan
-    strength: float = nan
-    low: float = nan
-    high: float = nan
-    rows: int = 0
-    method: str = ""
+    measured: Dependence = NOTHING
+    difference: float = nan
+    difference_low: float = nan
     why: str = ""
+
+    @property
+    def p(self) -> float:
+        """Before it is corrected."""
+        return self.measured.p
 
     def judged(self, adjusted: float, level: float) -> Tested:
         """With its corrected chance."""
-        fails = adjusted < level and self.low > NEGLIGIBLE
+        found = self.measured
         return Tested(
             self.statement,
-            self.p,
+            found.p,
             adjusted,
-            self.strength,
-            self.low,
-            self.high,
-            self.rows,
-            self.method or self.why,
-            fails,
+            found.strength,
+            found.low,
+            found.high,
+            found.rows,
+            self.why or found.method,
+            adjusted < level and _is_strong(found.low, self.difference_low),
+            self.difference,
+            self.difference_low,
         )
+
+
+def _is_strong(low: float, difference_low: float) -> bool:
+    """Whether a dependence is surely more than negligible, in nats or in rewards."""
+    return low > NEGLIGIBLE or difference_low > MATTERS

@@ -14,6 +14,7 @@ smallest comes from a maximal flow (van der Zander, Liśkiewicz and Textor 2014)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def _augment(near: list[int], first: int, second: int, cut: int, flow: set[tuple
             if near[node] >> second & 1 and (node, second) not in flow:
                 _apply(flow, before, came, place, second)
                 return True
-            onward = [(other, other not in before) for other in _members(near[node] & ~cut) if other != first]
+            onward = [(other, other not in before) for other in _positions(near[node] & ~cut) if other != first]
             if node in before:
                 onward = [(other, free) for other, free in onward if (node, other) not in flow]
                 onward.append((node, False))
@@ -271,6 +272,12 @@ def _members(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+@lru_cache(maxsize=1 << 16)
+def _positions(mask: int) -> tuple[int, ...]:
+    """As `_members`, of sets that are met again and again."""
+    return tuple(_members(mask))
+
+
 def _mask(positions: Iterable[int]) -> int:
     return sum(1 << position for position in positions)
 
@@ -278,6 +285,6 @@ def _mask(positions: Iterable[int]) -> int:
 def _union(rows: list[int], mask: int) -> int:
     """The union of the rows of some nodes."""
     found = 0
-    for member in _members(mask):
+    for member in _positions(mask):
         found |= rows[member]
     return found

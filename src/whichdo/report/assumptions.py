@@ -12,6 +12,7 @@ from whichdo.errors import TooLarge, counted
 from whichdo.policy_names import policy_text
 from whichdo.report.audit import short_time
 from whichdo.report.inspection import WORDS, marks_of
+from whichdo.report.one_edge import one_edge_wrong
 
 if TYPE_CHECKING:
     from whichdo.report.history import History
@@ -43,7 +44,7 @@ def assumptions(found: History) -> str:
         "another; one that is missing says that it does not. A dashed arc is a cause that nobody records and that acts "
         "on both its ends. Where looking settles a node, adjustment compares like with like, and the formula of a "
         "c-component works around hidden causes; what must be tried can only be found out by doing it.</p>\n"
-        f"{_graph(found)}{_checked(found)}{_settled(found)}{_logs(found)}{_terms(found)}"
+        f"{_graph(found)}{_checked(found)}{one_edge_wrong(found)}{_settled(found)}{_logs(found)}{_terms(found)}"
     )
 
 

@@ -77,6 +77,7 @@ table { overflow-wrap: break-word; }
 td.much { min-width: 8rem; } td.much i { display: block; height: .8rem; background: var(--blue); }
 .trail { font-size: .8rem; width: 100%; } .trail .what { min-width: 16rem; } .trail td { vertical-align: top; }
 .trail .between { text-align: center; color: var(--faint); padding: .6rem; }
+.part { font-size: 1.1rem; margin: 2rem 0 .25rem; }
 .graph svg { max-width: 100%; height: auto; }
 code { font-size: .95em; }
 @media (max-width: 640px) { .arm { grid-template-columns: 1fr; padding-top: .4rem; } h1 { font-size: 1.4rem; } }

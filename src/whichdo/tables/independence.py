@@ -12,7 +12,8 @@ tables drawn at random with the same margins, always from the same seed.
 Strength is conditional mutual information in nats: how many nats one column tells about the other
 on average, once the rest is known.  Chance alone makes it positive, so its mean under independence
 is taken off, and an interval is given: with enough rows everything is significant, and what matters
-is whether the dependence is large.
+is whether the dependence is large.  Where the second column is worth something, that can be said on
+its own scale too: by how much its mean differs between values of the first.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from whichdo.tails import chi_square_tail, gamma_tail
 if TYPE_CHECKING:
     from whichdo.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Dependence", "measure_dependence"]
+__all__ = ["NOTHING", "Dependence", "measure_dependence", "measure_difference"]
 
 EXPECTED = 5.0
 """Rows expected in a cell below which its stratum does not follow the chi-square law."""
@@ -68,6 +69,7 @@ class Dependence:
 
 
 NOTHING = Dependence(nan, nan, nan, nan, 0, "none")
+"""Of counts of which nothing can be said."""
 
 
 def measure_dependence(counts: IntArray) -> Dependence:
@@ -120,10 +122,62 @@ def _dependence(p: float, strata: _Strata, information: float, mean: float, vari
     """
     rows = int(strata.total.sum())
     apart = information - mean
-    middle = apart + 2 * WIDE**2
-    reach = sqrt(max(4 * apart * WIDE**2 + 4 * WIDE**4 + WIDE**2 * variance, 0.0))
-    low, strength, high = (max(each, 0.0) / (2 * rows) for each in (middle - reach, apart, middle + reach))
+    least = _lower_end(apart, variance)
+    most = 2 * (apart + 2 * WIDE**2) - least
+    low, strength, high = (max(each, 0.0) / (2 * rows) for each in (least, apart, most))
     return Dependence(p, strength, low, high, rows, method)
+
+
+def measure_difference(counts: IntArray, worth: FloatArray) -> tuple[float, float]:
+    """Measure by how much the mean of the second column differs between values of the first, in the same stratum.
+
+    Parameters
+    ----------
+    counts
+        As for `measure_dependence`.
+    worth
+        What each value of the second column is worth.
+
+    Returns
+    -------
+    float
+        The root of the mean square, over all rows, of how far the mean of a row's value lies from that of its stratum;
+        what chance alone makes of it taken off.
+    float
+        The lower end of its 95% interval.
+
+    Examples
+    --------
+    >>> uneven = np.array([[[40, 10], [10, 40]]])  # means of .2 and .8 about one of .5
+    >>> [round(each, 2) for each in measure_difference(uneven, np.array([0.0, 1.0]))]
+    [0.29, 0.21]
+    """
+    rows = counts.sum(axis=2).astype(np.float64)
+    telling = (rows > 0).sum(axis=1) > 1
+    if not telling.any():
+        return 0.0, 0.0
+    rows, sums, squares = rows[telling], (counts @ worth)[telling], (counts @ worth**2)[telling]
+    total = rows.sum(axis=1)
+    middle = sums.sum(axis=1) / total
+    means = np.divide(sums, rows, out=np.repeat(middle[:, None], rows.shape[1], axis=1), where=rows > 0)
+    apart = (rows * (means - middle[:, None]) ** 2).sum(axis=1)
+    spread = np.maximum(squares.sum(axis=1) / total - middle**2, 0.0) * total / (total - 1)
+    free = (rows > 0).sum(axis=1) - 1
+    # As for the strength, in units of the reward: strata differ in how much it varies.
+    excess = float(apart.sum() - (spread * free).sum())
+    unit = float((spread * apart).sum() / max(apart.sum(), 1e-300))
+    low = _lower_end(excess, 2 * float((spread**2 * free).sum()), unit)
+    everything = float(counts.sum())
+    return sqrt(max(excess, 0.0) / everything), sqrt(max(low, 0.0) / everything)
+
+
+def _lower_end(excess: float, variance: float, unit: float = 1.0) -> float:
+    """The least non-centrality that fits a sum of squares which is so far above its mean under independence.
+
+    ``variance``: of the sum under independence; ``unit``: of one of the squares.
+    """
+    wide = WIDE**2 * unit
+    return excess + 2 * wide - sqrt(max(4 * excess * wide + 4 * wide**2 + WIDE**2 * variance, 0.0))
 
 
 def _confirmed(p: float, observed: float, drawn: FloatArray) -> float:
