@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.beginnings import begun_anew
-from whichdo.campaign.events import check_chain, plain_text
-from whichdo.campaign.exchange import backup, export_lines, may_be_replaced, read_export
-from whichdo.campaign.ledger import Ledger, wall_clock
+from whichdo.campaign.events import in_chain, plain_text
+from whichdo.campaign.exchange import backup, export_lines, read_export
+from whichdo.campaign.ledger import Ledger, understood, wall_clock
 from whichdo.campaign.observing import logs_for, observing, receipts_for
 from whichdo.campaign.proposals import (
     Proposed,
@@ -34,14 +34,14 @@ from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.store import PATIENCE, Store, who_am_i
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
-from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted, visible
+from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted
 from whichdo.evidence import whole_number
-from whichdo.graph.formats.files import write_file
+from whichdo.files import EXPORT, write_file
 from whichdo.problem import Arm
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, timedelta
 
     from whichdo.campaign.events import Event
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     Receipts = list[Receipt]
     Drafts = list[Draft]
     Events = list[Event]
+    Lines = Iterator[str]
 
 __all__ = ["Campaign"]
 
@@ -363,25 +364,26 @@ class Campaign:
         """
         return verified(self._store, self.name, None if receipt is None else str(receipt))
 
-    def export(self, path: str | os.PathLike[str]) -> int:
+    def export(self, path: str | os.PathLike[str], *, force: bool = False) -> int:
         """Write the log into a file, one JSON event a line, a checksum at the end; the number of events.
 
-        An export that is there is replaced; any other file, such as the database, is left alone.
+        An export that is there is replaced, and with ``force`` any other file, but never a database.  Only its owner
+        may read it.
         """
-        target = Path(path)
-        if self.lies_in(target) or not may_be_replaced(target):
-            raise ConflictError(
-                f"{visible(target)} is there already and is no export. Name another file; nothing was written."
-            )
-        lines = self.export_lines()
-        write_file(target, "".join(lines))
-        return len(lines) - 1
+        written = 0
 
-    def export_lines(self) -> Names:
-        """The lines of an export, the checksum last."""
-        events = self._ledger.events()
-        check_chain(events)
-        return list(export_lines(events))
+        def lines() -> Lines:
+            nonlocal written
+            for line in self.export_lines():
+                yield line
+                written += 1
+
+        write_file(Path(path), lines(), EXPORT, force=force, private=True)
+        return written - 1
+
+    def export_lines(self) -> Lines:
+        """The lines of an export, the checksum last; read from the database as they are taken."""
+        return export_lines(in_chain(self._ledger.stream()))
 
     @classmethod
     def import_(
@@ -393,11 +395,11 @@ class Campaign:
         patience: float = PATIENCE,
     ) -> Self:
         """Take a campaign from an export into a database, replayed and with the same receipts."""
-        events = read_export(Path(path))
-        check_chain(events)
+        source = Path(path)
+        state = understood(read_export(source))  # before anything is opened; then it is read once more, to be stored
         store = Store(str(database), create=True, patience=patience)
-        campaign = cls(store, events[0].campaign, clock)
-        if campaign._ledger.restore(events).repeated:
+        campaign = cls(store, state.terms.name, clock)
+        if campaign._ledger.restore(state, read_export(source)).repeated:
             campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
         return campaign
 

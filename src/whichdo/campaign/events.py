@@ -34,13 +34,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whichdo.errors import Damaged, UsageError, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "GENESIS",
     "Event",
     "canonical",
     "check_chain",
+    "in_chain",
     "in_units",
     "moment",
     "plain_text",
@@ -108,6 +109,12 @@ def canonical(content: object) -> str:
 
 def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS) -> None:
     """Raise `Damaged`, naming the first bad event, unless events follow one another from ``seq`` on, all whole."""
+    for _ in in_chain(events, seq, previous):
+        pass
+
+
+def in_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS) -> Iterator[Event]:
+    """The same events one by one, each checked as `check_chain` does."""
     for event in events:
         if event.seq != seq:
             raise Damaged(
@@ -121,6 +128,7 @@ def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS) 
                 seq,
             )
         seq, previous = seq + 1, event.hash
+        yield event
 
 
 def _whole(event: Event) -> bool:

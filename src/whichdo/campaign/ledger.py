@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whichdo.campaign.advice import advised
@@ -32,7 +33,7 @@ from whichdo.errors import (
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from sqlalchemy import Connection
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     Parts = dict[str, Any]
     Request = tuple[str, Parts | Callable[[State], Parts]]
 
-__all__ = ["Ledger", "wall_clock"]
+__all__ = ["Ledger", "understood", "wall_clock"]
 
 T = TypeVar("T")
 
@@ -85,15 +86,20 @@ class Ledger:
 
     def events(self) -> list[Event]:
         """All events as they are on record; not checked, but for the end."""
+        return list(self.stream())
 
-        def work(connection: Connection) -> tuple[Place, list[Event]]:
-            place = self._place(connection, lock=False)
-            return place, list(self.store.since(connection, place, 0))
-
-        place, found = self.store.run(work)
-        if len(found) != place.length or found[-1].hash != place.head:
-            raise self._cut(place, len(found))
-        return found
+    def stream(self) -> Iterator[Event]:
+        """The same one by one, read page by page: never all in memory, and no transaction waits for the reader."""
+        place = self.store.run(lambda connection: self._place(connection, lock=False))
+        at, last = 0, ""
+        while at < place.length:
+            page = self.store.run(lambda connection: self.store.page(connection, place, at))  # noqa: B023 - run at once
+            if not page:
+                break
+            at, last = at + len(page), page[-1].hash
+            yield from page
+        if at != place.length or last != place.head:
+            raise self._cut(place, at)
 
     def _place(self, connection: Connection, *, lock: bool) -> Place:
         place = self.store.find(connection, self.name, lock=lock)
@@ -182,25 +188,27 @@ class Ledger:
 
         self._run(work, writes=True)
 
-    def restore(self, events: Sequence[Event]) -> Receipt:
-        """All events of an export, replayed first; what is here already is compared."""
+    def restore(self, imported: State, events: Iterable[Event]) -> Receipt:
+        """All events of an export, which were ``imported`` into a state before; what is here already is compared."""
 
         def work(connection: Connection) -> Receipt:
             self.store.reserve_names(connection)
             if self.store.find(connection, self.name) is not None:
                 state, _ = self._caught_up(connection, lock=True)
-                if state.head == events[-1].hash:
+                if state.head == imported.head:
                     return Receipt.of(state.receipt, repeated=True)
                 raise ConflictError(
                     f"There is a campaign {quoted(self.name)} in {self.store.name} already, which ends with event "
-                    f"{state.receipt[:24]}..., the import with {events[-1].receipt[:24]}... Nothing was changed."
+                    f"{state.receipt[:24]}..., the import with {imported.receipt[:24]}... Nothing was changed."
                 )
-            state = _understood(events)
-            place = self.store.add(connection, events[0])
-            if len(events) > 1:
-                self.store.append(connection, place, events[1:])
-            self._state = state
-            return Receipt.of(state.receipt)
+            again = iter(events)
+            place = self.store.add(connection, next(again))
+            while some := list(islice(again, 1_000)):
+                self.store.append(connection, place, some)
+            if (place.length, place.head) != (imported.events, imported.head):
+                raise ConflictError("The export changed while it was read. Nothing was imported; try again.")
+            self._state = imported
+            return Receipt.of(imported.receipt)
 
         return self._run(work, writes=True)
 
@@ -296,12 +304,14 @@ class Ledger:
         return new[answer]
 
 
-def _understood(events: Sequence[Event]) -> State:
+def understood(events: Iterable[Event]) -> State:
     """The state of a log that comes from elsewhere; whatever stands in it, it must make sense."""
+    following = iter(events)
+    first = next(following)
     try:
-        plain_text(events[0].campaign, "name of a campaign", 200)
-        state = State(events[0])
-        for event in events[1:]:
+        plain_text(first.campaign, "name of a campaign", 200)
+        state = State(first)
+        for event in following:
             state.apply(event)
         advised(state)
     except WhichdoError:
@@ -310,7 +320,7 @@ def _understood(events: Sequence[Event]) -> State:
         if is_interrupt(error):
             raise
         raise Damaged(
-            f"Campaign {quoted(events[0].campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
+            f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
             f"imported."
         ) from error
     return state

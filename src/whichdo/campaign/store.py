@@ -26,6 +26,7 @@ from whichdo.campaign.schema import APPLICATION, FORM, campaigns, store
 from whichdo.campaign.statements import STORED, Statements
 from whichdo.campaign.trouble import speaking, who_locks
 from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, quoted, spoken, visible
+from whichdo.files import guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,8 @@ T = TypeVar("T")
 
 PATIENCE = 30.0
 """Seconds to wait for a lock."""
+PAGE = 10_000
+"""Events that are read at a time: a database over a network hands over all that is asked for at once."""
 MIGRATING = 0x77646F21  # the number of PostgreSQL's lock for making or changing the tables
 ADDING = 0x77646F22  # and for adding a campaign
 
@@ -66,6 +69,8 @@ class Store:
             raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
         if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
             raise self._empty()  # before SQLite writes into it
+        if self.path is not None:
+            guard(self, self.path)
         engine = self._engine()
         self.line = Line(engine, self.name, self.path)
         self._say = Statements(engine.dialect)
@@ -119,12 +124,15 @@ class Store:
 
     def since(self, connection: Connection, place: Place, seq: int) -> Iterator[Event]:
         """The events from ``seq`` on, as far as the campaign's row says that there are."""
-        if seq == place.length:
-            return
-        found = self._say.since(connection, campaign=place.id, first=seq, length=place.length)
-        while rows := found.fetchmany(10_000):
-            for row in rows:
+        for first in range(seq, place.length, PAGE):
+            end = min(first + PAGE, place.length)
+            found = self._say.since(connection, campaign=place.id, first=first, length=end)
+            for row in found.fetchmany(PAGE):
                 yield Event._make((place.name, *row))
+
+    def page(self, connection: Connection, place: Place, first: int) -> list[Event]:
+        """Some events from one on, a page of them at most."""
+        return list(self.since(connection, Place(place.id, place.name, min(first + PAGE, place.length), ""), first))
 
     def append(self, connection: Connection, place: Place, new: Sequence[Event]) -> None:
         """Append events that follow on ``place``, which is moved on."""

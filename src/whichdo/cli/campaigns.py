@@ -22,7 +22,7 @@ from whichdo.cli.databases import (
     print_receipts,
     stretch,
 )
-from whichdo.cli.output import Format, FormatOption, console, print_json, say_if_compiling
+from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_if_compiling
 from whichdo.errors import UsageError, command, visible
 
 if TYPE_CHECKING:
@@ -296,16 +296,16 @@ def export(
     name: NameArgument,
     file: FileArgument,
     *,
+    force: ForceOption = False,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Write the log into a file, or to standard output (-): one JSON event a line, a checksum at the end."""
     if str(file) == "-":
-        typer.echo(
-            "".join(opened(db, name).export_lines()).encode(), nl=False
-        )  # bytes: in UTF-8, whatever the terminal
+        for line in opened(db, name).export_lines():
+            typer.echo(line.encode(), nl=False)  # bytes: in UTF-8, whatever the terminal
         return
-    events = opened(db, name).export(file)
+    events = opened(db, name).export(file, force=force)
     if format is Format.JSON:
         print_json({"campaign": name, "file": str(file), "events": events})
     else:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
+    "ForceOption",
     "Format",
     "FormatOption",
     "TableFormat",
@@ -50,6 +51,10 @@ class TableFormat(StrEnum):
 FormatOption = Annotated[Format, typer.Option("-f", "--format", help="A table for people, or JSON for programs.")]
 TableFormatOption = Annotated[
     TableFormat, typer.Option("-f", "--format", help="A table for people, JSON or CSV for programs.")
+]
+
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Write over a file that whichdo did not write; never over a database.")
 ]
 
 

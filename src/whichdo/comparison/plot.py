@@ -30,9 +30,11 @@ LINE = 0.052
 """The height of a name, as a share of the axes."""
 
 
-def regret_plot(comparison: Comparison, path: Path | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+def regret_plot(
+    comparison: Comparison, path: Path | None = None, *, ax: Any = None, title: str | None = None, force: bool = False
+) -> Any:
     """Draw a comparison into a file (PNG, SVG or PDF by its suffix), axes, or a figure of its own, which it returns."""
-    with drawn_figure(path, ax, (7.5, 4.4)) as (figure, axes):
+    with drawn_figure(path, ax, (7.5, 4.4), force=force) as (figure, axes):
         _draw(axes, comparison)
         axes.set_ylabel(f"mean {_kind(comparison)} regret (lower is better)")
         axes.set_title(_title(comparison) if title is None else title, loc="left", fontsize=10, color=INK)

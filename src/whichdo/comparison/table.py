@@ -98,15 +98,23 @@ class Comparison:
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
         return frame_of(self.to_dict(), backend)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        ax: Any = None,
+        title: str | None = None,
+        force: bool = False,
+    ) -> Any:
         """Draw mean regret against the horizon: a line for each policy.
 
         Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
-        figure.  Bands are one standard error of the mean to each side.  No global setting of matplotlib is touched.
+        figure.  A file that is there is replaced if it is a drawing of ours, or with ``force``.
+        Bands are one standard error of the mean to each side.  No global setting of matplotlib is touched.
         """
         from whichdo.comparison.plot import regret_plot
 
-        return regret_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title)
+        return regret_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title, force=force)
 
     def __str__(self) -> str:
         return text_table(self._heads, self._shown_rows)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from whichdo.counting.csv_files import EXPORT, CsvPart, first_bytes
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLarge, quoted
+from whichdo.files import is_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -256,6 +257,8 @@ def _begin(path: Path) -> tuple[bytes, bool]:
             )
         if not stat.S_ISREG(mode):
             raise DataError(f"{quoted(path.name)} is no ordinary file. Write the rows to a CSV or Parquet file first.")
+        if is_guarded(path):  # to open it here would undo SQLite's locks
+            raise DataError(f"{quoted(path.name)} is the database of a campaign. {EXPORT}.")
         with path.open("rb") as file:
             begin = file.read(16)
     except FileNotFoundError:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whichdo.errors import InputError, UsageError, counted, visible
+from whichdo.files import DRAWING, MARK, check_target, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
 
     from whichdo.estimate.ranking import ArmRank, Ranking
 
-__all__ = ["check_plot", "drawn_figure", "forest_plot"]
+__all__ = ["check_plot", "drawn_figure", "forest_plot", "rendered"]
 
 KINDS = (".png", ".svg", ".pdf")
-#: The same ranking gives the same bytes: no file holds the time.
-TIMELESS = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+#: The same ranking gives the same bytes: no file holds the time; each says who made it.
+TIMELESS = {
+    ".png": {"Software": MARK},
+    ".svg": {"Date": None, "Title": MARK},
+    ".pdf": {"CreationDate": None, "Creator": MARK},
+}
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other
@@ -44,13 +50,15 @@ SETTINGS: dict[Any, Any] = {
 }
 
 
-def forest_plot(ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+def forest_plot(
+    ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None, force: bool = False
+) -> Any:
     """Draw the ranking, best arm on top: into a file (PNG, SVG or PDF by its suffix), axes, or a figure of its own.
 
     Returns the figure.
     """
     rows = ranking.ordered[:MOST]
-    with drawn_figure(path, ax, (7.5, 1.6 + 0.34 * len(rows))) as (figure, axes):
+    with drawn_figure(path, ax, (7.5, 1.6 + 0.34 * len(rows)), force=force) as (figure, axes):
         _draw(axes, rows, ranking)
         _legend(figure if ax is None else axes, axes, rows, ranking)
         axes.set_title(_title(ranking) if title is None else title, loc="left", fontsize=10, color=INK)
@@ -58,14 +66,16 @@ def forest_plot(ranking: Ranking, path: Path | None = None, *, ax: Any = None, t
 
 
 @contextmanager
-def drawn_figure(path: Path | None, ax: Any, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
+def drawn_figure(
+    path: Path | None, ax: Any, size: tuple[float, float], *, force: bool = False
+) -> Iterator[tuple[Any, Any]]:
     """A figure and its axes to draw on, with the package's own settings; written to ``path`` afterwards.
 
     ``ax`` are axes of the caller's, whose figure is returned; without them there is a new one, and pyplot does not
     know of it.
     """
     if path is not None:
-        check_plot(path)
+        check_plot(path, force=force)
     else:
         check_matplotlib()
     import matplotlib as mpl
@@ -86,10 +96,17 @@ def drawn_figure(path: Path | None, ax: Any, size: tuple[float, float]) -> Itera
             figure = ax.get_figure()
             yield figure, ax
         if path is not None:
-            try:
-                figure.savefig(path, dpi=150, metadata=TIMELESS.get(path.suffix.lower()))
-            except (OSError, ValueError) as error:
-                raise InputError(f"The plot cannot be written to {visible(path.name)}: {error}.") from None
+            write_file(path, rendered(figure, path), DRAWING, force=force)
+
+
+def rendered(figure: Any, path: Path) -> bytes:
+    """A figure as the bytes of a file of this name."""
+    kind, drawn = path.suffix.lower(), BytesIO()
+    try:
+        figure.savefig(drawn, format=kind.removeprefix("."), dpi=150, metadata=TIMELESS.get(kind))
+    except ValueError as error:
+        raise InputError(f"The plot cannot be written to {visible(path.name)}: {error}.") from None
+    return drawn.getvalue()
 
 
 def check_matplotlib() -> None:
@@ -100,13 +117,14 @@ def check_matplotlib() -> None:
         raise UsageError("A plot needs matplotlib: pip install 'whichdo[plots]'.") from None
 
 
-def check_plot(path: Path) -> None:
+def check_plot(path: Path, *, force: bool = False) -> None:
     """Refuse, before a long log is read, what could not be drawn at its end."""
     check_matplotlib()
     if path.suffix.lower() not in KINDS:
         raise UsageError(f"{visible(path.name)} does not tell what to draw: end it in {', '.join(KINDS)}.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"The plot cannot be written to {visible(path.name)}: its folder does not exist.")
+    check_target(path, DRAWING, force=force)
 
 
 def _title(ranking: Ranking) -> str:

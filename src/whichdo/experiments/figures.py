@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.errors import StorageError, visible
-from whichdo.estimate.forest import FAINT, INK, SETTINGS, TIMELESS, check_plot
+from whichdo.estimate.forest import FAINT, INK, SETTINGS, check_matplotlib, rendered
 from whichdo.experiments.experiment import Axis
+from whichdo.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +70,7 @@ def label(policy: str) -> str:
 
 def draw(experiment: Experiment, results: Results, paths: list[Path]) -> None:
     """The figure of an experiment, into a file for each path (PNG, SVG or PDF by its suffix)."""
-    check_plot(paths[0])
+    check_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -91,7 +92,7 @@ def draw(experiment: Experiment, results: Results, paths: list[Path]) -> None:
         figure.set_layout_engine("none")  # laid out once for all files
         for path in paths:
             try:
-                figure.savefig(path, dpi=150, metadata=TIMELESS.get(path.suffix.lower()))
+                write_whole(path, rendered(figure, path))
             except OSError as error:
                 raise StorageError(f"{visible(path)} cannot be written: {error.strerror or error}.") from None
 

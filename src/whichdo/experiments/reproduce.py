@@ -32,6 +32,7 @@ from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
 from whichdo.experiments.results import Results
+from whichdo.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -116,7 +117,7 @@ def reproduce(
             results.write_parquet(folder / "results.parquet")
             done = Reproduction(folder, plan, results, perf_counter() - began, len(cells))
             text = json.dumps(manifest(done), indent=2, ensure_ascii=False, allow_nan=False)
-            (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
+            write_whole(folder / "manifest.json", text + "\n")
     except OSError as error:
         where = visible(error.filename) if error.filename else visible(folder)
         raise StorageError(

@@ -17,6 +17,7 @@ from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.figures import label
 from whichdo.experiments.judging import Word, judged
+from whichdo.files import write_file
 from whichdo.report.page import STYLE, document
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ td.least { font-weight: 700; }
 def write_page(done: Reproduction) -> Path:
     """Write ``index.html`` into the folder of the results; where it is."""
     path = done.folder / "index.html"
-    path.write_text(page(done), encoding="utf-8")
+    write_file(path, page(done))
     return path
 
 
