@@ -134,6 +134,9 @@ class Campaign:
         store = Store(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock)
         campaign._ledger.create(terms.as_body())
+        known = tuple(campaign._ledger.state().logs) if at_hand else ()
+        if known:  # it was begun before, and its logs may have grown since
+            at_hand = logs_for(terms, terms.problem, logs, missing=missing, known=known)
         if at_hand:
             made = campaign._observe(at_hand, restart=False)
             campaign.notes = tuple(note for receipt in made for note in receipt.notes)
@@ -256,16 +259,20 @@ class Campaign:
         counts: str | None = None,
         missing: str = "error",
         restart: bool = False,
+        append: bool = False,
     ) -> Receipts:
         """Logs of looks, as for ``whichdo.count``: kept as counts, each once; all of them, or none.
 
         A file is known by its content.  What is not a file is known by its counts and its ``name``: give other looks
         that may have the same counts a name of their own.
+        A file that has grown since it was observed would count its old rows twice and is refused; ``append`` observes
+        only what is new in it.
         They count in the recommendation at once.  The policy gets them when it begins: at once where nothing has been
         asked yet, else when the play restarts, which ``restart=True`` does now, with what is left of the budget.
         """
-        terms, allowed = self._ledger.read(lambda state: (state.terms, state.allowed))
-        return self._observe(logs_for(terms, allowed, data, name=name, counts=counts, missing=missing), restart=restart)
+        terms, allowed, known = self._ledger.read(lambda state: (state.terms, state.allowed, tuple(state.logs)))
+        logs = logs_for(terms, allowed, data, name=name, counts=counts, missing=missing, known=known, append=append)
+        return self._observe(logs, restart=restart)
 
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
         drafts: Drafts = []

@@ -123,12 +123,15 @@ def observe(
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     missing: MissingOption = "error",
     restart: Annotated[bool, typer.Option("--restart", help="Let the policy begin anew with them.")] = False,
+    append: Annotated[
+        bool, typer.Option("--append", help="Of files that have grown since, observe only what is new.")
+    ] = False,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Take in logs of looks, each file once; the same file again changes nothing and says so."""
     campaign = opened(db, name)
-    receipts = campaign.observe(list(logs), counts=counts, missing=missing, restart=restart)
+    receipts = campaign.observe(list(logs), counts=counts, missing=missing, restart=restart, append=append)
     print_receipts([({"log": receipt.notes[0]}, "Observed", receipt) for receipt in receipts], format)
 
 
