@@ -178,24 +178,32 @@ class Campaign:
     # ------------------------------------------------------------------------------------------------------ the pulls
 
     @overload
-    def ask(self, n: None = None, *, client: str | None = None, key: str | None = None) -> Ticket: ...
+    def ask(
+        self, n: None = None, *, client: str | None = None, key: str | None = None, process: str = ""
+    ) -> Ticket: ...
 
     @overload
-    def ask(self, n: int, *, client: str | None = None, key: str | None = None) -> Tickets: ...
+    def ask(self, n: int, *, client: str | None = None, key: str | None = None, process: str = "") -> Tickets: ...
 
-    def ask(self, n: int | None = None, *, client: str | None = None, key: str | None = None) -> Ticket | Tickets:
+    def ask(
+        self, n: int | None = None, *, client: str | None = None, key: str | None = None, process: str = ""
+    ) -> Ticket | Tickets:
         """The next ticket, or with a number up to so many; durable before they are returned.
 
-        What ``client`` (by default user@host) still holds is handed out again first, so an ask whose answer was lost
-        can be repeated.  `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has
-        finished, the list is empty, and a single ask a `whichdo.ConflictError`.
+        What ``client`` still holds is handed out again first (``again`` of the ticket says so), so an ask whose answer
+        was lost can be repeated.  By default it is user@host:pid, this process; a worker that is to find its tickets
+        again after a crash needs a name.  ``process`` is noted, where several go by one name.
+        `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has finished, the list is
+        empty, and a single ask a `whichdo.ConflictError`.
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
         who = plain_text(who_am_i() if client is None else client, "client", 200)
         own_key = _key(key)
         with self._ledger.lock:
             state, receipt = self._ledger.write(
-                lambda state, _now: asking(state, wanted, who, keyed=own_key is not None) if wanted else Proposed([]),
+                lambda state, _now: (
+                    asking(state, wanted, who, keyed=own_key is not None, process=process) if wanted else Proposed([])
+                ),
                 key=own_key,
                 request=("asked", {"client": who, "wanted": wanted}),
             )
@@ -203,7 +211,8 @@ class Campaign:
             if own_key is not None and receipt is not None and receipt.repeated:
                 body = state.keys[own_key].content
                 names = [*body.get("held", ()), *(each["id"] for each in body["tickets"])]
-            found = tickets_of(state, names)
+            new = None if receipt is None or receipt.repeated else receipt.seq
+            found = tickets_of(state, names, new)
         if n is not None:
             return found
         if not found:
@@ -211,20 +220,28 @@ class Campaign:
         return found[0]
 
     def tell(
-        self, ticket: str | Ticket, row: object, *, arm: str | Arm | None = None, key: str | None = None
+        self,
+        ticket: str | Ticket,
+        row: object,
+        *,
+        arm: str | Arm | None = None,
+        key: str | None = None,
+        client: str | None = None,
     ) -> Receipt:
         """What came of a ticket: a row such as ``{"X": 1, "M": 0, "Y": 1}``.
 
-        The same row again is the same answer; another is a `whichdo.ConflictError` that shows both.  ``arm``: what was
-        done, to be compared with what the ticket asked for.
+        The same row again is the same answer; another is a `whichdo.ConflictError` that shows both, and so is the same
+        row from another ``client``: two workers made one pull.  ``arm``: what was done, to be compared with what the
+        ticket asked for.
         """
         name = _ticket_id(ticket)
+        who = None if client is None else plain_text(client, "client", 200)
 
         def parts(state: State) -> dict[str, Any]:
             return {"ticket": name, "row": row_of(state, self._rows(state), name, row, arm)[1]}
 
         return self._done(
-            lambda state, now: telling(state, self._rows(state), now, name, row, arm), key, ("told", parts)
+            lambda state, now: telling(state, self._rows(state), now, name, row, arm, who), key, ("told", parts)
         )
 
     def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:

@@ -307,6 +307,7 @@ class State:
             cost = self._costs[each["arm"]]
             pull = Pull(each["id"], arm, cost, body["client"], event.time, event.seq, number, slot, needed)
             pull.lease_end, pull.window_end, pull.since, pull.receipt = lease, window, event.time, receipt
+            pull.process, pull.asked_receipt = str(body.get("process", "")), receipt
             if play is not None and play.failure is None:
                 play.hand_out(slot, arm, needed)
             self.tickets[pull.id] = pull
@@ -330,6 +331,7 @@ class State:
         if pull.phase is Phase.TOLD:
             raise ValueError(f"ticket {pull.id} is told twice")
         self._take(event, pull, body["row"], late=bool(body.get("late", False)))
+        pull.teller = str(body.get("client", pull.client))
 
     def _take(self, event: Event, pull: Pull, row: dict[str, Any], *, late: bool) -> None:
         """A row for a ticket that had none: open, expired or voided."""
@@ -400,6 +402,8 @@ class State:
         if pull.phase is not Phase.TOLD:
             self._take(event, pull, body["row"], late=True)
             return
+        if pull.first is None and pull.row is not None:
+            pull.first = pull.row, pull.receipt
         pull.row, pull.codes = body["row"], self.codes_of(body["row"])
         pull.since, pull.receipt = event.time, event.receipt
         self._ear = None

@@ -8,6 +8,7 @@ synchronous=FULL, PostgreSQL with synchronous_commit and fsync, and both are rea
 from __future__ import annotations
 
 import getpass
+import os
 import shlex
 import socket
 from functools import lru_cache, partial
@@ -31,7 +32,7 @@ from whichdo.files import guard
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Place", "Store", "who_am_i"]
+__all__ = ["Place", "Store", "user_at_host", "who_am_i"]
 
 T = TypeVar("T")
 
@@ -298,10 +299,15 @@ def _path(url: URL) -> Path:
 
 
 @lru_cache(maxsize=1)
-def who_am_i() -> str:
-    """``user@host``: the client that asks, unless another is named."""
+def user_at_host() -> str:
+    """``user@host``: the client of commands, each of which is a process of its own."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):
         user = "someone"
     return f"{user}@{socket.gethostname()}"
+
+
+def who_am_i() -> str:
+    """``user@host:pid``: the client that asks, unless another is named; of two workers each has its own."""
+    return f"{user_at_host()}:{os.getpid()}"

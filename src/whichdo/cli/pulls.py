@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,16 +59,21 @@ def ask(
 
     Ends with code 6 where open tickets must be told first.
     """
+    from whichdo.campaign.store import user_at_host
+
     campaign = opened(db, name)
     try:
-        tickets = campaign.ask(n, client=client, key=key)
+        own = {} if client is not None else {"process": str(os.getpid())}
+        tickets = campaign.ask(n, client=user_at_host() if client is None else client, key=key, **own)
     except Wait as wait:
         if format is not Format.JSON:
             raise
         print_json({"tickets": [], "finished": False, "wait": list(wait.tickets)})
         raise typer.Exit(wait.exit_code) from None
     if format is Format.JSON:
-        print_json({"tickets": [ticket.as_json() for ticket in tickets], "finished": campaign.finished})
+        again = {ticket.id: ticket.again for ticket in tickets if ticket.again}
+        found = {"tickets": [ticket.as_json() for ticket in tickets], "finished": campaign.finished}
+        print_json(found | ({"again": again} if again else {}))
         return
     out = console()
     for ticket in tickets:
@@ -75,6 +82,10 @@ def ask(
         out.print(f"Finished: nothing is left to ask. See: {visible(command('recommend', name))}", soft_wrap=True)
     elif 0 < len(tickets) < n:
         out.print(f"{len(tickets)} of {n:,}: the policy decides on when these are told.", soft_wrap=True)
+    for ticket in tickets:
+        if ticket.again:
+            said = f"{ticket.id} was {ticket.again}. If that is another worker, let each ask by a name of its own"
+            print(f"! {visible(said)}: --client NAME.", file=sys.stderr)
 
 
 def tell(
@@ -90,6 +101,9 @@ def tell(
     row: Annotated[str | None, RowArgument.__metadata__[0]] = None,
     *,
     arm: Annotated[str | None, typer.Option(help="What was done, to be compared with the ticket: do(X=1).")] = None,
+    client: Annotated[
+        str | None, typer.Option(help="Who tells; the same from another is a conflict.", show_default=False)
+    ] = None,
     key: KeyOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
@@ -98,7 +112,7 @@ def tell(
     campaign = opened(db, name)
     if row is not None:
         done = None if arm is None else campaign.problem.arm(arm)
-        receipt = campaign.tell(ticket, one_row(row), arm=done, key=key)
+        receipt = campaign.tell(ticket, one_row(row), arm=done, key=key, client=client)
         print_receipts([({"ticket": ticket}, f"Told {ticket}", receipt)], format)
         return
     if key is not None or arm is not None:
@@ -110,9 +124,8 @@ def tell(
         try:
             if not isinstance(line.get("ticket"), str) or set(line) - {"ticket", "row"} or "row" not in line:
                 raise InputError(f"found {quoted(json.dumps(line))}, where {TOLD} is expected.")
-            receipts.append(
-                ({"ticket": line["ticket"]}, f"Told {line['ticket']}", campaign.tell(line["ticket"], line["row"]))
-            )
+            told = campaign.tell(line["ticket"], line["row"], client=client)
+            receipts.append(({"ticket": line["ticket"]}, f"Told {line['ticket']}", told))
         except WhichdoError as error:
             error.args = (f"Line {number}: {str(error).removesuffix(' Nothing was stored.')} {_stored(len(receipts))}",)
             raise
