@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Campaign"]
 
+MOST_TICKETS = 10_000
+"""Of one ask."""
+
 
 class Campaign:
     """A campaign in a database; make one with `create`, find it again with `open`.
@@ -197,6 +200,11 @@ class Campaign:
         empty, and a single ask a `whichdo.ConflictError`.
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
+        if wanted > MOST_TICKETS:
+            raise UsageError(
+                f"{wanted:,} tickets are asked for; at most {MOST_TICKETS:,} can be at once, those that are still held "
+                f"included. Ask for fewer, tell them, and ask again."
+            )
         who = plain_text(who_am_i() if client is None else client, "client", 200)
         own_key = _key(key)
         with self._ledger.lock:

@@ -31,7 +31,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring as json_text
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import Damaged, UsageError, quoted
+from whichdo.errors import Damaged, TooLarge, UsageError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,6 +53,8 @@ __all__ = [
 _read = json.JSONDecoder().raw_decode
 _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
+MOST_LETTERS = 60 * 2**20
+"""Of the body of an event: what is exported can be imported again."""
 GENESIS = "0" * 64
 """What stands before the first event."""
 
@@ -99,6 +101,11 @@ def sealed(
 ) -> Event:
     """A new event, its hash worked out."""
     draft = Event(campaign, seq, kind, key, canonical(body), time, previous, "")
+    if len(draft.body) > MOST_LETTERS:
+        raise TooLarge(
+            f"What would go on record ({kind}) has {len(draft.body):,} letters; one event has at most "
+            f"{MOST_LETTERS:,}. Nothing was stored. Divide it into several."
+        )
     return draft._replace(hash=draft.seal())
 
 

@@ -15,7 +15,7 @@ from contextlib import closing
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import GENESIS, Event, canonical, check_chain
+from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
 from whichdo.errors import ConflictError, Damaged, InputError, StorageError, visible
 from whichdo.files import draft_of, sync_folder
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["backup", "events_of", "export_lines", "read_export"]
 
-LONGEST = 64 * 2**20
-"""Letters of one line of an export; a log of many distinct rows is one line."""
+LONGEST = 8 * MOST_LETTERS
+"""Letters of one line of an export that are read; programs before this one wrote longer ones than are written now."""
 
 
 def export_lines(events: Iterable[Event]) -> Iterator[str]:

@@ -34,6 +34,7 @@ __all__ = ["Log", "counted_log", "sources_of"]
 
 MOST_ROWS = 200_000  # of a log whose distinct rows are counted, if they could be very many
 MOST_CELLS = 20_000  # that are kept as they are
+MOST_NUMBERS = 16_000_000  # of these cells together: an event holds no more
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,7 @@ def _joint(
                 raise
             continue
         table = seen.tables[problem.arms[0]][scope].sparse()
-        if table.total == looks and len(table.count) <= MOST_CELLS:
+        few = len(table.count) <= MOST_CELLS and len(table.count) * len(scope) <= MOST_NUMBERS
+        if table.total == looks and few:
             return {scope: table}
     return None

@@ -6,8 +6,9 @@ import json
 import os
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -39,6 +40,9 @@ __all__ = [
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONGEST = 2**20
+"""Letters of a row."""
+MOST = 2**30
+"""Letters that are told at a time."""
 
 
 DatabaseOption = Annotated[
@@ -96,32 +100,56 @@ ROW = '{"X": 1, "Y": 0}'
 
 def lines_of(source: str, example: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file, or of standard input (``-``), one a line, with their numbers."""
-    name, text = _text_of(source)
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield number, _object(line, f"{name}, line {number}", example)
+    with _opened(source) as (name, file):
+        left, number = MOST, 0
+        while line := _line_of(file, name):
+            number, left = number + 1, left - len(line)
+            if left < 0:
+                raise InputError(f"{name} has more than {MOST:,} letters; tell it in several parts.")
+            if line.strip():
+                yield number, _object(line.removesuffix("\n"), f"{name}, line {number}", example)
 
 
 def one_row(source: str) -> dict[str, Any]:
     """One row: JSON itself, or what a file or standard input (``-``) holds."""
     if source.lstrip().startswith(("{", "[")):
         return _object(source, "The row")
-    name, text = _text_of(source)
+    with _opened(source) as (name, file):
+        text = _read(file, name, LONGEST + 1)
     rows = len([line for line in text.split("\n") if line.lstrip().startswith("{")])
     if rows > 1 and not text.lstrip().startswith("{\n"):
         raise InputError(f"{name} holds {rows:,} rows; a ticket is told one.")
     return _object(text, name)
 
 
-def _text_of(source: str) -> tuple[str, str]:
-    """The name and the text of a file or of standard input."""
+@contextmanager
+def _opened(source: str) -> Iterator[tuple[str, TextIO]]:
+    """The name of a file or of standard input, and what reads it."""
     name = "standard input" if source == "-" else visible(source)
     if source == "-" and sys.stdin is None:
         raise InputError("standard input cannot be read: it is closed.")
     if source != "-" and not Path(source).is_file():
         raise InputError(f"{quoted(source)} is neither JSON, such as {ROW}, nor a file.")
+    if source == "-":
+        yield name, sys.stdin
+        return
     try:
-        return name, sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        file = Path(source).open(encoding="utf-8")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}.") from None
+    with file:
+        yield name, file
+
+
+def _line_of(file: TextIO, name: str) -> str:
+    """The next line; one that goes on for ever is not read to its end."""
+    return _read(file, name, LONGEST + 2, line=True)
+
+
+def _read(file: TextIO, name: str, most: int, *, line: bool = False) -> str:
+    """So many letters of a text, or of its next line."""
+    try:
+        return file.readline(most) if line else file.read(most)
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is no text in UTF-8: byte {error.start:,}. Save it as UTF-8.") from None
     except OSError as error:
@@ -130,7 +158,7 @@ def _text_of(source: str) -> tuple[str, str]:
 
 def _object(text: str, where: str, example: str = ROW) -> dict[str, Any]:
     if len(text) > LONGEST:
-        raise InputError(f"{where} has {len(text):,} letters; no row is that long.")
+        raise InputError(f"{where} has more than {LONGEST:,} letters; no row is that long.")
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
