@@ -394,7 +394,7 @@ class Campaign:
         `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
         Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
         """
-        return verified(self._store, self.name, None if receipt is None else str(receipt))
+        return verified(self._store, self.name, None if receipt is None else str(receipt), self._ledger.known)
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False) -> int:
         """Write the log into a file, one JSON event a line, a checksum at the end; the number of events.

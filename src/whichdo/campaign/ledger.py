@@ -63,6 +63,8 @@ class Ledger:
         self.store, self.name, self._clock = store, name, clock
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
+        self.known: tuple[int, str] | None = None
+        """How many events this process has seen on record, and the hash of the last: they must stay there."""
         self.lock = store.line.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
@@ -115,11 +117,8 @@ class Ledger:
         """The state with all that others have appended."""
         place = self._place(connection, lock=lock)
         state = self._state
-        if state is not None and (place.length < state.events or self._went_another_way(place, state)):
-            raise Damaged(
-                f"Campaign {quoted(self.name)} went back: this process knows event {state.receipt[:24]}..., and "
-                f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
-            )
+        if self.known is not None and (place.length < self.known[0] or self._went_another_way(place)):
+            raise self._went_back(place)
         was_on = gc.isenabled()
         gc.disable()  # of a hundred thousand tickets none is garbage, and looking for it takes long
         try:
@@ -128,13 +127,23 @@ class Ledger:
                     state = State(event)
                 else:
                     state.apply(event)
+                if self.known is not None and state.events == self.known[0] and state.head != self.known[1]:
+                    raise self._went_back(place)
         finally:
             if was_on:
                 gc.enable()
         if state is None or state.events != place.length or state.head != place.head:
             raise self._cut(place, 0 if state is None else state.events)
         self._state, self._sound = state, state.events
+        self.known = state.events, state.head
         return state, place
+
+    def _went_back(self, place: Place) -> Damaged:
+        length, head = self.known or (0, "")
+        return Damaged(
+            f"Campaign {quoted(self.name)} went back: this process knows event {f'{length - 1}:{head}'[:24]}..., and "
+            f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
+        )
 
     def _cut(self, place: Place, at: int) -> Damaged:
         way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
@@ -144,8 +153,8 @@ class Ledger:
             at,
         )
 
-    def _went_another_way(self, place: Place, state: State) -> bool:
-        return place.length == state.events and place.head != state.head
+    def _went_another_way(self, place: Place) -> bool:
+        return self.known is not None and place.length == self.known[0] and place.head != self.known[1]
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
         """Do some work in a transaction; if anything goes wrong, the state in memory is not trusted any more.
@@ -157,7 +166,10 @@ class Ledger:
             self.store.line.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
-                return self.store.run(work, writes=writes)
+                answer = self.store.run(work, writes=writes)
+                if self._state is not None:
+                    self.known = self._state.events, self._state.head  # committed
+                return answer  # noqa: TRY300 - it belongs to what may fail
             except WhichdoError as error:
                 if isinstance(error, StorageError) or self._state is None or self._state.events != self._sound:
                     self._state = None

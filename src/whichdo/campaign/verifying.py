@@ -29,13 +29,17 @@ class Verified(str):
         return made
 
 
-def verified(store: Store, name: str, receipt: str | None = None) -> Verified:
-    """The last receipt of a campaign in which everything holds; an error names the first thing that does not."""
+def verified(store: Store, name: str, receipt: str | None = None, known: tuple[int, str] | None = None) -> Verified:
+    """The last receipt of a campaign in which everything holds; an error names the first thing that does not.
+
+    ``known``: how many events have been seen on record before, and the hash of the last.
+    """
     if store.sqlite:
         (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
         if said != "ok":
             raise Damaged(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
     ledger = Ledger(store, name)
+    ledger.known = known
     state = ledger.state()
     if receipt is not None:
         _check_receipt(receipt, ledger.events())
