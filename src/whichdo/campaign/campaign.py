@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
-from whichdo.campaign.beginnings import begun_anew
+from whichdo.campaign.beginnings import begun_anew, begun_once
+from whichdo.campaign.engines import who_am_i
 from whichdo.campaign.events import in_chain, plain_text
 from whichdo.campaign.exchange import backup, export_lines, read_export
 from whichdo.campaign.ledger import Ledger, understood, wall_clock
@@ -31,7 +32,7 @@ from whichdo.campaign.proposals import (
 from whichdo.campaign.rows import RowReader
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.campaign.store import PATIENCE, Store, who_am_i
+from whichdo.campaign.store import PATIENCE, Store
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
 from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted
@@ -382,9 +383,17 @@ class Campaign:
         )
 
     def restart(self, reason: str, *, key: str | None = None) -> Receipt:
-        """Let the policy begin anew with what is left of the budget and all that is known."""
+        """Let the policy begin anew with what is left of the budget and all that is known.
+
+        Repeated for the same reason before anything was asked, it is the same answer.
+        """
         why = plain_text(reason, "reason")
-        return self._done(lambda state, _now: Proposed(begun_anew(state, why)), key, ("restarted", {"reason": why}))
+
+        def propose(state: State, _now: datetime) -> Proposed:
+            before = begun_once(state, why) if key is None else None
+            return Proposed(begun_anew(state, why) if before is None else Receipt.of(before, repeated=True))
+
+        return self._done(propose, key, ("restarted", {"reason": why}))
 
     # -------------------------------------------------------------------------------------------- checking and copying
 

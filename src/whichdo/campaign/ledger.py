@@ -194,7 +194,7 @@ class Ledger:
                     f"There is a campaign {quoted(self.name)} in {self.store.name} already, begun at {state.began} on "
                     f"other terms: {'; '.join(different)}. Choose another name; nothing was changed."
                 )
-            first = sealed(self.name, 0, "created", dict(body), time_text(self._now()), GENESIS, None)
+            first = sealed(self.name, 0, "created", dict(body), time_text(self._now(connection)), GENESIS, None)
             self._state = State(first)
             self.store.add(connection, first)
 
@@ -238,8 +238,8 @@ class Ledger:
         """
 
         def work(connection: Connection) -> tuple[State, Receipt | None] | None:
-            now = self._now()
             state, place = self._caught_up(connection, lock=True)
+            now = self._now(connection)
             drafts = overdue(state, now) or due(state)
             if drafts:  # what is due stands by itself, whatever becomes of the request
                 self._append(connection, place, state, drafts, now, None)
@@ -259,7 +259,10 @@ class Ledger:
                 pass
             return answer
 
-    def _now(self) -> datetime:
+    def _now(self, connection: Connection | None = None) -> datetime:
+        """The time by the database's clock, where it is on another machine; by the one that was given, if one was."""
+        if connection is not None and self._clock is wall_clock and not self.store.sqlite:
+            return self.store.time(connection)
         now = self._clock()
         if now.tzinfo is None:
             raise UsageError(f"The clock says {quoted(now)}; it must give a datetime with its time zone.")

@@ -280,6 +280,8 @@ class State:
             ) from error
         if event.key is not None:
             self.keys[event.key] = event
+        if self.terms.lease is not None and event.time < self.last:
+            self._set_back(event.time)
         self.events += 1
         self.head, self.last = event.hash, event.time
 
@@ -315,6 +317,14 @@ class State:
             self.promised += cost
             if lease is not None:
                 self._leases.add(lease, pull.id)
+
+    def _set_back(self, time: str) -> None:
+        """A clock says less than the last event: tickets that a clock ahead of it handed out are leased from here."""
+        ends = moment(time) + timedelta(seconds=self.terms.lease or 0.0)
+        for pull in [self.tickets[name] for names in self.held.values() for name in names]:
+            if pull.asked > time and pull.lease_end is not None and pull.lease_end > ends:
+                pull.lease_end = ends
+                self._leases.add(ends, pull.id)
 
     def _check_same(self, event: Event, play: Play | Followed | None, number: int, slot: int, arm: Arm) -> None:
         """Whether the policy, run again, asks for the same; if not, it is left there."""
@@ -449,9 +459,11 @@ class State:
 
     def _on_restarted(self, event: Event, body: dict[str, Any]) -> None:
         if not (self.resumes and self.done):  # after fresh looks the policy just goes on
-            self.restarts.append({**body, "seq": event.seq, "time": event.time})
+            self.restarts.append({**body, "seq": event.seq, "time": event.time, "receipt": event.receipt})
         self._give_up_audit()
         self.plan = self.plan.after(self.terms, body)
+        if self.restarts:
+            self.restarts[-1]["play"] = self.plan.number
         self._named, self.stopped = None, None
         self._play, self._failure, self.diverged = None, None, None
 

@@ -14,7 +14,7 @@ import typer
 
 from whichdo.cli.completion import campaigns
 from whichdo.cli.output import Format, console, print_json
-from whichdo.errors import InputError, UsageError, naming_database, quoted, visible
+from whichdo.errors import InputError, UsageError, masked, naming_database, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,6 +205,6 @@ def print_lines(said: tuple[str, ...], warnings: tuple[str, ...] = ()) -> None:
     """Sentences for people."""
     out = console()
     for line in said:
-        out.print(visible(line), soft_wrap=True)
+        out.print(masked(visible(line)), soft_wrap=True)
     for line in warnings:
-        out.print(f"! {visible(line)}", style="yellow", soft_wrap=True)
+        out.print(f"! {masked(visible(line))}", style="yellow", soft_wrap=True)

@@ -59,7 +59,7 @@ def ask(
 
     Ends with code 6 where open tickets must be told first.
     """
-    from whichdo.campaign.store import user_at_host
+    from whichdo.campaign.engines import user_at_host
 
     campaign = opened(db, name)
     try:
