@@ -29,6 +29,7 @@ from whichdo.campaign.proposals import (
     tickets_of,
     voiding,
 )
+from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.rows import RowReader
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
@@ -74,10 +75,14 @@ class Campaign:
     returns.  Many processes may work on one campaign at once; so may many threads on one object.
     """
 
-    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+    def __init__(
+        self, store: Store, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
+    ) -> None:
         self.name = name
         self._store = store
         self._ledger = Ledger(store, name, clock)
+        if receipts is not None:
+            self._ledger.receipts = ReceiptFile(Path(receipts))
         self.notes: tuple[str, ...] = ()
         """Remarks on the logs that it was created with, or on its import."""
         self._reader: RowReader | None = None
@@ -105,6 +110,7 @@ class Campaign:
         audit: bool = True,
         clock: Clock = wall_clock,
         patience: float = PATIENCE,
+        receipts: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Begin a campaign; on the same terms again, open the one that was begun.
 
@@ -118,6 +124,7 @@ class Campaign:
         by ``margin``, a difference of mean rewards that does not matter.
         ``audit``: keep a tenth of the budget, a fifth where the policy trusts looking, to find out whether the logs are
         of today (fresh looks) and whether the graph is right (pulls of the arm that is named and of its rivals).
+        ``receipts``: a file outside the database to which every receipt is added, for `verify` to compare with.
         """
         stretches = (lease, grace, window)
         terms = agreed(
@@ -136,7 +143,9 @@ class Campaign:
         # Logs are refused before anything is begun.
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)
         store = Store(str(database), create=True, patience=patience)
-        campaign = cls(store, terms.name, clock)
+        campaign = cls(store, terms.name, clock, receipts)
+        if campaign._ledger.receipts is not None:
+            campaign._ledger.receipts.check()
         campaign._ledger.create(terms.as_body())
         known = tuple(campaign._ledger.state().logs) if at_hand else ()
         if known:  # it was begun before, and its logs may have grown since
@@ -154,9 +163,14 @@ class Campaign:
         *,
         clock: Clock = wall_clock,
         patience: float = PATIENCE,
+        receipts: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Find a campaign; its whole log is checked and replayed."""
-        campaign = cls(Store(str(database), patience=patience), plain_text(name, "name of a campaign", 200), clock)
+        """Find a campaign; its whole log is checked and replayed.
+
+        ``receipts``: a file outside the database to which every receipt is added.
+        """
+        store = Store(str(database), patience=patience)
+        campaign = cls(store, plain_text(name, "name of a campaign", 200), clock, receipts)
         campaign._ledger.state()
         return campaign
 
@@ -397,13 +411,19 @@ class Campaign:
 
     # -------------------------------------------------------------------------------------------- checking and copying
 
-    def verify(self, receipt: str | Receipt | None = None) -> Verified:
+    def verify(
+        self, receipt: str | Receipt | None = None, *, receipts: str | os.PathLike[str] | None = None
+    ) -> Verified:
         """Check everything from the first event on: chain, replay, and that a receipt is on record; the last receipt.
+
+        ``receipts``: a file of them, all of which must be on record.  So must be all that this process has seen there.
 
         `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
         Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
         """
-        return verified(self._store, self.name, None if receipt is None else str(receipt), self._ledger.known)
+        wanted = None if receipt is None else str(receipt)
+        file = None if receipts is None else Path(receipts)
+        return verified(self._store, self.name, wanted, self._ledger.known, file)
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False) -> int:
         """Write the log into a file, one JSON event a line, a checksum at the end; the number of events.

@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
+from whichdo.campaign.sealing import secret_for
 from whichdo.errors import ConflictError, Damaged, InputError, StorageError, visible
 from whichdo.files import draft_of, sync_folder
 
@@ -68,6 +69,7 @@ def _limited(file: Any) -> Iterator[str]:
 def events_of(lines: Iterable[str], name: str) -> Iterator[Event]:
     """The events of an export's lines, in a chain; ``name`` is the file's, for messages."""
     found, previous = 0, GENESIS
+    secret: bytes | None = None
     digest = sha256()
     ended = False
     for number, line in enumerate(lines, start=1):
@@ -81,8 +83,9 @@ def events_of(lines: Iterable[str], name: str) -> Iterator[Event]:
             ended = True
             continue
         digest.update(line.encode("utf-8", "surrogatepass"))
-        event = _event(content, line, name, number)
-        check_chain([event], found, previous)
+        event = _event(content, line, name, number, secret)
+        check_chain([event], found, previous, secret)
+        secret = secret_for(event.content, event.campaign) if not found else secret
         found, previous = found + 1, event.hash
         yield event
     if not ended:
@@ -101,7 +104,7 @@ def _object(line: str, name: str, number: int) -> dict[str, Any]:
     return content
 
 
-def _event(content: dict[str, Any], line: str, name: str, number: int) -> Event:
+def _event(content: dict[str, Any], line: str, name: str, number: int, secret: bytes | None) -> Event:
     try:
         event = Event(
             campaign=content["campaign"],
@@ -118,7 +121,7 @@ def _event(content: dict[str, Any], line: str, name: str, number: int) -> Event:
     texts = (event.campaign, event.kind, event.time, event.previous, event.hash)
     if not all(isinstance(each, str) for each in texts) or type(event.seq) is not int:
         raise InputError(f"{name}, line {number} is no event of a campaign: {visible(line[:60]).strip()}")
-    if event.seq != number - 1 or event.seal() != event.hash:
+    if event.seq != number - 1 or event.seal(secret) != event.hash:
         raise Damaged(
             f"{name}, line {number}: event {event.seq} is not what was exported. Copy the file again.", number - 1
         )

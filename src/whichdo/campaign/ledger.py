@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from whichdo.campaign.receipts import ReceiptFile
     from whichdo.campaign.store import Place, Store
 
     Clock = Callable[[], datetime]
@@ -65,6 +66,9 @@ class Ledger:
         self._sound: int | None = None  # how many events the state had when it agreed with the log
         self.known: tuple[int, str] | None = None
         """How many events this process has seen on record, and the hash of the last: they must stay there."""
+        self.receipts: ReceiptFile | None = None
+        """Where receipts are kept besides the database."""
+        self._written: list[str] = []  # receipts of the events that were appended last
         self.lock = store.line.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
@@ -199,6 +203,7 @@ class Ledger:
             self.store.add(connection, first)
 
         self._run(work, writes=True)
+        self._keep(None)
 
     def restore(self, imported: State, events: Iterable[Event]) -> Receipt:
         """All events of an export, which were ``imported`` into a state before; what is here already is compared."""
@@ -222,7 +227,15 @@ class Ledger:
             self._state = imported
             return Receipt.of(imported.receipt)
 
-        return self._run(work, writes=True)
+        receipt = self._run(work, writes=True)
+        self._keep(receipt)
+        return receipt
+
+    def _keep(self, answer: Receipt | None) -> None:
+        """Add the receipts of what was just committed to the file that was named for them."""
+        if self.receipts is not None and self._state is not None:
+            said = [] if answer is None else [str(answer)]
+            self.receipts.add(self.name, dict.fromkeys([*self._written, *said, self._state.receipt]))
 
     def write(
         self,
@@ -238,6 +251,7 @@ class Ledger:
         """
 
         def work(connection: Connection) -> tuple[State, Receipt | None] | None:
+            self._written = []
             state, place = self._caught_up(connection, lock=True)
             now = self._now(connection)
             drafts = overdue(state, now) or due(state)
@@ -255,8 +269,12 @@ class Ledger:
             return state, Receipt.of(answer.receipt, notes=notes)
 
         with self.lock:
+            if self.receipts is not None:
+                self.receipts.check()
             while (answer := self._run(work, writes=True)) is None:
-                pass
+                self._keep(None)
+            if answer[1] is not None:
+                self._keep(answer[1])
             return answer
 
     def _now(self, connection: Connection | None = None) -> datetime:
@@ -293,7 +311,7 @@ class Ledger:
         answer = 0
 
         def add(kind: str, body: dict[str, object], own: str | None = None) -> None:
-            new.append(sealed(self.name, state.events, kind, body, time, state.head, own))
+            new.append(sealed(self.name, state.events, kind, body, time, state.head, own, state.secret))
             state.apply(new[-1], sealed=True)
 
         def add_all(those: list[Draft], own: str | None) -> None:
@@ -316,6 +334,7 @@ class Ledger:
         for kind, body in due(state):
             add(kind, body)
         self.store.append(connection, place, new)
+        self._written = [event.receipt for event in new] if self.receipts is not None else []
         return new[answer]
 
 

@@ -25,6 +25,7 @@ from whichdo.campaign.plan import Plan, can_begin, divergence
 from whichdo.campaign.play import Followed, Play
 from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import Revision
+from whichdo.campaign.sealing import secret_for
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
 from whichdo.errors import Damaged, is_interrupt
@@ -52,6 +53,7 @@ class State:
         if first.kind != "created":
             raise Damaged(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
         check_chain([first])
+        self.secret = secret_for(first.content, first.campaign)
         self.terms = Terms.from_body(first.content)
         if self.terms.name != first.campaign:
             raise Damaged(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
@@ -268,7 +270,7 @@ class State:
     def apply(self, event: Event, *, sealed: bool = False) -> None:
         """Take in the next event; it must follow the last, whole, as one that was ``sealed`` for it just now does."""
         if not sealed:
-            check_chain([event], self.events, self.head)
+            check_chain([event], self.events, self.head, self.secret)
         body = event.content
         try:
             getattr(self, f"_on_{event.kind}")(event, body)

@@ -28,6 +28,7 @@ __all__ = [
     "KeyOption",
     "NameArgument",
     "ReasonOption",
+    "ReceiptsOption",
     "address",
     "database",
     "lines_of",
@@ -56,6 +57,15 @@ ReasonOption = Annotated[str, typer.Option(help="Why; it goes on record.", show_
 KeyOption = Annotated[
     str | None, typer.Option(help="Of your choice: a command repeated under its key counts once.", show_default=False)
 ]
+ReceiptsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--receipts",
+        envvar="WHICHDO_RECEIPTS",
+        help="A file outside the database to which every receipt is added.",
+        show_default=False,
+    ),
+]
 ClientOption = Annotated[
     str | None, typer.Option(help="Who asks; what it still holds is handed out again. Default: user@host.")
 ]
@@ -70,11 +80,11 @@ def address(db: str | None) -> str:
     return db
 
 
-def opened(db: str | None, name: str) -> Campaign:
-    """A campaign of the database that was named."""
+def opened(db: str | None, name: str, receipts: Path | None = None) -> Campaign:
+    """A campaign of the database that was named; its receipts are added to a file, if one is."""
     from whichdo.campaign.campaign import Campaign
 
-    return Campaign.open(address(db), name)
+    return Campaign.open(address(db), name, receipts=receipts)
 
 
 def database(db: str | None) -> list[str]:

@@ -125,7 +125,8 @@ def _audit(found: History) -> str:
     return (
         "<h2>Audit trail</h2>\n"
         "<p>Every event carries the hash of the one before it. The whole chain was checked when this page was made, "
-        "and the numbers above follow from these events and nothing else.</p>\n"
+        "and the numbers above follow from these events and nothing else. The chain finds damage and careless edits; "
+        "someone who can write the database can write another chain, which a receipt kept elsewhere shows.</p>\n"
         f"{trail(found.events)}"
         f'<p class="faint">Receipt of the last event: <code>{safe(found.status.receipt)}</code></p>\n'
     )
