@@ -18,6 +18,7 @@ LAYERS = {
     "_version": 0,
     "arrays": 0,
     "errors": 0,
+    "files": 0,
     "graph": 0,
     "identification": 0,
     "kernels": 0,

@@ -31,6 +31,7 @@ with the code above; it never shows a traceback unless ``--debug`` asks for one.
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -69,6 +70,7 @@ __all__ = [
     "command",
     "counted",
     "is_interrupt",
+    "masked",
     "naming_database",
     "nearest",
     "option",
@@ -321,7 +323,21 @@ def command(verb: str, *words: str, more: str = "") -> str:
 
 def naming_database(address: str) -> None:
     """From here on commands in messages name this database, where the shell does not know of it."""
-    _database.set(shlex.join(["--db", address]))
+    _database.set(shlex.join(["--db", masked(address)]))
+
+
+_SECRETS = re.compile(r"(?i)(?<=://)([^/\s:@]*):[^/\s]*@|(?<=[?&])((?:ssl)?password)=[^&\s'\"]*")
+
+
+def masked(text: str) -> str:
+    """A text without the passwords of the addresses in it.
+
+    >>> print(masked("postgresql://me:secret@host/name?sslpassword=x&a=1"))
+    postgresql://me:***@host/name?sslpassword=***&a=1
+    """
+    if "://" not in text:
+        return text
+    return _SECRETS.sub(lambda found: f"{found[2]}=***" if found[2] else f"{found[1]}:***@", text)
 
 
 def quoted(name: object) -> str:

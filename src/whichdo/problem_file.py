@@ -38,8 +38,9 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.domains import Bins, bins
 from whichdo.errors import InputError, ProblemError, TooLarge, nearest, quoted, visible
+from whichdo.files import write_file
 from whichdo.graph.formats import parse_graph, read_graph
-from whichdo.graph.formats.files import read_file, write_file
+from whichdo.graph.formats.files import read_file
 from whichdo.graph.formats.native import read_json, write_json
 from whichdo.graph.formats.text_write import write_text
 from whichdo.problem import BINARY, Problem, Value, plain_value

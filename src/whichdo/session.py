@@ -35,6 +35,10 @@ __all__ = ["Session"]
 MOST_EMPTY = 10_000
 
 
+MOST = 10**12
+"""The longest horizon, and the largest budget."""
+
+
 class Session:
     """One policy at work, fed by hand.
 
@@ -276,8 +280,15 @@ def _budget(problem: Problem, horizon: int | None, budget: float | None) -> floa
             raise UsageError(
                 f"`horizon` counts pulls, and {dear[0]} costs {problem.costs[dear[0]]:g}. Give `budget`, in cost units."
             )
-        return whole_number(horizon, "horizon")
-    return _finite(budget)
+        return _limited(whole_number(horizon, "horizon"), "horizon")
+    return _limited(_finite(budget), "budget")
+
+
+def _limited(value: float, what: str) -> float:
+    """Before anything is laid out for so many pulls."""
+    if value > MOST:
+        raise UsageError(f"The {what} is {value:.6g}; it can be at most 10^12 ({MOST:,}).")
+    return value
 
 
 def _finite(budget: object) -> float:

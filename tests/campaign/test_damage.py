@@ -14,7 +14,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import create, row_of, run, transaction
 from tests.soak import scaled
-from whichdo.campaign import schema, store
+from whichdo.campaign import engines, schema
 from whichdo.campaign.schema import FORM
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def test_settings_that_would_lose_writes_are_refused(monkeypatch: pytest.MonkeyP
 
     connection = sqlite3.connect(tmp_path / "a.db")
     with pytest.raises(wd.StorageError, match=r"a\.db cannot be kept safe: SQLite answers \['delete', 2\]"):
-        store._sqlite_settings("a.db", 1.0, Stubborn(connection), None)
+        engines._sqlite_settings("a.db", 1.0, Stubborn(connection), None)
     connection.close()
 
 

@@ -95,3 +95,43 @@ def test_nobody_opens_the_files_of_a_database_to_see_what_they_are(
     campaign.export(tmp_path / "a.jsonl")
     campaign.export(tmp_path / "a.jsonl")  # which has to be looked at
     assert tmp_path / "a.jsonl" in opened
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm"])
+def test_files_removed_under_a_campaign_are_noticed_before_the_next_commit(tmp_path: Path, end: str) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    told = run(campaign, rng(3), most=10)
+    last = campaign.status().receipt
+    ticket = campaign.ask()
+    (tmp_path / f"a.db{end}").unlink()
+    with pytest.raises(wd.StorageError, match=rf"a\.db{end} was removed or replaced while .*a\.db was in use"):
+        campaign.tell(ticket, {"Y": 1})
+    assert told == 10
+    rescued = wd.Campaign.open(tmp_path / "a.db.rescued-1", "spring")
+    assert rescued.verify(last)
+    assert rescued.status().tickets["open"] == 1
+    if end == "-wal":
+        for call in (campaign.verify, campaign.ask):  # what was in it is not there, whatever SQLite makes of that
+            with pytest.raises(wd.StorageError):
+                call()
+
+
+def test_a_look_notices_files_that_were_removed(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    run(campaign, rng(3), most=10)
+    (tmp_path / "a.db-wal").unlink()
+    with pytest.raises(wd.StorageError, match=r"a\.db-wal was removed"):
+        campaign.verify()
+
+
+def test_a_log_that_went_another_way_is_noticed_after_an_error_too(tmp_path: Path) -> None:
+    """Whatever error came between, a process does not forget what it has been told is on record."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    campaign.backup(tmp_path / "old.db")
+    campaign.ask()
+    campaign.close()
+    shutil.copyfile(tmp_path / "old.db", tmp_path / "a.db")
+    for call in (campaign.ask, campaign.status, campaign.verify, campaign.ask):
+        with pytest.raises(wd.Damaged, match="went back"):
+            call()
+    wd.Campaign.open(tmp_path / "a.db", "spring").ask()

@@ -133,7 +133,7 @@ def test_a_parameter_that_the_program_does_not_know_is_refused(tmp_path: Path) -
         with pytest.raises(wd.TooNew) as info:
             call()
         assert str(info.value) == text
-    assert len(campaign.export_lines()) == 4
+    assert len(list(campaign.export_lines())) == 4
 
 
 @pytest.mark.parametrize("parameters", [[], "times", None, 3])

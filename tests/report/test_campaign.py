@@ -14,6 +14,7 @@ from whichdo.campaign.campaign import Campaign
 from whichdo.checking.what_if import what_if
 from whichdo.errors import ConflictError, Damaged
 from whichdo.problem import Problem, do
+from whichdo.report import audit
 from whichdo.report.audit import ENDS
 from whichdo.report.campaign import campaign_page, write_report
 from whichdo.report.history import MOMENTS, recalled
@@ -163,14 +164,24 @@ def test_a_graph_too_large_to_draw_is_said(tmp_path: Path) -> None:
     assert "The graph has 401 nodes, too many for a drawing" in page_of(begun(tmp_path, problem)).text
 
 
-def test_of_a_long_log_both_ends_are_shown(tmp_path: Path) -> None:
+SEQ = r'<tr><td>(\d+)</td><td>[a-z]+</td><td class="what">'
+
+
+def test_a_long_log_is_shown_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = begun(tmp_path, FRONT_DOOR, how="ue", horizon=150)
     run(campaign, 150)
-    whole = campaign_page(campaign.events())
-    assert len(campaign.events()) == 301
-    assert "101 events between, not shown" in whole
-    shown = [int(seq) for seq in re.findall(r'<tr><td>(\d+)</td><td>[a-z]+</td><td class="what">', whole)]
-    assert shown == [*range(ENDS), *range(301 - ENDS, 301)]
+    events = campaign.events()
+    assert len(events) == 301
+    monkeypatch.setattr(audit, "PAGE", 30)
+    whole = campaign_page(events)
+    assert whole.count("<details><summary>Events ") == 4
+    assert "not shown" not in whole
+    assert [int(found) for found in re.findall(SEQ, whole)] == [*range(301)]
+    monkeypatch.setattr(audit, "PAGES", 1)
+    some = campaign_page(events)
+    assert "60 events between, not shown" in some
+    left_out = range(ENDS + 30, 190)
+    assert [int(found) for found in re.findall(SEQ, some)] == [each for each in range(301) if each not in left_out]
 
 
 def test_an_alarm_is_loud_and_changes_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

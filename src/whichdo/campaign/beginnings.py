@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FEWEST_LOOKS = 5
 """Fewer fresh looks than these are not worth an interruption."""
 
-__all__ = ["begun_anew", "can_go_on", "comparing", "due", "opening", "restarting", "without_pulls"]
+__all__ = ["begun_anew", "begun_once", "can_go_on", "comparing", "due", "opening", "restarting", "without_pulls"]
 
 
 def begun_anew(state: State, reason: str) -> list[Draft]:
@@ -39,6 +39,16 @@ def begun_anew(state: State, reason: str) -> list[Draft]:
         raise TooNew(refusal)
     Session(state.terms.policy, state.allowed, budget=state.left)
     return restarting(state, reason)
+
+
+def begun_once(state: State, reason: str) -> str | None:
+    """The receipt of a restart for this reason after which nothing was asked and no money came or went."""
+    last = state.restarts[-1] if state.restarts else None
+    play = state.play
+    if last is None or play is None or play.asked or last["reason"] != reason:
+        return None
+    same = last.get("play") == state.plan.number and last.get("budget") == state.left
+    return str(last["receipt"]) if same else None
 
 
 def restarting(state: State, reason: str, returned: float = 0.0) -> list[Draft]:

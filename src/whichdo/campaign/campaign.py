@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
-from whichdo.campaign.beginnings import begun_anew
-from whichdo.campaign.events import check_chain, plain_text
-from whichdo.campaign.exchange import backup, export_lines, may_be_replaced, read_export
-from whichdo.campaign.ledger import Ledger, wall_clock
+from whichdo.campaign.beginnings import begun_anew, begun_once
+from whichdo.campaign.engines import who_am_i
+from whichdo.campaign.events import in_chain, plain_text
+from whichdo.campaign.exchange import backup, export_lines, read_export
+from whichdo.campaign.ledger import Ledger, understood, wall_clock
 from whichdo.campaign.observing import logs_for, observing, receipts_for
 from whichdo.campaign.proposals import (
     Proposed,
@@ -28,21 +29,22 @@ from whichdo.campaign.proposals import (
     tickets_of,
     voiding,
 )
+from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.rows import RowReader
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.campaign.store import PATIENCE, Store, who_am_i
+from whichdo.campaign.store import PATIENCE, Store
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
-from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted, visible
+from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted
 from whichdo.evidence import whole_number
-from whichdo.graph.formats.files import write_file
+from whichdo.files import EXPORT, write_file
 from whichdo.policy_names import as_policy
 from whichdo.problem import Arm
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, timedelta
 
     from whichdo.campaign.events import Event
@@ -59,8 +61,12 @@ if TYPE_CHECKING:
     Receipts = list[Receipt]
     Drafts = list[Draft]
     Events = list[Event]
+    Lines = Iterator[str]
 
 __all__ = ["Campaign"]
+
+MOST_TICKETS = 10_000
+"""Of one ask."""
 
 
 class Campaign:
@@ -70,10 +76,14 @@ class Campaign:
     returns.  Many processes may work on one campaign at once; so may many threads on one object.
     """
 
-    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+    def __init__(
+        self, store: Store, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
+    ) -> None:
         self.name = name
         self._store = store
         self._ledger = Ledger(store, name, clock)
+        if receipts is not None:
+            self._ledger.receipts = ReceiptFile(Path(receipts))
         self.notes: tuple[str, ...] = ()
         """Remarks on the logs that it was created with, or on its import."""
         self._reader: RowReader | None = None
@@ -101,6 +111,7 @@ class Campaign:
         audit: bool = True,
         clock: Clock = wall_clock,
         patience: float = PATIENCE,
+        receipts: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Begin a campaign; on the same terms again, open the one that was begun.
 
@@ -115,6 +126,7 @@ class Campaign:
         by ``margin``, a difference of mean rewards that does not matter.
         ``audit``: keep a tenth of the budget, a fifth where the policy trusts looking, to find out whether the logs are
         of today (fresh looks) and whether the graph is right (pulls of the arm that is named and of its rivals).
+        ``receipts``: a file outside the database to which every receipt is added, for `verify` to compare with.
         """
         stretches = (lease, grace, window)
         terms = agreed(
@@ -133,8 +145,13 @@ class Campaign:
         # Logs are refused before anything is begun.
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)
         store = Store(str(database), create=True, patience=patience)
-        campaign = cls(store, terms.name, clock)
+        campaign = cls(store, terms.name, clock, receipts)
+        if campaign._ledger.receipts is not None:
+            campaign._ledger.receipts.check()
         campaign._ledger.create(terms.as_body())
+        known = tuple(campaign._ledger.state().logs) if at_hand else ()
+        if known:  # it was begun before, and its logs may have grown since
+            at_hand = logs_for(terms, terms.problem, logs, missing=missing, known=known)
         if at_hand:
             made = campaign._observe(at_hand, restart=False)
             campaign.notes = tuple(note for receipt in made for note in receipt.notes)
@@ -148,9 +165,14 @@ class Campaign:
         *,
         clock: Clock = wall_clock,
         patience: float = PATIENCE,
+        receipts: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Find a campaign; its whole log is checked and replayed."""
-        campaign = cls(Store(str(database), patience=patience), plain_text(name, "name of a campaign", 200), clock)
+        """Find a campaign; its whole log is checked and replayed.
+
+        ``receipts``: a file outside the database to which every receipt is added.
+        """
+        store = Store(str(database), patience=patience)
+        campaign = cls(store, plain_text(name, "name of a campaign", 200), clock, receipts)
         campaign._ledger.state()
         return campaign
 
@@ -176,24 +198,37 @@ class Campaign:
     # ------------------------------------------------------------------------------------------------------ the pulls
 
     @overload
-    def ask(self, n: None = None, *, client: str | None = None, key: str | None = None) -> Ticket: ...
+    def ask(
+        self, n: None = None, *, client: str | None = None, key: str | None = None, process: str = ""
+    ) -> Ticket: ...
 
     @overload
-    def ask(self, n: int, *, client: str | None = None, key: str | None = None) -> Tickets: ...
+    def ask(self, n: int, *, client: str | None = None, key: str | None = None, process: str = "") -> Tickets: ...
 
-    def ask(self, n: int | None = None, *, client: str | None = None, key: str | None = None) -> Ticket | Tickets:
+    def ask(
+        self, n: int | None = None, *, client: str | None = None, key: str | None = None, process: str = ""
+    ) -> Ticket | Tickets:
         """The next ticket, or with a number up to so many; durable before they are returned.
 
-        What ``client`` (by default user@host) still holds is handed out again first, so an ask whose answer was lost
-        can be repeated.  `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has
-        finished, the list is empty, and a single ask a `whichdo.ConflictError`.
+        What ``client`` still holds is handed out again first (``again`` of the ticket says so), so an ask whose answer
+        was lost can be repeated.  By default it is user@host:pid, this process; a worker that is to find its tickets
+        again after a crash needs a name.  ``process`` is noted, where several go by one name.
+        `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has finished, the list is
+        empty, and a single ask a `whichdo.ConflictError`.
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
+        if wanted > MOST_TICKETS:
+            raise UsageError(
+                f"{wanted:,} tickets are asked for; at most {MOST_TICKETS:,} can be at once, those that are still held "
+                f"included. Ask for fewer, tell them, and ask again."
+            )
         who = plain_text(who_am_i() if client is None else client, "client", 200)
         own_key = _key(key)
         with self._ledger.lock:
             state, receipt = self._ledger.write(
-                lambda state, _now: asking(state, wanted, who, keyed=own_key is not None) if wanted else Proposed([]),
+                lambda state, _now: (
+                    asking(state, wanted, who, keyed=own_key is not None, process=process) if wanted else Proposed([])
+                ),
                 key=own_key,
                 request=("asked", {"client": who, "wanted": wanted}),
             )
@@ -201,7 +236,8 @@ class Campaign:
             if own_key is not None and receipt is not None and receipt.repeated:
                 body = state.keys[own_key].content
                 names = [*body.get("held", ()), *(each["id"] for each in body["tickets"])]
-            found = tickets_of(state, names)
+            new = None if receipt is None or receipt.repeated else receipt.seq
+            found = tickets_of(state, names, new)
         if n is not None:
             return found
         if not found:
@@ -209,20 +245,28 @@ class Campaign:
         return found[0]
 
     def tell(
-        self, ticket: str | Ticket, row: object, *, arm: str | Arm | None = None, key: str | None = None
+        self,
+        ticket: str | Ticket,
+        row: object,
+        *,
+        arm: str | Arm | None = None,
+        key: str | None = None,
+        client: str | None = None,
     ) -> Receipt:
         """What came of a ticket: a row such as ``{"X": 1, "M": 0, "Y": 1}``.
 
-        The same row again is the same answer; another is a `whichdo.ConflictError` that shows both.  ``arm``: what was
-        done, to be compared with what the ticket asked for.
+        The same row again is the same answer; another is a `whichdo.ConflictError` that shows both, and so is the same
+        row from another ``client``: two workers made one pull.  ``arm``: what was done, to be compared with what the
+        ticket asked for.
         """
         name = _ticket_id(ticket)
+        who = None if client is None else plain_text(client, "client", 200)
 
         def parts(state: State) -> dict[str, Any]:
             return {"ticket": name, "row": row_of(state, self._rows(state), name, row, arm)[1]}
 
         return self._done(
-            lambda state, now: telling(state, self._rows(state), now, name, row, arm), key, ("told", parts)
+            lambda state, now: telling(state, self._rows(state), now, name, row, arm, who), key, ("told", parts)
         )
 
     def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:
@@ -257,16 +301,20 @@ class Campaign:
         counts: str | None = None,
         missing: str = "error",
         restart: bool = False,
+        append: bool = False,
     ) -> Receipts:
         """Logs of looks, as for ``whichdo.count``: kept as counts, each once; all of them, or none.
 
         A file is known by its content.  What is not a file is known by its counts and its ``name``: give other looks
         that may have the same counts a name of their own.
+        A file that has grown since it was observed would count its old rows twice and is refused; ``append`` observes
+        only what is new in it.
         They count in the recommendation at once.  The policy gets them when it begins: at once where nothing has been
         asked yet, else when the play restarts, which ``restart=True`` does now, with what is left of the budget.
         """
-        terms, allowed = self._ledger.read(lambda state: (state.terms, state.allowed))
-        return self._observe(logs_for(terms, allowed, data, name=name, counts=counts, missing=missing), restart=restart)
+        terms, allowed, known = self._ledger.read(lambda state: (state.terms, state.allowed, tuple(state.logs)))
+        logs = logs_for(terms, allowed, data, name=name, counts=counts, missing=missing, known=known, append=append)
+        return self._observe(logs, restart=restart)
 
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
         drafts: Drafts = []
@@ -351,39 +399,54 @@ class Campaign:
         )
 
     def restart(self, reason: str, *, key: str | None = None) -> Receipt:
-        """Let the policy begin anew with what is left of the budget and all that is known."""
+        """Let the policy begin anew with what is left of the budget and all that is known.
+
+        Repeated for the same reason before anything was asked, it is the same answer.
+        """
         why = plain_text(reason, "reason")
-        return self._done(lambda state, _now: Proposed(begun_anew(state, why)), key, ("restarted", {"reason": why}))
+
+        def propose(state: State, _now: datetime) -> Proposed:
+            before = begun_once(state, why) if key is None else None
+            return Proposed(begun_anew(state, why) if before is None else Receipt.of(before, repeated=True))
+
+        return self._done(propose, key, ("restarted", {"reason": why}))
 
     # -------------------------------------------------------------------------------------------- checking and copying
 
-    def verify(self, receipt: str | Receipt | None = None) -> Verified:
+    def verify(
+        self, receipt: str | Receipt | None = None, *, receipts: str | os.PathLike[str] | None = None
+    ) -> Verified:
         """Check everything from the first event on: chain, replay, and that a receipt is on record; the last receipt.
+
+        ``receipts``: a file of them, all of which must be on record.  So must be all that this process has seen there.
 
         `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
         Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
         """
-        return verified(self._store, self.name, None if receipt is None else str(receipt))
+        wanted = None if receipt is None else str(receipt)
+        file = None if receipts is None else Path(receipts)
+        return verified(self._store, self.name, wanted, self._ledger.known, file)
 
-    def export(self, path: str | os.PathLike[str]) -> int:
+    def export(self, path: str | os.PathLike[str], *, force: bool = False) -> int:
         """Write the log into a file, one JSON event a line, a checksum at the end; the number of events.
 
-        An export that is there is replaced; any other file, such as the database, is left alone.
+        An export that is there is replaced, and with ``force`` any other file, but never a database.  Only its owner
+        may read it.
         """
-        target = Path(path)
-        if self.lies_in(target) or not may_be_replaced(target):
-            raise ConflictError(
-                f"{visible(target)} is there already and is no export. Name another file; nothing was written."
-            )
-        lines = self.export_lines()
-        write_file(target, "".join(lines))
-        return len(lines) - 1
+        written = 0
 
-    def export_lines(self) -> Names:
-        """The lines of an export, the checksum last."""
-        events = self._ledger.events()
-        check_chain(events)
-        return list(export_lines(events))
+        def lines() -> Lines:
+            nonlocal written
+            for line in self.export_lines():
+                yield line
+                written += 1
+
+        write_file(Path(path), lines(), EXPORT, force=force, private=True)
+        return written - 1
+
+    def export_lines(self) -> Lines:
+        """The lines of an export, the checksum last; read from the database as they are taken."""
+        return export_lines(in_chain(self._ledger.stream()))
 
     @classmethod
     def import_(
@@ -395,11 +458,11 @@ class Campaign:
         patience: float = PATIENCE,
     ) -> Self:
         """Take a campaign from an export into a database, replayed and with the same receipts."""
-        events = read_export(Path(path))
-        check_chain(events)
+        source = Path(path)
+        state = understood(read_export(source))  # before anything is opened; then it is read once more, to be stored
         store = Store(str(database), create=True, patience=patience)
-        campaign = cls(store, events[0].campaign, clock)
-        if campaign._ledger.restore(events).repeated:
+        campaign = cls(store, state.terms.name, clock)
+        if campaign._ledger.restore(state, read_export(source)).repeated:
             campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
         return campaign
 

@@ -28,4 +28,5 @@ class Deadlines:
             heappop(self._queue)
         if not self._queue or self._queue[0][0] > now:
             return []
-        return [ticket for when, ticket in sorted(self._queue) if when <= now and still(ticket)]
+        over = [ticket for when, ticket in sorted(self._queue) if when <= now and still(ticket)]
+        return list(dict.fromkeys(over))  # one may have been given an earlier end since

@@ -2,8 +2,9 @@
 
 An event has a campaign, a number (``seq``, dense from 0), a kind, a key that makes a repeated request one request, a
 body, a time, and two hashes.  The hash of an event is the SHA-256 of the hash before it and of the event as canonical
-JSON (sorted keys, no blanks, no NaN), so whoever holds the last hash holds the whole history: a changed letter anywhere
-breaks the chain at that event.  A *receipt* is ``seq:hash``.
+JSON (sorted keys, no blanks, no NaN), so the last hash depends on the whole history: a changed letter anywhere breaks
+the chain at that event, unless all hashes after it are worked out anew (docs/security.md).  A *receipt* is
+``seq:hash``.
 
 Kinds, and what their bodies hold:
 
@@ -27,20 +28,21 @@ from __future__ import annotations
 import json
 import unicodedata
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from json.encoder import encode_basestring as json_text
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import Damaged, UsageError, quoted
+from whichdo.campaign.sealing import digest_of, secret_for
+from whichdo.errors import Damaged, TooLarge, UsageError, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "GENESIS",
     "Event",
     "canonical",
     "check_chain",
+    "in_chain",
     "in_units",
     "moment",
     "plain_text",
@@ -52,6 +54,8 @@ __all__ = [
 _read = json.JSONDecoder().raw_decode
 _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
+MOST_LETTERS = 60 * 2**20
+"""Of the body of an event: what is exported can be imported again."""
 GENESIS = "0" * 64
 """What stands before the first event."""
 
@@ -76,7 +80,7 @@ class Event(NamedTuple):
 
     @property
     def receipt(self) -> str:
-        """``seq:hash``: proves later that this event, and all before it, are on record as they were."""
+        """``seq:hash``: if it is still on record later, so are this event and all before it, as they were."""
         return f"{self.seq}:{self.hash}"
 
     @property
@@ -88,17 +92,30 @@ class Event(NamedTuple):
             f'"seq":{self.seq},"time":{json_text(self.time)}}}'
         )
 
-    def seal(self) -> str:
-        """The hash that this event must have."""
-        return sha256((self.previous + self.text).encode("utf-8", "surrogatepass")).hexdigest()
+    def seal(self, secret: bytes | None = None) -> str:
+        """The hash that this event must have, under the campaign's key if it has one."""
+        own = secret if self.seq else None  # that of event 0, which says so, is plain
+        return digest_of((self.previous + self.text).encode("utf-8", "surrogatepass"), own)
 
 
 def sealed(
-    campaign: str, seq: int, kind: str, body: dict[str, Any], time: str, previous: str, key: str | None = None
+    campaign: str,
+    seq: int,
+    kind: str,
+    body: dict[str, Any],
+    time: str,
+    previous: str,
+    key: str | None = None,
+    secret: bytes | None = None,
 ) -> Event:
-    """A new event, its hash worked out."""
+    """A new event, its hash worked out; ``key`` is the request's, ``secret`` the campaign's."""
     draft = Event(campaign, seq, kind, key, canonical(body), time, previous, "")
-    return draft._replace(hash=draft.seal())
+    if len(draft.body) > MOST_LETTERS:
+        raise TooLarge(
+            f"What would go on record ({kind}) has {len(draft.body):,} letters; one event has at most "
+            f"{MOST_LETTERS:,}. Nothing was stored. Divide it into several."
+        )
+    return draft._replace(hash=draft.seal(secret))
 
 
 def canonical(content: object) -> str:
@@ -106,27 +123,41 @@ def canonical(content: object) -> str:
     return _write(content)
 
 
-def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS) -> None:
-    """Raise `Damaged`, naming the first bad event, unless events follow one another from ``seq`` on, all whole."""
+def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS, secret: bytes | None = None) -> None:
+    """Raise `Damaged`, naming the first bad event, unless events follow one another from ``seq`` on, all whole.
+
+    ``secret``: the campaign's, where the first of them is not event 0, which says whether there is one.
+    """
+    for _ in in_chain(events, seq, previous, secret):
+        pass
+
+
+def in_chain(
+    events: Iterable[Event], seq: int = 0, previous: str = GENESIS, secret: bytes | None = None
+) -> Iterator[Event]:
+    """The same events one by one, each checked as `check_chain` does."""
     for event in events:
         if event.seq != seq:
             raise Damaged(
                 f"Campaign {quoted(event.campaign)} is damaged: event {seq} is missing, event {event.seq} follows.", seq
             )
-        if event.previous != previous or not _whole(event):
+        if event.previous != previous or not _whole(event, secret):
             raise Damaged(
                 f"Campaign {quoted(event.campaign)} is damaged: event {seq} ({quoted(event.kind)}, "
                 f"{quoted(event.time)}) is not what was written. The {seq} events before it are whole; restore a "
                 f"backup, or import an export.",
                 seq,
             )
+        if not seq:
+            secret = secret_for(event.content, event.campaign)
         seq, previous = seq + 1, event.hash
+        yield event
 
 
-def _whole(event: Event) -> bool:
+def _whole(event: Event, secret: bytes | None) -> bool:
     """Whether the hash holds; a damaged file may hand over numbers where texts should be."""
     try:
-        return event.seal() == event.hash
+        return event.seal(secret) == event.hash
     except (TypeError, UnicodeError):
         return False
 

@@ -9,26 +9,27 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import secrets
 import sqlite3
 import zlib
 from contextlib import closing
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import Event, canonical
+from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
+from whichdo.campaign.sealing import secret_for
 from whichdo.errors import ConflictError, Damaged, InputError, StorageError, visible
+from whichdo.files import draft_of, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from whichdo.campaign.store import Store
 
-__all__ = ["backup", "events_of", "export_lines", "may_be_replaced", "read_export"]
+__all__ = ["backup", "events_of", "export_lines", "read_export"]
 
-LONGEST = 64 * 2**20
-"""Letters of one line of an export; a log of many distinct rows is one line."""
+LONGEST = 8 * MOST_LETTERS
+"""Letters of one line of an export that are read; programs before this one wrote longer ones than are written now."""
 
 
 def export_lines(events: Iterable[Event]) -> Iterator[str]:
@@ -42,30 +43,19 @@ def export_lines(events: Iterable[Event]) -> Iterator[str]:
     yield canonical({"checksum": digest.hexdigest(), "events": number}) + "\n"
 
 
-BEGINNING = b'{"body":{'
 PACKED = b"\x1f\x8b"
 
 
-def may_be_replaced(path: Path) -> bool:
-    """Whether a path is free, or holds nothing or an export."""
-    if not path.exists() or (path.is_file() and not path.stat().st_size):
-        return True
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == PACKED
-        with gzip.open(path, "rb") if packed else path.open("rb") as file:
-            return file.read(len(BEGINNING)) == BEGINNING
-    except (OSError, EOFError, zlib.error):
-        return False
-
-
-def read_export(path: Path) -> list[Event]:
-    """The events of an export whose checksum holds; it may be packed with gzip."""
+def read_export(path: Path) -> Iterator[Event]:
+    """The events of an export one by one, an error at the end where its checksum does not hold; maybe packed."""
+    if not path.is_file():
+        what = "is no regular file" if path.exists() else "is not there"
+        raise StorageError(f"{visible(path)} cannot be read: it {what}.")
     try:
         with path.open("rb") as file:
             packed = file.read(2) == PACKED
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8", newline="\n") as file:
-            return events_of(_limited(file), visible(path.name))
+            yield from events_of(_limited(file), visible(path.name))
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise StorageError(f"{visible(path)} cannot be read: {error}.") from None
 
@@ -76,9 +66,10 @@ def _limited(file: Any) -> Iterator[str]:
         yield line
 
 
-def events_of(lines: Iterable[str], name: str) -> list[Event]:
-    """The events of an export's lines; ``name`` is the file's, for messages."""
-    events: list[Event] = []
+def events_of(lines: Iterable[str], name: str) -> Iterator[Event]:
+    """The events of an export's lines, in a chain; ``name`` is the file's, for messages."""
+    found, previous = 0, GENESIS
+    secret: bytes | None = None
     digest = sha256()
     ended = False
     for number, line in enumerate(lines, start=1):
@@ -88,18 +79,19 @@ def events_of(lines: Iterable[str], name: str) -> list[Event]:
             raise InputError(f"{name}, line {number} has {len(line):,} letters; no event is that long.")
         content = _object(line, name, number)
         if "checksum" in content:
-            _check_sum(content, digest.hexdigest(), len(events), name)
+            _check_sum(content, digest.hexdigest(), found, name)
             ended = True
             continue
         digest.update(line.encode("utf-8", "surrogatepass"))
-        events.append(_event(content, line, name, number))
+        event = _event(content, line, name, number, secret)
+        check_chain([event], found, previous, secret)
+        secret = secret_for(event.content, event.campaign) if not found else secret
+        found, previous = found + 1, event.hash
+        yield event
     if not ended:
-        raise InputError(
-            f"{name} ends without its checksum, after {len(events):,} events: a part is missing. Copy it again."
-        )
-    if not events:
+        raise InputError(f"{name} ends without its checksum, after {found:,} events: a part is missing. Copy it again.")
+    if not found:
         raise InputError(f"{name} holds no event.")
-    return events
 
 
 def _object(line: str, name: str, number: int) -> dict[str, Any]:
@@ -112,7 +104,7 @@ def _object(line: str, name: str, number: int) -> dict[str, Any]:
     return content
 
 
-def _event(content: dict[str, Any], line: str, name: str, number: int) -> Event:
+def _event(content: dict[str, Any], line: str, name: str, number: int, secret: bytes | None) -> Event:
     try:
         event = Event(
             campaign=content["campaign"],
@@ -129,7 +121,7 @@ def _event(content: dict[str, Any], line: str, name: str, number: int) -> Event:
     texts = (event.campaign, event.kind, event.time, event.previous, event.hash)
     if not all(isinstance(each, str) for each in texts) or type(event.seq) is not int:
         raise InputError(f"{name}, line {number} is no event of a campaign: {visible(line[:60]).strip()}")
-    if event.seq != number - 1 or event.seal() != event.hash:
+    if event.seq != number - 1 or event.seal(secret) != event.hash:
         raise Damaged(
             f"{name}, line {number}: event {event.seq} is not what was exported. Copy the file again.", number - 1
         )
@@ -147,25 +139,22 @@ def backup(store: Store, target: Path, *, replace: bool = False) -> Path:
         raise StorageError(f"{store.name} is a PostgreSQL database: back it up with pg_dump, or export each campaign.")
     if target.exists() and not replace:
         raise ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
-    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with store.line.lock, closing(sqlite3.connect(store.path)) as source, closing(sqlite3.connect(draft)) as copy:
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
-            (whole,) = copy.execute("PRAGMA integrity_check").fetchone()
-            if whole != "ok":
-                raise Damaged(f"{store.name} is damaged: {whole}. The backup was not made.")
-        with draft.open("rb+") as file:
+        with draft_of(target, private=True) as (draft, file):
+            with store.line.lock, closing(sqlite3.connect(store.path)) as source:
+                _copy(source, draft, store.name)
             os.fsync(file.fileno())
-        draft.replace(target)
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            draft.replace(target)
+            sync_folder(target)
     except (OSError, sqlite3.Error) as error:
         raise StorageError(f"{visible(target)} cannot be written: {error}. The backup was not made.") from None
-    finally:
-        for part in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm"), Path(f"{draft}-journal")):
-            part.unlink(missing_ok=True)
     return target
+
+
+def _copy(source: sqlite3.Connection, draft: Path, name: str) -> None:
+    with closing(sqlite3.connect(draft)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        (whole,) = copy.execute("PRAGMA integrity_check").fetchone()
+        if whole != "ok":
+            raise Damaged(f"{name} is damaged: {whole}. The backup was not made.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whichdo.campaign.advice import advised
@@ -32,17 +33,18 @@ from whichdo.errors import (
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from sqlalchemy import Connection
 
+    from whichdo.campaign.receipts import ReceiptFile
     from whichdo.campaign.store import Place, Store
 
     Clock = Callable[[], datetime]
     Parts = dict[str, Any]
     Request = tuple[str, Parts | Callable[[State], Parts]]
 
-__all__ = ["Ledger", "wall_clock"]
+__all__ = ["Ledger", "understood", "wall_clock"]
 
 T = TypeVar("T")
 
@@ -62,6 +64,11 @@ class Ledger:
         self.store, self.name, self._clock = store, name, clock
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
+        self.known: tuple[int, str] | None = None
+        """How many events this process has seen on record, and the hash of the last: they must stay there."""
+        self.receipts: ReceiptFile | None = None
+        """Where receipts are kept besides the database."""
+        self._written: list[str] = []  # receipts of the events that were appended last
         self.lock = store.line.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
@@ -85,15 +92,20 @@ class Ledger:
 
     def events(self) -> list[Event]:
         """All events as they are on record; not checked, but for the end."""
+        return list(self.stream())
 
-        def work(connection: Connection) -> tuple[Place, list[Event]]:
-            place = self._place(connection, lock=False)
-            return place, list(self.store.since(connection, place, 0))
-
-        place, found = self.store.run(work)
-        if len(found) != place.length or found[-1].hash != place.head:
-            raise self._cut(place, len(found))
-        return found
+    def stream(self) -> Iterator[Event]:
+        """The same one by one, read page by page: never all in memory, and no transaction waits for the reader."""
+        place = self.store.run(lambda connection: self._place(connection, lock=False))
+        at, last = 0, ""
+        while at < place.length:
+            page = self.store.run(lambda connection: self.store.page(connection, place, at))  # noqa: B023 - run at once
+            if not page:
+                break
+            at, last = at + len(page), page[-1].hash
+            yield from page
+        if at != place.length or last != place.head:
+            raise self._cut(place, at)
 
     def _place(self, connection: Connection, *, lock: bool) -> Place:
         place = self.store.find(connection, self.name, lock=lock)
@@ -109,11 +121,8 @@ class Ledger:
         """The state with all that others have appended."""
         place = self._place(connection, lock=lock)
         state = self._state
-        if state is not None and (place.length < state.events or self._went_another_way(place, state)):
-            raise Damaged(
-                f"Campaign {quoted(self.name)} went back: this process knows event {state.receipt[:24]}..., and "
-                f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
-            )
+        if self.known is not None and (place.length < self.known[0] or self._went_another_way(place)):
+            raise self._went_back(place)
         was_on = gc.isenabled()
         gc.disable()  # of a hundred thousand tickets none is garbage, and looking for it takes long
         try:
@@ -122,13 +131,23 @@ class Ledger:
                     state = State(event)
                 else:
                     state.apply(event)
+                if self.known is not None and state.events == self.known[0] and state.head != self.known[1]:
+                    raise self._went_back(place)
         finally:
             if was_on:
                 gc.enable()
         if state is None or state.events != place.length or state.head != place.head:
             raise self._cut(place, 0 if state is None else state.events)
         self._state, self._sound = state, state.events
+        self.known = state.events, state.head
         return state, place
+
+    def _went_back(self, place: Place) -> Damaged:
+        length, head = self.known or (0, "")
+        return Damaged(
+            f"Campaign {quoted(self.name)} went back: this process knows event {f'{length - 1}:{head}'[:24]}..., and "
+            f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
+        )
 
     def _cut(self, place: Place, at: int) -> Damaged:
         way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
@@ -138,8 +157,8 @@ class Ledger:
             at,
         )
 
-    def _went_another_way(self, place: Place, state: State) -> bool:
-        return place.length == state.events and place.head != state.head
+    def _went_another_way(self, place: Place) -> bool:
+        return self.known is not None and place.length == self.known[0] and place.head != self.known[1]
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
         """Do some work in a transaction; if anything goes wrong, the state in memory is not trusted any more.
@@ -151,7 +170,10 @@ class Ledger:
             self.store.line.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
-                return self.store.run(work, writes=writes)
+                answer = self.store.run(work, writes=writes)
+                if self._state is not None:
+                    self.known = self._state.events, self._state.head  # committed
+                return answer  # noqa: TRY300 - it belongs to what may fail
             except WhichdoError as error:
                 if isinstance(error, StorageError) or self._state is None or self._state.events != self._sound:
                     self._state = None
@@ -176,33 +198,44 @@ class Ledger:
                     f"There is a campaign {quoted(self.name)} in {self.store.name} already, begun at {state.began} on "
                     f"other terms: {'; '.join(different)}. Choose another name; nothing was changed."
                 )
-            first = sealed(self.name, 0, "created", dict(body), time_text(self._now()), GENESIS, None)
+            first = sealed(self.name, 0, "created", dict(body), time_text(self._now(connection)), GENESIS, None)
             self._state = State(first)
             self.store.add(connection, first)
 
         self._run(work, writes=True)
+        self._keep(None)
 
-    def restore(self, events: Sequence[Event]) -> Receipt:
-        """All events of an export, replayed first; what is here already is compared."""
+    def restore(self, imported: State, events: Iterable[Event]) -> Receipt:
+        """All events of an export, which were ``imported`` into a state before; what is here already is compared."""
 
         def work(connection: Connection) -> Receipt:
             self.store.reserve_names(connection)
             if self.store.find(connection, self.name) is not None:
                 state, _ = self._caught_up(connection, lock=True)
-                if state.head == events[-1].hash:
+                if state.head == imported.head:
                     return Receipt.of(state.receipt, repeated=True)
                 raise ConflictError(
                     f"There is a campaign {quoted(self.name)} in {self.store.name} already, which ends with event "
-                    f"{state.receipt[:24]}..., the import with {events[-1].receipt[:24]}... Nothing was changed."
+                    f"{state.receipt[:24]}..., the import with {imported.receipt[:24]}... Nothing was changed."
                 )
-            state = _understood(events)
-            place = self.store.add(connection, events[0])
-            if len(events) > 1:
-                self.store.append(connection, place, events[1:])
-            self._state = state
-            return Receipt.of(state.receipt)
+            again = iter(events)
+            place = self.store.add(connection, next(again))
+            while some := list(islice(again, 1_000)):
+                self.store.append(connection, place, some)
+            if (place.length, place.head) != (imported.events, imported.head):
+                raise ConflictError("The export changed while it was read. Nothing was imported; try again.")
+            self._state = imported
+            return Receipt.of(imported.receipt)
 
-        return self._run(work, writes=True)
+        receipt = self._run(work, writes=True)
+        self._keep(receipt)
+        return receipt
+
+    def _keep(self, answer: Receipt | None) -> None:
+        """Add the receipts of what was just committed to the file that was named for them."""
+        if self.receipts is not None and self._state is not None:
+            said = [] if answer is None else [str(answer)]
+            self.receipts.add(self.name, dict.fromkeys([*self._written, *said, self._state.receipt]))
 
     def write(
         self,
@@ -218,8 +251,9 @@ class Ledger:
         """
 
         def work(connection: Connection) -> tuple[State, Receipt | None] | None:
-            now = self._now()
+            self._written = []
             state, place = self._caught_up(connection, lock=True)
+            now = self._now(connection)
             drafts = overdue(state, now) or due(state)
             if drafts:  # what is due stands by itself, whatever becomes of the request
                 self._append(connection, place, state, drafts, now, None)
@@ -235,11 +269,18 @@ class Ledger:
             return state, Receipt.of(answer.receipt, notes=notes)
 
         with self.lock:
+            if self.receipts is not None:
+                self.receipts.check()
             while (answer := self._run(work, writes=True)) is None:
-                pass
+                self._keep(None)
+            if answer[1] is not None:
+                self._keep(answer[1])
             return answer
 
-    def _now(self) -> datetime:
+    def _now(self, connection: Connection | None = None) -> datetime:
+        """The time by the database's clock, where it is on another machine; by the one that was given, if one was."""
+        if connection is not None and self._clock is wall_clock and not self.store.sqlite:
+            return self.store.time(connection)
         now = self._clock()
         if now.tzinfo is None:
             raise UsageError(f"The clock says {quoted(now)}; it must give a datetime with its time zone.")
@@ -270,7 +311,7 @@ class Ledger:
         answer = 0
 
         def add(kind: str, body: dict[str, object], own: str | None = None) -> None:
-            new.append(sealed(self.name, state.events, kind, body, time, state.head, own))
+            new.append(sealed(self.name, state.events, kind, body, time, state.head, own, state.secret))
             state.apply(new[-1], sealed=True)
 
         def add_all(those: list[Draft], own: str | None) -> None:
@@ -293,15 +334,18 @@ class Ledger:
         for kind, body in due(state):
             add(kind, body)
         self.store.append(connection, place, new)
+        self._written = [event.receipt for event in new] if self.receipts is not None else []
         return new[answer]
 
 
-def _understood(events: Sequence[Event]) -> State:
+def understood(events: Iterable[Event]) -> State:
     """The state of a log that comes from elsewhere; whatever stands in it, it must make sense."""
+    following = iter(events)
+    first = next(following)
     try:
-        plain_text(events[0].campaign, "name of a campaign", 200)
-        state = State(events[0])
-        for event in events[1:]:
+        plain_text(first.campaign, "name of a campaign", 200)
+        state = State(first)
+        for event in following:
             state.apply(event)
         advised(state)
     except WhichdoError:
@@ -310,7 +354,7 @@ def _understood(events: Sequence[Event]) -> State:
         if is_interrupt(error):
             raise
         raise Damaged(
-            f"Campaign {quoted(events[0].campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
+            f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
             f"imported."
         ) from error
     return state

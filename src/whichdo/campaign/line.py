@@ -17,6 +17,7 @@ from weakref import finalize, ref
 
 from sqlalchemy import event
 
+from whichdo.campaign.companions import Companions, abandon, lost, place_of, rescue
 from whichdo.errors import Busy, StorageError, WhichdoError, is_interrupt
 
 if TYPE_CHECKING:
@@ -78,11 +79,15 @@ class Line:
                 self._wire.writes = writes
                 transaction = connection.begin()
                 try:
+                    self._wire.check_files()
                     found = work(connection)
+                    self._wire.check_files()
                 except WhichdoError:
                     transaction.rollback()
                     raise
                 transaction.commit()  # by name: left as a context, one that is not active any more is passed over
+            except FilesGone as gone:
+                raise self._wire.give_up(gone) from None
             except WhichdoError:
                 raise
             except BaseException as error:
@@ -96,6 +101,10 @@ class Line:
                 self._at_work = False
 
 
+class FilesGone(WhichdoError):  # noqa: N818 - it says what happened
+    """A file of the database was removed or replaced under the connection."""
+
+
 class _Wire:
     """The connection itself; nothing of it holds on to the line, so that both can be collected."""
 
@@ -104,6 +113,7 @@ class _Wire:
         self.writes = False
         self._connection: Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._files = None if path is None else Companions(path, name)
         self._last = 0.0
 
     def connection(self) -> Connection:
@@ -114,6 +124,8 @@ class _Wire:
             if self._file is not None and self._place() is None:
                 raise StorageError(f"{self.name} is gone: it was there when it was opened. Restore it, or a backup.")
             self._connection = found = self._engine.connect()
+            if self._files is not None:
+                self._files.forget()
             self._file = self._place()
         self._last = time.monotonic()
         return found
@@ -124,11 +136,23 @@ class _Wire:
         return self._place() != self._file  # another file has taken its place
 
     def _place(self) -> tuple[int, int] | None:
-        try:
-            status = os.stat(self._path)  # type: ignore[arg-type]  # noqa: PTH116 - a third of the time
-        except (OSError, TypeError):
-            return None
-        return status.st_dev, status.st_ino
+        return None if self._path is None else place_of(str(self._path))
+
+    def check_files(self) -> None:
+        """Refuse to go on where a file of the database is not the one that the connection has open."""
+        missing = None if self._files is None else self._files.missing(writes=self.writes)
+        if missing is not None:
+            raise FilesGone(missing)
+
+    def give_up(self, gone: FilesGone) -> StorageError:
+        """Leave the connection to files that are gone, with a copy of what it sees; what to say about it."""
+        found, self._connection = self._connection, None
+        rescued = None
+        if found is not None and self._path is not None:
+            if self._place() == self._file:  # else a backup was restored on purpose
+                rescued = rescue(found, self._path)
+            abandon(found)
+        return lost(str(gone), self.name, rescued)
 
     def cut(self) -> None:
         """Close it, whatever it was doing; what was not committed is undone."""

@@ -10,6 +10,7 @@ import glob
 import os
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,10 @@ import numpy as np
 
 from whichdo.campaign.events import canonical
 from whichdo.counting.counting import count_with_notes
+from whichdo.counting.files import MOST_FILES
 from whichdo.counting.sources import opened
-from whichdo.errors import DataError, InputError, visible
+from whichdo.counting.steady import Steady, Tail
+from whichdo.errors import DataError, TooLarge, quoted, visible
 from whichdo.tables import MAX_CELLS, Radix, Table
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ __all__ = ["Log", "counted_log", "sources_of"]
 
 MOST_ROWS = 200_000  # of a log whose distinct rows are counted, if they could be very many
 MOST_CELLS = 20_000  # that are kept as they are
+MOST_NUMBERS = 16_000_000  # of these cells together: an event holds no more
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,12 @@ class Log:
     receipt: str = ""
     """Of the event that put it on record."""
     is_file: bool = True
+    bytes: int | None = None
+    """How long the file was; of one that grows, what it then began with is known by this."""
+    since: str | None = None
+    """Of a log that has grown: the hash of what was observed of it before, which is not counted again."""
+    prefixes: Mapping[int, str] = field(default_factory=dict, repr=False)
+    """Hashes of its beginnings, for the sizes of the logs on record."""
 
     def as_body(self) -> dict[str, Any]:
         """What its event holds."""
@@ -53,7 +63,9 @@ class Log:
             {"columns": list(scope), "cells": np.asarray(table.cells).tolist(), "counts": table.count.tolist()}
             for scope, table in self.tables.items()
         ]
-        return {"log": self.name, "sha256": self.sha256, "looks": self.looks, "tables": tables}
+        body = {"log": self.name, "sha256": self.sha256, "looks": self.looks, "tables": tables}
+        more = {"bytes": self.bytes, "since": self.since}
+        return body | {name: value for name, value in more.items() if value is not None}
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any], receipt: str, sizes: Mapping[str, int]) -> Log:
@@ -72,7 +84,10 @@ class Log:
         for table in tables.values():
             if (table.count < 1).any() or table.total > looks:
                 raise ValueError(f"a table of {looks} looks whose counts are none")
-        return cls(body["log"], body["sha256"], looks, tables, receipt=receipt)
+        size = body.get("bytes")
+        if size is not None and (type(size) is not int or size < 1):
+            raise ValueError(f"a log of {size!r} bytes")
+        return cls(body["log"], body["sha256"], looks, tables, receipt=receipt, bytes=size, since=body.get("since"))
 
     def table(self, scope: Scope) -> Table | None:
         """The counts of some columns, from the smallest table that holds them; None where none does."""
@@ -85,7 +100,13 @@ def sources_of(data: object) -> list[object]:
     if isinstance(data, (str, os.PathLike)):
         text = os.fspath(data)
         if isinstance(text, str) and glob.has_magic(text) and not Path(text).exists():
-            return [*sorted(glob.glob(text, recursive=True))] or [data]  # noqa: PTH207 - takes absolute ones
+            names = [*islice(glob.iglob(text, recursive=True), MOST_FILES + 1)]  # noqa: PTH207 - takes absolute ones
+            if len(names) > MOST_FILES:
+                raise TooLarge(
+                    f"More than {MOST_FILES:,} files match {quoted(text)}. Join them into fewer files, or name them in "
+                    f"several steps. Nothing was stored."
+                )
+            return [*sorted(names)] or [data]
         return [data]
     if isinstance(data, (list, tuple)) and data and all(isinstance(each, (str, os.PathLike)) for each in data):
         return [source for each in data for source in sources_of(each)]
@@ -100,8 +121,44 @@ def counted_log(
     name: str | None = None,
     counts: str | None = None,
     missing: str = "error",
+    known: Sequence[Log] = (),
+    append: bool = False,
 ) -> Log:
-    """Count a log of looks; ``scopes`` are counted besides what the problem's arms need."""
+    """Count a log of looks; ``scopes`` are counted besides what the problem's arms need.
+
+    ``known``: the logs on record.  Of a file that begins with one of them only what is new is counted, with ``append``.
+    """
+    if not isinstance(data, (str, os.PathLike)):
+        log = _counted(problem, data, scopes, counts=counts, missing=missing)
+        log = replace(log, name=name or "rows", is_file=False)
+        return replace(log, sha256=sha256(canonical(log.as_body()).encode()).hexdigest())
+    path = Path(data)
+    own = name or visible(path.name)[:200]
+    sizes = [log.bytes for log in known if log.bytes is not None]
+    with Steady(path, sizes) as file:
+        before = _before(file, [log for log in known if log.name == own]) if append else None
+        if before is not None and before.bytes is not None:
+            if before.bytes == file.size:
+                return before
+            if not file.ends_a_line(before.bytes):
+                raise DataError(
+                    f"{visible(path.name)} was observed when its last row was not whole yet, so what is new in it "
+                    f"cannot be told (event {before.receipt.partition(':')[0]}). Nothing was stored."
+                )
+            data = Tail(path, before.bytes)
+        log = _counted(problem, data, scopes, counts=counts, missing=missing)
+        since = None if before is None else before.sha256
+        return replace(log, name=own, sha256=file.sha256, bytes=file.size, since=since, prefixes=dict(file.prefixes))
+
+
+def _before(file: Steady, known: Sequence[Log]) -> Log | None:
+    """The longest of some logs on record that a file begins with, or is."""
+    found = [log for log in known if (log.bytes, log.sha256) in {*file.prefixes.items(), (file.size, file.sha256)}]
+    return max(found, key=lambda log: log.bytes or 0, default=None)
+
+
+def _counted(problem: Problem, data: object, scopes: Iterable[Scope], *, counts: str | None, missing: str) -> Log:
+    """A log that has no name or hash yet."""
     seen, notes = count_with_notes(problem, data, counts=counts, missing=missing)
     wanted = [*seen.tables.get(problem.arms[0], {}), *scopes]
     if not seen.pulls[0]:
@@ -111,11 +168,7 @@ def counted_log(
     if tables is None:
         extra, _ = count_with_notes(problem, data, counts=counts, missing=missing, scopes=wanted)
         tables = {scope: table.sparse() for scope, table in extra.tables[problem.arms[0]].items()}
-    if isinstance(data, (str, os.PathLike)):
-        own = name or visible(Path(data).name)[:200]
-        return Log(own, _file_hash(Path(data)), looks, tables, notes.sentences)
-    log = Log(name or "rows", "", looks, tables, notes.sentences, is_file=False)
-    return replace(log, sha256=sha256(canonical(log.as_body()).encode()).hexdigest())
+    return Log("", "", looks, tables, notes.sentences)
 
 
 def _joint(
@@ -139,17 +192,7 @@ def _joint(
                 raise
             continue
         table = seen.tables[problem.arms[0]][scope].sparse()
-        if table.total == looks and len(table.count) <= MOST_CELLS:
+        few = len(table.count) <= MOST_CELLS and len(table.count) * len(scope) <= MOST_NUMBERS
+        if table.total == looks and few:
             return {scope: table}
     return None
-
-
-def _file_hash(path: Path) -> str:
-    digest = sha256()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise InputError(f"{visible(path)} cannot be read: {error.strerror or error}.") from None
-    return digest.hexdigest()

@@ -9,7 +9,7 @@ from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.events import plain_text
 from whichdo.campaign.logs import Log, counted_log, sources_of
 from whichdo.campaign.proposals import Draft, Receipt
-from whichdo.errors import Unsuitable, counted
+from whichdo.errors import Busy, ConflictError, Unsuitable, counted, quoted, spoken, visible
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -31,12 +31,17 @@ def logs_for(
     name: str | None = None,
     counts: str | None = None,
     missing: str = "error",
+    known: Sequence[Log] = (),
+    append: bool = False,
 ) -> list[Log]:
     """Count logs for all that the campaign may want to know of them."""
     whole = terms.problem.unpruned  # an arm that is pruned now may come back
     wanted = (*_scopes(terms, whole), *_scopes(terms, allowed), *watched_scopes(whole))
     own = None if name is None else plain_text(name, "name of a log", 200)
-    return [counted_log(whole, source, wanted, name=own, counts=counts, missing=missing) for source in sources_of(data)]
+    return [
+        counted_log(whole, source, wanted, name=own, counts=counts, missing=missing, known=known, append=append)
+        for source in sources_of(data)
+    ]
 
 
 def _scopes(terms: Terms, problem: Problem) -> Sequence[Scope]:
@@ -51,6 +56,8 @@ def observing(state: State, logs: Sequence[Log], *, restart: bool) -> list[Draft
     """The logs that are not on record yet; with ``restart`` the policy begins anew unless it knows all of them."""
     at = {log.sha256: place for place, log in enumerate(state.logs)}
     fresh = {log.sha256: log for log in logs if log.sha256 not in at}
+    for log in fresh.values():
+        _check_overlap(log, state.logs)
     drafts: list[Draft] = [("observed", log.as_body()) for log in fresh.values()]
     play = state.play
     if not restart or play is None or not play.asked:
@@ -61,6 +68,26 @@ def observing(state: State, logs: Sequence[Log], *, restart: bool) -> list[Draft
     return drafts
 
 
+def _check_overlap(log: Log, logs: Sequence[Log]) -> None:
+    """Refuse a file that begins with one of its name which is on record: those rows would count twice."""
+    counted_before = {log.since}
+    for old in reversed(logs):  # what a log grew from was counted with it
+        if old.sha256 in counted_before:
+            counted_before.add(old.sha256)
+            counted_before.add(old.since)
+    for old in logs:
+        if old.name != log.name or old.bytes is None or log.bytes is None or old.sha256 in counted_before:
+            continue
+        if old.bytes < log.bytes and old.bytes not in log.prefixes:
+            raise Busy(f"Another log {quoted(old.name)} was observed meanwhile. Nothing was stored; try again.")
+        if log.prefixes.get(old.bytes) == old.sha256:
+            raise ConflictError(
+                f"{visible(log.name)} has grown: it begins with the {counted(old.looks, 'look')} that were observed "
+                f"before (event {old.receipt.partition(':')[0]}), and they would count twice. Nothing was stored. To "
+                f"observe only what is new: {spoken('observe(..., append=True)', '--append')}."
+            )
+
+
 def receipts_for(state: State, logs: Sequence[Log], drafts: Sequence[Draft]) -> list[Receipt]:
     """An answer for each log, once what was drafted is on record; one that was there already gets its receipt."""
     new = {body["sha256"] for kind, body in drafts if kind == "observed"}
@@ -69,10 +96,24 @@ def receipts_for(state: State, logs: Sequence[Log], drafts: Sequence[Draft]) -> 
     made = []
     for log in logs:
         repeated = log.sha256 not in new
-        said = f"{log.name}: {counted(log.looks, 'look')} observed{' before; counted once' if repeated else ''}."
+        looks = counted(log.looks, "look" if repeated or log.since is None else "new look")
+        said = f"{log.name}: {looks} observed{' before; counted once' if repeated else ''}."
         if repeated and not log.is_file:
             said += " If these are others with the same counts, give them a name."
         if begun:
             said += " The play begins anew with all that is known."
+        beginning = next((old for old in state.logs if _begins_with(log, old)), None)
+        if beginning is not None:
+            said += f" It begins like {visible(beginning.name)}: if that is the same log, its rows count twice now."
         made.append(Receipt.of(receipts[log.sha256], repeated=repeated, notes=(said, *log.notes)))
     return made
+
+
+def _begins_with(log: Log, old: Log) -> bool:
+    """Whether a file begins with one of another name, of which it is not what has been added."""
+    return (
+        old.bytes is not None
+        and old.name != log.name
+        and log.since is None
+        and log.prefixes.get(old.bytes) == old.sha256
+    )

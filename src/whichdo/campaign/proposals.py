@@ -25,6 +25,7 @@ from whichdo.errors import (
     command,
     counted,
     nearest,
+    option,
     quoted,
     spoken,
 )
@@ -105,38 +106,41 @@ def overdue(state: State, now: datetime) -> list[Draft]:
 # ------------------------------------------------------------------------------------------------------------------ ask
 
 
-def asking(state: State, wanted: int, client: str, *, keyed: bool = False) -> Proposed:
+def asking(state: State, wanted: int, client: str, *, keyed: bool = False, process: str = "") -> Proposed:
     """Tickets for a client beyond those it still holds; an error where there are none to hand out.
 
     Under a key what was wanted and held is noted, so that the same answer can be given again.  Where the play was
     decided by another revision of the policy and the next ticket takes a decision, a play of this one begins first.
     """
     _check_open(state)
+    more: dict[str, Any] = {"process": process} if process else {}
     held = list(state.held.get(client, {}))[:wanted]
+    if keyed:
+        more |= {"wanted": wanted, "held": held}
     if wanted > len(held) and needs_new_play(state):
         refusal = too_new(state)
         if refusal is None:
             return Proposed(
                 restarting(state, update_reason(state)),
-                then=lambda after: _handed_out(after, wanted, client, held, keyed=keyed),
+                then=lambda after: _handed_out(after, wanted, client, held, more),
             )
         if not held:
             raise TooNew(refusal)
     drafts = opening(state) if wanted > len(held) else []
     if drafts:
-        return Proposed(drafts, then=lambda after: _handed_out(after, wanted, client, held, keyed=keyed))
-    return Proposed(_handed_out(state, wanted, client, held, keyed=keyed))
+        return Proposed(drafts, then=lambda after: _handed_out(after, wanted, client, held, more))
+    return Proposed(_handed_out(state, wanted, client, held, more))
 
 
-def _handed_out(state: State, wanted: int, client: str, held: list[str], *, keyed: bool) -> list[Draft]:
-    """The next tickets of the play that is on."""
+def _handed_out(state: State, wanted: int, client: str, held: list[str], more: dict[str, Any]) -> list[Draft]:
+    """The next tickets of the play that is on; ``more`` is noted with them."""
     _check_open(state)
     play = state.play
     on = play is not None and state.stopped is None
     slots = play.next_slots(wanted - len(held)) if play is not None and on else []
     if on and not slots and not held and not state.finished:
         raise _wait(state)
-    if play is None or (not slots and not (keyed and held)):
+    if play is None or (not slots and not (held and "held" in more)):
         return []
     tickets, number = [], len(state.tickets)
     for slot in slots:
@@ -144,16 +148,18 @@ def _handed_out(state: State, wanted: int, client: str, held: list[str], *, keye
         arm = play.arm_of(slot)
         tickets.append({"id": ticket_id(state.terms.name, number, arm), "arm": str(arm), "slot": slot})
     body = {"client": client, "play": play.number, "needed": list(play.needed), "tickets": tickets}
-    return [("asked", body | ({"wanted": wanted, "held": held} if keyed else {}))]
+    return [("asked", body | more)]
 
 
-def tickets_of(state: State, names: Sequence[str]) -> list[Ticket]:
-    """Tickets as a client gets them."""
+def tickets_of(state: State, names: Sequence[str], new: int | None = None) -> list[Ticket]:
+    """Tickets as a client gets them; those that event ``new`` did not hand out are handed out again."""
     found = []
     for name in names:
         pull = state.tickets[name]
         ends = None if pull.lease_end is None else time_text(pull.lease_end)
-        found.append(Ticket(pull.id, pull.arm, pull.needed, ends))
+        to = f"process {pull.process} of {pull.client}" if pull.process else pull.client
+        again = "" if pull.asked_at == new else f"handed out before, at {pull.asked}, to {to}"
+        found.append(Ticket(pull.id, pull.arm, pull.needed, ends, pull.asked_receipt, again))
     return found
 
 
@@ -223,13 +229,28 @@ def row_of(
 
 
 def telling(
-    state: State, reader: RowReader, now: datetime, ticket: str, row: object, arm: str | Arm | None
+    state: State,
+    reader: RowReader,
+    now: datetime,
+    ticket: str,
+    row: object,
+    arm: str | Arm | None,
+    client: str | None = None,
 ) -> Proposed:
-    """The row of a ticket; the same again is the same answer, another is a conflict."""
+    """The row of a ticket; the same again is the same answer, another, or one by another client, is a conflict."""
     pull, kept, notes = row_of(state, reader, ticket, row, arm)
     if pull.phase is Phase.TOLD:
+        if client is not None and client != (pull.teller or pull.client):
+            raise ConflictError(
+                f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} by {pull.teller or pull.client} at "
+                f"{pull.since}; {client} tells {canonical(kept)} now. Nothing was changed: one ticket is one pull. If "
+                f"{client} made a pull of its own, it needs a ticket of its own: ask for it as {option('client')}."
+            )
         if pull.row == kept:
             return Proposed(Receipt.of(pull.receipt, repeated=True, notes=notes))
+        if pull.first is not None and pull.first[0] == kept:
+            said = f"Ticket {pull.id} was amended at {pull.since} ({pull.reason}): on record is {canonical(pull.row)}."
+            return Proposed(Receipt.of(pull.receipt, repeated=True, notes=(*notes, said)))
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}; told now is "
             f"{canonical(kept)}. Nothing was changed. To correct it: {_way(state, 'amend', pull.id, kept)}."
@@ -240,6 +261,8 @@ def telling(
             f"Nothing was changed. If it was done after all: {_way(state, 'amend', pull.id, kept)}."
         )
     body: dict[str, Any] = {"ticket": pull.id, "row": kept}
+    if client is not None and client != pull.client:
+        body["client"] = client
     if pull.phase is Phase.EXPIRED:
         _check_grace(state, pull, now, kept)
         body["late"] = True

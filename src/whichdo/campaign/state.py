@@ -25,6 +25,7 @@ from whichdo.campaign.plan import Plan, can_begin, divergence
 from whichdo.campaign.play import Followed, Play
 from whichdo.campaign.pool import pooled
 from whichdo.campaign.revised import Revision
+from whichdo.campaign.sealing import secret_for
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
 from whichdo.errors import Damaged, is_interrupt
@@ -52,6 +53,7 @@ class State:
         if first.kind != "created":
             raise Damaged(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
         check_chain([first])
+        self.secret = secret_for(first.content, first.campaign)
         self.terms = Terms.from_body(first.content)
         if self.terms.name != first.campaign:
             raise Damaged(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
@@ -270,7 +272,7 @@ class State:
     def apply(self, event: Event, *, sealed: bool = False) -> None:
         """Take in the next event; it must follow the last, whole, as one that was ``sealed`` for it just now does."""
         if not sealed:
-            check_chain([event], self.events, self.head)
+            check_chain([event], self.events, self.head, self.secret)
         body = event.content
         try:
             getattr(self, f"_on_{event.kind}")(event, body)
@@ -282,6 +284,8 @@ class State:
             ) from error
         if event.key is not None:
             self.keys[event.key] = event
+        if self.terms.lease is not None and event.time < self.last:
+            self._set_back(event.time)
         self.events += 1
         self.head, self.last = event.hash, event.time
 
@@ -309,6 +313,7 @@ class State:
             cost = self._costs[each["arm"]]
             pull = Pull(each["id"], arm, cost, body["client"], event.time, event.seq, number, slot, needed)
             pull.lease_end, pull.window_end, pull.since, pull.receipt = lease, window, event.time, receipt
+            pull.process, pull.asked_receipt = str(body.get("process", "")), receipt
             if play is not None and play.failure is None:
                 play.hand_out(slot, arm, needed)
             self.tickets[pull.id] = pull
@@ -316,6 +321,14 @@ class State:
             self.promised += cost
             if lease is not None:
                 self._leases.add(lease, pull.id)
+
+    def _set_back(self, time: str) -> None:
+        """A clock says less than the last event: tickets that a clock ahead of it handed out are leased from here."""
+        ends = moment(time) + timedelta(seconds=self.terms.lease or 0.0)
+        for pull in [self.tickets[name] for names in self.held.values() for name in names]:
+            if pull.asked > time and pull.lease_end is not None and pull.lease_end > ends:
+                pull.lease_end = ends
+                self._leases.add(ends, pull.id)
 
     def _check_same(self, event: Event, play: Play | Followed | None, number: int, slot: int, arm: Arm) -> None:
         """Whether the policy, run again, asks for the same; if not, it is left there."""
@@ -332,6 +345,7 @@ class State:
         if pull.phase is Phase.TOLD:
             raise ValueError(f"ticket {pull.id} is told twice")
         self._take(event, pull, body["row"], late=bool(body.get("late", False)))
+        pull.teller = str(body.get("client", pull.client))
 
     def _take(self, event: Event, pull: Pull, row: dict[str, Any], *, late: bool) -> None:
         """A row for a ticket that had none: open, expired or voided."""
@@ -402,6 +416,8 @@ class State:
         if pull.phase is not Phase.TOLD:
             self._take(event, pull, body["row"], late=True)
             return
+        if pull.first is None and pull.row is not None:
+            pull.first = pull.row, pull.receipt
         pull.row, pull.codes = body["row"], self.codes_of(body["row"])
         pull.since, pull.receipt = event.time, event.receipt
         self._ear = None
@@ -447,9 +463,11 @@ class State:
 
     def _on_restarted(self, event: Event, body: dict[str, Any]) -> None:
         if not (self.resumes and self.done):  # after fresh looks the policy just goes on
-            self.restarts.append({**body, "seq": event.seq, "time": event.time})
+            self.restarts.append({**body, "seq": event.seq, "time": event.time, "receipt": event.receipt})
         self._give_up_audit()
         self.plan = self.plan.after(self.terms, body)
+        if self.restarts:
+            self.restarts[-1]["play"] = self.plan.number
         self._named, self.stopped = None, None
         self._play, self._failure, self.diverged = None, None, None
 

@@ -7,35 +7,36 @@ synchronous=FULL, PostgreSQL with synchronous_commit and fsync, and both are rea
 
 from __future__ import annotations
 
-import getpass
 import shlex
-import socket
-from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import Connection, create_engine, insert, inspect, select, text
 from sqlalchemy.pool import NullPool
 
 from whichdo._version import __version__
+from whichdo.campaign.engines import engine_of, make_private, path_of, url_of
 from whichdo.campaign.events import Event
 from whichdo.campaign.line import Line
-from whichdo.campaign.schema import APPLICATION, FORM, campaigns, store
+from whichdo.campaign.read_only import can_only_be_read, reader_of
+from whichdo.campaign.schema import FORM, campaigns, store
 from whichdo.campaign.statements import STORED, Statements
 from whichdo.campaign.trouble import speaking, who_locks
-from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, UsageError, quoted, spoken, visible
+from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, masked, quoted, spoken, visible
+from whichdo.files import guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
-__all__ = ["Place", "Store", "who_am_i"]
+__all__ = ["Place", "Store"]
 
 T = TypeVar("T")
 
 PATIENCE = 30.0
 """Seconds to wait for a lock."""
+PAGE = 10_000
+"""Events that are read at a time: a database over a network hands over all that is asked for at once."""
 MIGRATING = 0x77646F21  # the number of PostgreSQL's lock for making or changing the tables
 ADDING = 0x77646F22  # and for adding a campaign
 
@@ -53,12 +54,14 @@ class Store:
     """A database of campaigns; ``address`` is a URL, or the path of a SQLite file."""
 
     def __init__(self, address: str | Path, *, create: bool = False, patience: float = PATIENCE) -> None:
-        self.url = _url(address)
+        self.url = url_of(address)
         self.patience = patience
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        self.name = visible(str(_path(self.url)) if self.sqlite else self.url.render_as_string(hide_password=True))
-        self.path = _path(self.url).absolute() if self.sqlite else None
-        if self.path is not None and str(_path(self.url)) == self.url.database:
+        self.name = visible(
+            str(path_of(self.url)) if self.sqlite else masked(self.url.render_as_string(hide_password=True))
+        )
+        self.path = path_of(self.url).absolute() if self.sqlite else None
+        if self.path is not None and str(path_of(self.url)) == self.url.database:
             self.url = self.url.set(database=str(self.path))  # the same file, wherever the program goes
         if self.path is not None and not create and not self.path.exists():
             raise StorageError(f"There is no database {self.name}. Start a campaign in it: {self._begin()}.")
@@ -66,7 +69,14 @@ class Store:
             raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
         if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
             raise self._empty()  # before SQLite writes into it
-        engine = self._engine()
+        self.only_reads = False
+        if self.path is not None:
+            self.only_reads = can_only_be_read(self.path)
+            if create:
+                make_private(self.path)
+            guard(self, self.path)
+        reader = reader_of(self, self.path, patience) if self.path is not None and self.only_reads else None
+        engine = engine_of(self.url, self.name, patience, reader)
         self.line = Line(engine, self.name, self.path)
         self._say = Statements(engine.dialect)
         self._prepare(create=create)
@@ -84,6 +94,10 @@ class Store:
 
     def run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
         """Do some work in a transaction, which sees one state: committed when it is done, undone by an error."""
+        if writes and self.only_reads:
+            raise StorageError(
+                f"{self.name} can be read only: nothing can be written there. Copy it, or import an export elsewhere."
+            )
         with speaking(self.name, self.who):
             return self.line.run(work, writes=writes)
 
@@ -105,6 +119,11 @@ class Store:
             raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
         return Place(number, own_name, length, head)
 
+    def time(self, connection: Connection) -> datetime:
+        """What the clock of a database server says: those of its clients may differ."""
+        found: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
+        return found
+
     def reserve_names(self, connection: Connection) -> None:
         """Nobody else adds a campaign before this transaction ends; a writer of SQLite is alone anyway."""
         if not self.sqlite:
@@ -119,12 +138,15 @@ class Store:
 
     def since(self, connection: Connection, place: Place, seq: int) -> Iterator[Event]:
         """The events from ``seq`` on, as far as the campaign's row says that there are."""
-        if seq == place.length:
-            return
-        found = self._say.since(connection, campaign=place.id, first=seq, length=place.length)
-        while rows := found.fetchmany(10_000):
-            for row in rows:
+        for first in range(seq, place.length, PAGE):
+            end = min(first + PAGE, place.length)
+            found = self._say.since(connection, campaign=place.id, first=first, length=end)
+            for row in found.fetchmany(PAGE):
                 yield Event._make((place.name, *row))
+
+    def page(self, connection: Connection, place: Place, first: int) -> list[Event]:
+        """Some events from one on, a page of them at most."""
+        return list(self.since(connection, Place(place.id, place.name, min(first + PAGE, place.length), ""), first))
 
     def append(self, connection: Connection, place: Place, new: Sequence[Event]) -> None:
         """Append events that follow on ``place``, which is moved on."""
@@ -139,27 +161,6 @@ class Store:
         place.length, place.head = last.seq + 1, last.hash
 
     # ------------------------------------------------------------------------------------------------------- opening
-
-    def _engine(self) -> Engine:
-        try:
-            if self.sqlite:
-                engine = create_engine(
-                    self.url,
-                    connect_args={"timeout": self.patience, "check_same_thread": False},
-                    poolclass=NullPool,
-                )
-            else:
-                engine = create_engine(
-                    self.url,
-                    connect_args={"application_name": f"whichdo {who_am_i()}"[:63]},
-                    poolclass=NullPool,
-                    isolation_level="READ COMMITTED",  # with a row lock; what the server has by default may be stricter
-                )
-        except ModuleNotFoundError as error:
-            raise UsageError(f"{self.name} needs {error.name}: pip install 'whichdo[postgres]'.") from None
-        settings = _sqlite_settings if self.sqlite else _postgres_settings
-        event.listen(engine, "connect", partial(settings, self.name, self.patience))
-        return engine
 
     def _prepare(self, *, create: bool) -> None:
         """See that the tables are there and of our form; make or migrate them where they are not."""
@@ -232,68 +233,3 @@ WHERE l.relation = 'whichdo_campaign'::regclass AND l.granted AND a.pid <> pg_ba
 AND l.mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 AND NOT EXISTS (SELECT 1 FROM pg_locks w WHERE w.pid = a.pid AND NOT w.granted)
 """
-
-
-def _sqlite_settings(name: str, patience: float, connection: Any, record: object) -> None:  # noqa: ARG001
-    """Leave a file alone that is a database of something else; else set what keeps ours safe, and read it back."""
-    connection.isolation_level = None  # transactions are begun by us
-    cursor = connection.cursor()
-    ours = cursor.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
-    if not ours and cursor.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise NotOurs(f"{name} is a database of something else. Name another file; it was not changed.")
-    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    found = [cursor.execute(f"PRAGMA {each}").fetchone()[0] for each in ("journal_mode", "synchronous")]
-    if found != ["wal", 2]:
-        raise StorageError(f"{name} cannot be kept safe: SQLite answers {found}, not ['wal', 2].")
-    cursor.close()
-
-
-def _postgres_settings(name: str, patience: float, connection: Any, record: object) -> None:  # noqa: ARG001
-    cursor = connection.cursor()
-    cursor.execute(f"SET lock_timeout = {int(patience * 1000)}")
-    cursor.execute("SET synchronous_commit = on")
-    cursor.execute("SELECT current_setting('synchronous_commit'), current_setting('fsync')")
-    if (found := list(cursor.fetchone())) != ["on", "on"]:
-        raise StorageError(
-            f"{name} would lose what it has acknowledged: synchronous_commit and fsync are {found}. Switch both on."
-        )
-    connection.commit()
-    cursor.close()
-
-
-def _url(address: str | Path) -> URL:
-    text_of = str(address)
-    if "://" not in text_of:
-        return URL.create("sqlite", database=text_of)
-    try:
-        url = make_url(text_of)
-    except ArgumentError:
-        raise UsageError(f"{quoted(text_of)} is no address of a database; such as sqlite:///campaigns.db.") from None
-    if url.get_backend_name() == "postgresql" and "+" not in url.drivername:
-        url = url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() not in {"sqlite", "postgresql"}:
-        raise UsageError(
-            f"Campaigns are kept in SQLite (sqlite:///campaigns.db) or PostgreSQL (postgresql://user@host/name), not "
-            f"in {quoted(url.get_backend_name())}."
-        )
-    return url
-
-
-def _path(url: URL) -> Path:
-    name = url.database or ""
-    if not name or name == ":memory:":
-        raise UsageError("A campaign outlives the program, so its database is a file: name one.")
-    return Path(name.removeprefix("file:")) if name.startswith("file:") else Path(name)
-
-
-@lru_cache(maxsize=1)
-def who_am_i() -> str:
-    """``user@host``: the client that asks, unless another is named."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):
-        user = "someone"
-    return f"{user}@{socket.gethostname()}"

@@ -14,6 +14,7 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical, in_units, plain_text, seconds_of
+from whichdo.campaign.sealing import new_seal
 from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
 from whichdo.evidence import whole_number
 from whichdo.policies.registry import AbsentPolicy, absent_policy
@@ -24,16 +25,18 @@ from whichdo.problem_file import problem_from_json, problem_to_json
 from whichdo.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whichdo.policies.base import Policy
 
 __all__ = ["FORMAT", "Terms", "agreed", "differences"]
 
-FORMAT = 2
+FORMAT = 3
 """The latest form of events, counted up when an older program could not read them.
 
 A campaign is written in the earliest form that can hold its terms, so that older programs go on with it where they can:
-2 if the arms of its problem are listed (joint arms among them), its reward is any number of a range, or it has bins,
-groups or labels, else 1.
+3 if its hashes have a key (`whichdo.campaign.sealing`); 2 if the arms of its problem are listed (joint arms among
+them), its reward is any number of a range, or it has bins, groups or labels; else 1.
 """
 
 
@@ -64,12 +67,14 @@ class Terms:
     made_by: str = __version__
     lacks: tuple[str, ...] = ()
     """Parameters of the policy that were added since, so that event 0 does not name them."""
+    hashes: Mapping[str, Any] | None = None
+    """How its hashes are made, where they have a key."""
 
     def as_body(self) -> dict[str, Any]:
         """What event 0 holds."""
         named = {name: value for name, value in parameters(self.policy).items() if name not in self.lacks}
         return {
-            "format": 2 if _needs_second_form(self.problem) else 1,
+            "format": 3 if self.hashes is not None else 2 if _needs_second_form(self.problem) else 1,
             "made_by": made_by() | {"whichdo": self.made_by},
             "name": self.name,
             "problem": json.loads(problem_to_json(self.problem)),
@@ -88,6 +93,7 @@ class Terms:
             "stop": self.stop,
             "margin": self.margin,
             "audit": self.audit,
+            **({} if self.hashes is None else {"hashes": dict(self.hashes)}),
         }
 
     @classmethod
@@ -121,6 +127,7 @@ class Terms:
                 revision=revision_of(chosen),
                 made_by=body["made_by"]["whichdo"],
                 lacks=tuple(name for name in _fields(type(policy)) if name not in chosen["parameters"]),
+                hashes=body.get("hashes"),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise Damaged(
@@ -195,6 +202,10 @@ _KINDS: dict[str, Any] = {
 """What the terms of event 0 are; an import may come from anywhere."""
 
 
+NOT_CHOSEN = frozenset({"made_by", "format", "hashes"})
+"""What follows from the program, the problem or the environment."""
+
+
 def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """What two events 0 do not agree on, whichever version of whichdo or of the policy wrote them.
 
@@ -210,7 +221,7 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
             if not same or name in named or not _is_usual(body["policy"]["name"], name, value)
         }
         policy = {"name": body["policy"]["name"], "parameters": said}
-        return {name: each for name, each in body.items() if name != "made_by"} | {"policy": policy}
+        return {name: each for name, each in body.items() if name not in NOT_CHOSEN} | {"policy": policy}
 
     before, after = kept(then), kept(now)
     found = [name for name in after if before.get(name) != after[name]]
@@ -299,6 +310,7 @@ def agreed(
         margin=_margin(margin),
         audit=kept_for_audits(policy, problem, float(session.left), logs=logs) if audit else 0.0,
         revision=policy.revision,
+        hashes=new_seal(plain_text(name, "name of a campaign", 200)).get("hashes"),
     )
     if terms.lease is not None and terms.window is not None and terms.lease < terms.window:
         raise UsageError(

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -42,10 +42,20 @@ class Ticket:
     needed: tuple[str, ...] = ()
     """The nodes whose values the row must say."""
     lease_ends: str | None = None
+    receipt: str = field(default="", compare=False)
+    """``seq:hash`` of the event that handed it out."""
+    again: str = field(default="", compare=False)
+    """Where it was handed out before and is handed out again: when, and to whom."""
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
-        return {"id": self.id, "arm": str(self.arm), "needed": list(self.needed), "lease_ends": self.lease_ends}
+        return {
+            "id": self.id,
+            "arm": str(self.arm),
+            "needed": list(self.needed),
+            "lease_ends": self.lease_ends,
+            "receipt": self.receipt,
+        }
 
 
 @dataclass(slots=True)
@@ -79,6 +89,14 @@ class Pull:
     """Told when its slot had gone to another ticket, or its play was over: it counts in the estimates alone."""
     counted: bool = False
     amended: int = 0
+    process: str = ""
+    """To which process it went, where the client's name does not say."""
+    asked_receipt: str = ""
+    """Of the event that handed it out."""
+    teller: str = ""
+    """The client that told it."""
+    first: tuple[dict[str, Any], str] | None = None
+    """The row that was told before it was amended, and the receipt of that."""
 
 
 def ticket_id(campaign: str, number: int, arm: Arm) -> str:

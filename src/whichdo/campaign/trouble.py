@@ -69,7 +69,7 @@ def _of_sqlite(code: str, name: str, words: str, who: Callable[[], str]) -> Whic
 _SQLITE = {
     "SQLITE_FULL": "There is no room left to write {}",
     "SQLITE_READONLY": "{} can be read only",
-    "SQLITE_CANTOPEN": "{} cannot be opened; is the folder there, and may you write to it, as SQLite must even to read",
+    "SQLITE_CANTOPEN": "{} cannot be opened; is the folder there, and may you write to it",
 }
 
 

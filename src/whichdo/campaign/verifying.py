@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.plan import decided_elsewhere
+from whichdo.campaign.receipts import ReceiptFile, parsed
+from whichdo.campaign.sealing import ENVIRONMENT, secret_of
 from whichdo.campaign.trouble import mending
-from whichdo.errors import Damaged, ReplayDiverged, UsageError, quoted, visible
+from whichdo.errors import Damaged, ReplayDiverged, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from whichdo.campaign.events import Event
     from whichdo.campaign.store import Store
 
@@ -29,34 +35,46 @@ class Verified(str):
         return made
 
 
-def verified(store: Store, name: str, receipt: str | None = None) -> Verified:
-    """The last receipt of a campaign in which everything holds; an error names the first thing that does not."""
+def verified(
+    store: Store,
+    name: str,
+    receipt: str | None = None,
+    known: tuple[int, str] | None = None,
+    receipts: Path | None = None,
+) -> Verified:
+    """The last receipt of a campaign in which everything holds; an error names the first thing that does not.
+
+    ``known``: how many events have been seen on record before, and the hash of the last.  ``receipts``: a file of them.
+    """
     if store.sqlite:
         (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
         if said != "ok":
             raise Damaged(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
     ledger = Ledger(store, name)
+    ledger.known = known
     state = ledger.state()
     if receipt is not None:
-        _check_receipt(receipt, ledger.events())
+        _check_receipt(receipt, ledger.stream(), state.events)
+    said = () if receipts is None else ReceiptFile(receipts).compare(name, ledger.stream())
+    if state.secret is None and secret_of() is not None:
+        said += (f"{ENVIRONMENT} is set, but this campaign began without a key: its hashes are plain.",)
     if state.diverged is not None:
         raise ReplayDiverged(state.diverged)
-    return Verified(state.receipt, decided_elsewhere(state))
+    return Verified(state.receipt, (*said, *decided_elsewhere(state)))
 
 
-def _check_receipt(receipt: str, events: list[Event]) -> None:
-    seq, _, digest = receipt.partition(":")
-    if not seq.isascii() or not seq.isdigit() or len(seq) > 12 or len(digest) != 64:
-        raise UsageError(f"{quoted(receipt)} is no receipt; it looks like 17:0a1b... with 64 letters after the colon.")
-    if int(seq) >= len(events):
+def _check_receipt(receipt: str, events: Iterable[Event], length: int) -> None:
+    seq, digest = parsed(receipt)
+    if seq >= length:
         raise Damaged(
-            f"Event {seq} is not on record: the log ends with event {len(events) - 1}. Either the receipt is of "
+            f"Event {seq} is not on record: the log ends with event {length - 1}. Either the receipt is of "
             f"another campaign, or what it acknowledged was lost.",
-            len(events),
+            length,
         )
-    if events[int(seq)].hash != digest:
+    found = next(islice(events, seq, None))
+    if found.hash != digest:
         raise Damaged(
-            f"The receipt {receipt} is not on record: event {seq} is {events[int(seq)].receipt}. Either the receipt is "
+            f"The receipt {receipt} is not on record: event {seq} is {found.receipt}. Either the receipt is "
             f"of another campaign, or the log was replaced.",
-            int(seq),
+            seq,
         )

@@ -15,8 +15,8 @@ from whichdo.estimate.contest import leaders
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.ranking import decimals
 from whichdo.estimate.shrinkage import reward_scale
+from whichdo.files import DRAWING, write_file
 from whichdo.frames import frame_of
-from whichdo.graph.formats.files import write_file
 from whichdo.problem import Arm, Goal, Problem
 
 if TYPE_CHECKING:
@@ -282,9 +282,9 @@ class WhatIf:
         marks = {name: "choice" for name in choice if name in shown}
         return draw_svg(shown, reward=reward, marks=marks, edges=looks, missing=missing)
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """Write `svg` into a file."""
-        write_file(Path(os.fspath(path)), self.svg())
+    def plot(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write `svg` into a file; one that is there is replaced if it is a drawing of ours, or with ``force``."""
+        write_file(Path(os.fspath(path)), self.svg(), DRAWING, force=force)
 
     def __str__(self) -> str:
         return table_text(self)

@@ -44,7 +44,7 @@ def main() -> None:
 def _run() -> None:
     """Call the verb and see that what it printed has left; typer always ends in an exception."""
     from whichdo.cli.app import VERBS, make_app, state
-    from whichdo.errors import WhichdoError, speaking_of_commands, visible
+    from whichdo.errors import WhichdoError, masked, speaking_of_commands, visible
 
     if sys.stdout is None:  # closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
@@ -59,7 +59,7 @@ def _run() -> None:
     except WhichdoError as error:
         if state.debug:
             raise
-        print(f"{type(error).__name__}: {visible(error)}", file=sys.stderr)
+        print(f"{type(error).__name__}: {masked(visible(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     finally:
         sys.stdout.flush()

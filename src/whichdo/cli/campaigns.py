@@ -15,6 +15,7 @@ from whichdo.cli.databases import (
     KeyOption,
     NameArgument,
     ReasonOption,
+    ReceiptsOption,
     address,
     database,
     opened,
@@ -22,7 +23,7 @@ from whichdo.cli.databases import (
     print_receipts,
     stretch,
 )
-from whichdo.cli.output import Format, FormatOption, console, print_json, say_if_compiling
+from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_if_compiling
 from whichdo.errors import UsageError, command, visible
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def start(
     audit: Annotated[
         bool, typer.Option("--audit/--no-audit", help="Keep a part of the budget to check on logs and graph.")
     ] = True,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
@@ -110,6 +112,7 @@ def start(
         audit=audit,
         logs=list(logs) if logs else None,
         missing=missing,
+        receipts=receipts,
     )
     found, notes = campaign.status(), (*campaign.notes, *asked.warnings)
     if format is Format.JSON:
@@ -125,13 +128,17 @@ def observe(
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     missing: MissingOption = "error",
     restart: Annotated[bool, typer.Option("--restart", help="Let the policy begin anew with them.")] = False,
+    append: Annotated[
+        bool, typer.Option("--append", help="Of files that have grown since, observe only what is new.")
+    ] = False,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Take in logs of looks, each file once; the same file again changes nothing and says so."""
-    campaign = opened(db, name)
-    receipts = campaign.observe(list(logs), counts=counts, missing=missing, restart=restart)
-    print_receipts([({"log": receipt.notes[0]}, "Observed", receipt) for receipt in receipts], format)
+    campaign = opened(db, name, receipts)
+    made = campaign.observe(list(logs), counts=counts, missing=missing, restart=restart, append=append)
+    print_receipts([({"log": receipt.notes[0]}, "Observed", receipt) for receipt in made], format)
 
 
 def status(
@@ -215,11 +222,12 @@ def pause(
     *,
     reason: ReasonOption,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Hand out nothing more until resume; what is out may be told."""
-    print_receipts([({}, f"Paused {visible(name)}", opened(db, name).pause(reason, key=key))], format)
+    print_receipts([({}, f"Paused {visible(name)}", opened(db, name, receipts).pause(reason, key=key))], format)
 
 
 def resume(
@@ -227,11 +235,12 @@ def resume(
     *,
     reason: ReasonOption,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Go on after pause."""
-    print_receipts([({}, f"Resumed {visible(name)}", opened(db, name).resume(reason, key=key))], format)
+    print_receipts([({}, f"Resumed {visible(name)}", opened(db, name, receipts).resume(reason, key=key))], format)
 
 
 def forbid(
@@ -240,11 +249,12 @@ def forbid(
     *,
     reason: ReasonOption,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Never pull these arms again, nor recommend them; the play restarts with what is left of the budget."""
-    campaign = opened(db, name)
+    campaign = opened(db, name, receipts)
     chosen = [campaign.problem.unpruned.arm(text) for text in arms]
     print_receipts([({"arms": arms}, f"Forbidden {', '.join(arms)}", campaign.forbid(chosen, reason, key=key))], format)
 
@@ -255,11 +265,12 @@ def allow(
     *,
     reason: ReasonOption,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Take back forbid; the play restarts with what is left of the budget."""
-    campaign = opened(db, name)
+    campaign = opened(db, name, receipts)
     chosen = [campaign.problem.unpruned.arm(text) for text in arms]
     print_receipts([({"arms": arms}, f"Allowed {', '.join(arms)}", campaign.allow(chosen, reason, key=key))], format)
 
@@ -269,28 +280,32 @@ def restart(
     *,
     reason: ReasonOption,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Let the policy begin anew with what is left of the budget and all that is known."""
-    print_receipts([({}, f"Restarted {visible(name)}", opened(db, name).restart(reason, key=key))], format)
+    print_receipts([({}, f"Restarted {visible(name)}", opened(db, name, receipts).restart(reason, key=key))], format)
 
 
 def verify(
     name: NameArgument,
     *,
     receipt: Annotated[str | None, typer.Option(help="That this is on record, too.", show_default=False)] = None,
+    receipts: Annotated[
+        Path | None, typer.Option(help="That all receipts in this file are on record, too.", show_default=False)
+    ] = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Check the whole log, chain and replay; the first bad event is named."""
-    last = opened(db, name).verify(receipt)
+    last = opened(db, name).verify(receipt, receipts=receipts)
     if format is Format.JSON:
         print_json({"campaign": name, "whole": True, "receipt": last, "notes": list(last.notes)})
     else:
         asks = "every other ask" if last.notes else "every ask"
         print_lines(
-            (f"Whole: every event is what was written, and {asks} is what the policy asks. Last: {last}",), last.notes
+            (f"Whole: the chain of hashes holds, and {asks} is what the policy asks. Last: {last}",), last.notes
         )
 
 
@@ -298,16 +313,16 @@ def export(
     name: NameArgument,
     file: FileArgument,
     *,
+    force: ForceOption = False,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Write the log into a file, or to standard output (-): one JSON event a line, a checksum at the end."""
     if str(file) == "-":
-        typer.echo(
-            "".join(opened(db, name).export_lines()).encode(), nl=False
-        )  # bytes: in UTF-8, whatever the terminal
+        for line in opened(db, name).export_lines():
+            typer.echo(line.encode(), nl=False)  # bytes: in UTF-8, whatever the terminal
         return
-    events = opened(db, name).export(file)
+    events = opened(db, name).export(file, force=force)
     if format is Format.JSON:
         print_json({"campaign": name, "file": str(file), "events": events})
     else:

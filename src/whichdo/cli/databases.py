@@ -6,14 +6,15 @@ import json
 import os
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from whichdo.cli.completion import campaigns
 from whichdo.cli.output import Format, console, print_json
-from whichdo.errors import InputError, UsageError, naming_database, quoted, visible
+from whichdo.errors import InputError, UsageError, masked, naming_database, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,7 @@ __all__ = [
     "KeyOption",
     "NameArgument",
     "ReasonOption",
+    "ReceiptsOption",
     "address",
     "database",
     "lines_of",
@@ -39,6 +41,9 @@ __all__ = [
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONGEST = 2**20
+"""Letters of a row."""
+MOST = 2**30
+"""Letters that are told at a time."""
 
 
 DatabaseOption = Annotated[
@@ -51,6 +56,15 @@ NameArgument = Annotated[str, typer.Argument(help="The campaign.", show_default=
 ReasonOption = Annotated[str, typer.Option(help="Why; it goes on record.", show_default=False)]
 KeyOption = Annotated[
     str | None, typer.Option(help="Of your choice: a command repeated under its key counts once.", show_default=False)
+]
+ReceiptsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--receipts",
+        envvar="WHICHDO_RECEIPTS",
+        help="A file outside the database to which every receipt is added.",
+        show_default=False,
+    ),
 ]
 ClientOption = Annotated[
     str | None, typer.Option(help="Who asks; what it still holds is handed out again. Default: user@host.")
@@ -66,11 +80,11 @@ def address(db: str | None) -> str:
     return db
 
 
-def opened(db: str | None, name: str) -> Campaign:
-    """A campaign of the database that was named."""
+def opened(db: str | None, name: str, receipts: Path | None = None) -> Campaign:
+    """A campaign of the database that was named; its receipts are added to a file, if one is."""
     from whichdo.campaign.campaign import Campaign
 
-    return Campaign.open(address(db), name)
+    return Campaign.open(address(db), name, receipts=receipts)
 
 
 def database(db: str | None) -> list[str]:
@@ -96,32 +110,56 @@ ROW = '{"X": 1, "Y": 0}'
 
 def lines_of(source: str, example: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file, or of standard input (``-``), one a line, with their numbers."""
-    name, text = _text_of(source)
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield number, _object(line, f"{name}, line {number}", example)
+    with _opened(source) as (name, file):
+        left, number = MOST, 0
+        while line := _line_of(file, name):
+            number, left = number + 1, left - len(line)
+            if left < 0:
+                raise InputError(f"{name} has more than {MOST:,} letters; tell it in several parts.")
+            if line.strip():
+                yield number, _object(line.removesuffix("\n"), f"{name}, line {number}", example)
 
 
 def one_row(source: str) -> dict[str, Any]:
     """One row: JSON itself, or what a file or standard input (``-``) holds."""
     if source.lstrip().startswith(("{", "[")):
         return _object(source, "The row")
-    name, text = _text_of(source)
+    with _opened(source) as (name, file):
+        text = _read(file, name, LONGEST + 1)
     rows = len([line for line in text.split("\n") if line.lstrip().startswith("{")])
     if rows > 1 and not text.lstrip().startswith("{\n"):
         raise InputError(f"{name} holds {rows:,} rows; a ticket is told one.")
     return _object(text, name)
 
 
-def _text_of(source: str) -> tuple[str, str]:
-    """The name and the text of a file or of standard input."""
+@contextmanager
+def _opened(source: str) -> Iterator[tuple[str, TextIO]]:
+    """The name of a file or of standard input, and what reads it."""
     name = "standard input" if source == "-" else visible(source)
     if source == "-" and sys.stdin is None:
         raise InputError("standard input cannot be read: it is closed.")
     if source != "-" and not Path(source).is_file():
         raise InputError(f"{quoted(source)} is neither JSON, such as {ROW}, nor a file.")
+    if source == "-":
+        yield name, sys.stdin
+        return
     try:
-        return name, sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        file = Path(source).open(encoding="utf-8")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}.") from None
+    with file:
+        yield name, file
+
+
+def _line_of(file: TextIO, name: str) -> str:
+    """The next line; one that goes on for ever is not read to its end."""
+    return _read(file, name, LONGEST + 2, line=True)
+
+
+def _read(file: TextIO, name: str, most: int, *, line: bool = False) -> str:
+    """So many letters of a text, or of its next line."""
+    try:
+        return file.readline(most) if line else file.read(most)
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is no text in UTF-8: byte {error.start:,}. Save it as UTF-8.") from None
     except OSError as error:
@@ -130,7 +168,7 @@ def _text_of(source: str) -> tuple[str, str]:
 
 def _object(text: str, where: str, example: str = ROW) -> dict[str, Any]:
     if len(text) > LONGEST:
-        raise InputError(f"{where} has {len(text):,} letters; no row is that long.")
+        raise InputError(f"{where} has more than {LONGEST:,} letters; no row is that long.")
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -177,6 +215,6 @@ def print_lines(said: tuple[str, ...], warnings: tuple[str, ...] = ()) -> None:
     """Sentences for people."""
     out = console()
     for line in said:
-        out.print(visible(line), soft_wrap=True)
+        out.print(masked(visible(line)), soft_wrap=True)
     for line in warnings:
-        out.print(f"! {visible(line)}", style="yellow", soft_wrap=True)
+        out.print(f"! {masked(visible(line))}", style="yellow", soft_wrap=True)

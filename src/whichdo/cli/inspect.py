@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whichdo.cli.output import Format, FormatOption, console, print_json
+from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json
 from whichdo.errors import UsageError, visible
+from whichdo.files import DRAWING, check_target
 from whichdo.graph.identify import listed
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def inspect(
     reward: Annotated[str | None, typer.Option(help="The node to improve, where the file does not say.")] = None,
     node: Annotated[list[str] | None, typer.Option(help="Report on this node only; may be repeated.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the graph, or the part around --node, as SVG.")] = None,
+    force: ForceOption = False,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Show what was read, the c-components, whether looking can settle each arm and why, and what was pruned."""
@@ -36,13 +38,15 @@ def inspect(
 
     if svg is not None and os.path.realpath(svg) == os.path.realpath(file):
         raise UsageError(f"--svg {visible(svg)} would overwrite the file that is inspected. Name another file.")
+    if svg is not None:
+        check_target(svg, DRAWING, force=force)
     found = inspect_file(file, reward=reward, nodes=node)
     if format is Format.JSON:
         print_json(found.as_json())
     else:
         _print(console(), found)
     if svg is not None:
-        found.draw(svg)
+        found.draw(svg, force=force)
         if format is not Format.JSON:
             console().print(f"Drawn into {visible(svg)}.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
+    "ForceOption",
     "Format",
     "FormatOption",
     "TableFormat",
@@ -52,6 +54,10 @@ TableFormatOption = Annotated[
     TableFormat, typer.Option("-f", "--format", help="A table for people, JSON or CSV for programs.")
 ]
 
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Write over a file that whichdo did not write; never over a database.")
+]
+
 
 def console() -> Console:
     """The console for people; names from users' files are text, never markup or styles.
@@ -73,7 +79,17 @@ def print_json(content: object) -> None:
     text = json.dumps(content, ensure_ascii=escape, allow_nan=False)
     if len(text) <= PRETTY:
         text = json.dumps(content, indent=2, ensure_ascii=escape, allow_nan=False)
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(_UNSEEN.sub(_escaped, text) + "\n")
+
+
+_UNSEEN = re.compile(
+    r"[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What a terminal obeys instead of showing it: controls, directions of writing, letters without width."""
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
 
 
 def json_value(value: Any) -> Any:
@@ -84,9 +100,16 @@ def json_value(value: Any) -> Any:
 def print_csv(columns: Mapping[str, Sequence[Any]]) -> None:
     """A table as CSV on standard output; what is not known is empty."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(_cell, columns))
     for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if json_value(value) is None else value for value in row])
+        writer.writerow([_cell(value) for value in row])
+
+
+def _cell(value: Any) -> Any:
+    """A value in a table that a spreadsheet may open: a text that it would take for a formula stands behind a quote."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return "" if json_value(value) is None else value
 
 
 def say_if_compiling() -> None:

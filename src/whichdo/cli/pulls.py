@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +19,7 @@ from whichdo.cli.databases import (
     KeyOption,
     NameArgument,
     ReasonOption,
+    ReceiptsOption,
     lines_of,
     one_row,
     opened,
@@ -50,6 +53,7 @@ def ask(
     n: Annotated[int, typer.Option("-n", min=0, help="How many tickets, those that are still held included.")] = 1,
     client: ClientOption = None,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
@@ -57,16 +61,21 @@ def ask(
 
     Ends with code 6 where open tickets must be told first.
     """
-    campaign = opened(db, name)
+    from whichdo.campaign.engines import user_at_host
+
+    campaign = opened(db, name, receipts)
     try:
-        tickets = campaign.ask(n, client=client, key=key)
+        own = {} if client is not None else {"process": str(os.getpid())}
+        tickets = campaign.ask(n, client=user_at_host() if client is None else client, key=key, **own)
     except Wait as wait:
         if format is not Format.JSON:
             raise
         print_json({"tickets": [], "finished": False, "wait": list(wait.tickets)})
         raise typer.Exit(wait.exit_code) from None
     if format is Format.JSON:
-        print_json({"tickets": [ticket.as_json() for ticket in tickets], "finished": campaign.finished})
+        again = {ticket.id: ticket.again for ticket in tickets if ticket.again}
+        found = {"tickets": [ticket.as_json() for ticket in tickets], "finished": campaign.finished}
+        print_json(found | ({"again": again} if again else {}))
         return
     out = console()
     for ticket in tickets:
@@ -75,6 +84,13 @@ def ask(
         out.print(f"Finished: nothing is left to ask. See: {visible(command('recommend', name))}", soft_wrap=True)
     elif 0 < len(tickets) < n:
         out.print(f"{len(tickets)} of {n:,}: the policy decides on when these are told.", soft_wrap=True)
+    new = {ticket.receipt for ticket in tickets if not ticket.again}
+    for receipt in new:
+        print(f"Receipt: {receipt}", file=sys.stderr)  # standard output has a line for each ticket and no other
+    for ticket in tickets:
+        if ticket.again:
+            said = f"{ticket.id} was {ticket.again}. If that is another worker, let each ask by a name of its own"
+            print(f"! {visible(said)}: --client NAME.", file=sys.stderr)
 
 
 def tell(
@@ -90,34 +106,37 @@ def tell(
     row: Annotated[str | None, RowArgument.__metadata__[0]] = None,
     *,
     arm: Annotated[str | None, typer.Option(help="What was done, to be compared with the ticket: do(X=1).")] = None,
+    client: Annotated[
+        str | None, typer.Option(help="Who tells; the same from another is a conflict.", show_default=False)
+    ] = None,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Say what came of a ticket, or of many; the same again changes nothing."""
-    campaign = opened(db, name)
+    campaign = opened(db, name, receipts)
     if row is not None:
         done = None if arm is None else campaign.problem.unpruned.arm(arm)
-        receipt = campaign.tell(ticket, one_row(row), arm=done, key=key)
+        receipt = campaign.tell(ticket, one_row(row), arm=done, key=key, client=client)
         print_receipts([({"ticket": ticket}, f"Told {ticket}", receipt)], format)
         return
     if key is not None or arm is not None:
         raise UsageError("--key and --arm go with one ticket and its row.")
     if re.fullmatch(r"[0-9]+-[a-z]{2}", ticket) and not Path(ticket).exists():
         raise UsageError(f"The row is missing: {command('tell', name, ticket, ROW)}. Nothing was stored.")
-    receipts: list[tuple[dict[str, str], str, Receipt]] = []
-    for number, line in _lines(ticket, receipts):
+    stored: list[tuple[dict[str, str], str, Receipt]] = []
+    for number, line in _lines(ticket, stored):
         try:
             if not isinstance(line.get("ticket"), str) or set(line) - {"ticket", "row"} or "row" not in line:
                 raise InputError(f"found {quoted(json.dumps(line))}, where {TOLD} is expected.")
-            receipts.append(
-                ({"ticket": line["ticket"]}, f"Told {line['ticket']}", campaign.tell(line["ticket"], line["row"]))
-            )
+            told = campaign.tell(line["ticket"], line["row"], client=client)
+            stored.append(({"ticket": line["ticket"]}, f"Told {line['ticket']}", told))
         except WhichdoError as error:
-            error.args = (f"Line {number}: {str(error).removesuffix(' Nothing was stored.')} {_stored(len(receipts))}",)
+            error.args = (f"Line {number}: {str(error).removesuffix(' Nothing was stored.')} {_stored(len(stored))}",)
             raise
-    print_receipts(receipts, format)
-    if not receipts and format is not Format.JSON:
+    print_receipts(stored, format)
+    if not stored and format is not Format.JSON:
         print_lines(("No row was found, and nothing told.",))
 
 
@@ -144,11 +163,12 @@ def void(
     *,
     reason: ReasonOption,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Give a ticket back: it came to nothing, and its pull is owed again."""
-    receipt = opened(db, name).void(ticket, reason, key=key)
+    receipt = opened(db, name, receipts).void(ticket, reason, key=key)
     print_receipts([({"ticket": ticket}, f"Voided {ticket}", receipt)], format)
 
 
@@ -159,9 +179,10 @@ def amend(
     *,
     reason: ReasonOption,
     key: KeyOption = None,
+    receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Correct what was told of a ticket, or tell one that was voided or has expired."""
-    receipt = opened(db, name).amend(ticket, one_row(row), reason, key=key)
+    receipt = opened(db, name, receipts).amend(ticket, one_row(row), reason, key=key)
     print_receipts([({"ticket": ticket}, f"Amended {ticket}", receipt)], format)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whichdo.cli.output import (
+    ForceOption,
     TableFormat,
     TableFormatOption,
     console,
@@ -49,6 +50,7 @@ def rank(
         typer.Option(help="Estimate by models too, doubly robust, for many covariates: logistic.", show_default=False),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a forest plot into this file (PNG, SVG, PDF).")] = None,
+    force: ForceOption = False,
     top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 40,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
@@ -60,7 +62,7 @@ def rank(
     if plot is not None:
         from whichdo.plots.canvas import check_plot
 
-        check_plot(plot)
+        check_plot(plot, force=force)
     source: Any = logs[0] if len(logs) == 1 else list(logs)
     with progress_bar("counting", "rows") as progress:
         found = rank_arms(
@@ -79,7 +81,7 @@ def rank(
             progress=progress,
         )
     if plot is not None:
-        found.plot(plot)
+        found.plot(plot, force=force)
     if format is TableFormat.JSON:
         print_json(_as_json(found, confidence))
     elif format is TableFormat.CSV:

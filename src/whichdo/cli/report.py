@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from whichdo.cli.databases import DatabaseOption, NameArgument, opened, print_lines
-from whichdo.cli.output import Format, FormatOption, print_json, say_if_compiling
+from whichdo.cli.output import ForceOption, Format, FormatOption, print_json, say_if_compiling
 from whichdo.errors import visible
+from whichdo.files import PAGE, check_target
 
 __all__ = ["report"]
 
@@ -21,6 +22,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file to write; by default NAME.html.", show_default=False)
     ] = None,
+    force: ForceOption = False,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
@@ -29,9 +31,10 @@ def report(
 
     campaign = opened(db, name)
     target = _file_of(name) if output is None else output
+    check_target(target, PAGE, force=force)
     say_if_compiling()
     status = campaign.status()  # puts on record what the clock says
-    written = write_report(campaign, target)
+    written = write_report(campaign, target, force=force)
     if format is Format.JSON:
         print_json({"campaign": name, "file": str(written), "receipt": campaign.events()[-1].receipt})
     else:

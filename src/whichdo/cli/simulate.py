@@ -10,6 +10,7 @@ import typer
 
 from whichdo.cli.completion import policies
 from whichdo.cli.output import (
+    ForceOption,
     TableFormat,
     TableFormatOption,
     console,
@@ -55,6 +56,7 @@ def simulate(
     intervene: Annotated[list[str] | None, typer.Option(help="Nodes that can be set; by default all others.")] = None,
     goal: Annotated[str | None, typer.Option(help="For a BIF file: maximize (default) or minimize.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw regret against horizon (PNG, SVG, PDF).")] = None,
+    force: ForceOption = False,
     show_list: Annotated[bool, typer.Option("--list", help="List the networks that need no file, and end.")] = False,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
@@ -69,11 +71,11 @@ def simulate(
     if plot is not None:
         from whichdo.plots.canvas import check_plot
 
-        check_plot(plot)
+        check_plot(plot, force=force)
     subject = read_subject(source, network=network, reward=reward, intervene=_parts(intervene), goal=goal)
     found = _compared(subject, policy or POLICIES, _horizons(horizon), (runs, seed, workers), format)
     if plot is not None:
-        found.plot(plot, title=f"Regret on {subject.title.partition(',')[0]}")
+        found.plot(plot, title=f"Regret on {subject.title.partition(',')[0]}", force=force)
     if format is TableFormat.JSON:
         print_json(_as_json(found, subject))
     elif format is TableFormat.CSV:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whichdo.cli.output import TableFormat, TableFormatOption, console, print_csv, print_json
+from whichdo.cli.output import ForceOption, TableFormat, TableFormatOption, console, print_csv, print_json
 from whichdo.errors import counted, visible
+from whichdo.files import DRAWING, check_target
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def what_if(
     reading: Annotated[str, typer.Option(help="What estimates lean on: robust or graph.")] = "robust",
     shrinkage: Annotated[float, typer.Option(min=0, help="How many rows the data's own margins count for.")] = 2.0,
     svg: Annotated[Path | None, typer.Option(help="Draw the graph, edges coloured by what rests on them.")] = None,
+    force: ForceOption = False,
     top: Annotated[int, typer.Option(min=1, help="How many edits the table shows.")] = 40,
     every: Annotated[bool, typer.Option("--all", help="Show edits too that keep the choice.")] = False,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
@@ -37,6 +39,8 @@ def what_if(
     from whichdo.problem_file import read_problem
 
     asked = read_problem(problem)
+    if svg is not None:
+        check_target(svg, DRAWING, force=force)
     source: Any = logs[0] if len(logs) == 1 else list(logs)
     with progress_bar("counting", "rows") as progress:
         found = edit_each(
@@ -57,7 +61,7 @@ def what_if(
     else:
         _print(found, top if every else min(top, sum(not each.keeps for each in found.edits)))
     if svg is not None:
-        found.plot(svg)
+        found.plot(svg, force=force)
         if format is TableFormat.TABLE:
             console().print(f"Drawn into {visible(str(svg))}.")
 

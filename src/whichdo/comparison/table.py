@@ -106,11 +106,19 @@ class Comparison:
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
         return frame_of(self.to_dict(), backend)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        ax: Any = None,
+        title: str | None = None,
+        force: bool = False,
+    ) -> Any:
         """Draw mean regret against the horizon: a line for each policy.
 
         Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
-        figure.  Bands are 95% intervals of the mean.  No global setting of matplotlib is touched.
+        figure.  A file that is there is replaced if it is a drawing of ours, or with ``force``.
+        Bands are 95% intervals of the mean.  No global setting of matplotlib is touched.
         """
         from whichdo.plots.regret import Curve, regret_plot
 
@@ -132,6 +140,7 @@ class Comparison:
             footnote=f"{counted(self.runs, 'run')} a point; bands: 95% intervals of the mean.{more}",
             path=None if path is None else Path(os.fspath(path)),
             ax=ax,
+            force=force,
         )
 
     def _of(self, policy: str) -> list[Cell]:

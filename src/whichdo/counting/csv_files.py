@@ -35,6 +35,8 @@ __all__ = ["EXPORT", "CsvPart", "first_bytes"]
 
 EXPORT = "Export the rows as CSV in UTF-8, or as Parquet"
 LONGEST_LINE = 1 << 20  # bytes a row may have
+UNPACKED = 16 << 30
+"""Bytes of a packed file, unpacked: some minutes.  A few megabytes can hold more than a disk."""
 BLOCK = 1 << 22  # bytes read at a time, more than the longest line
 DELIMITERS = ",;\t|"
 BOM = b"\xef\xbb\xbf"
@@ -58,14 +60,15 @@ class Header:
 class CsvPart:
     """One CSV file, plain or gzip.  Every value is read as a string, so that what "01" or "NA" means is decided here.
 
-    ``known``: names to look for in the header, which decide between delimiters.
+    ``known``: names to look for in the header, which decide between delimiters.  ``start``: of the rows only those are
+    read that begin from this byte on.
     """
 
     rows = None
     checksums = None
 
-    def __init__(self, path: Path, *, packed: bool, known: frozenset[str] = frozenset()) -> None:
-        self._path, self._packed = path, packed
+    def __init__(self, path: Path, *, packed: bool, known: frozenset[str] = frozenset(), start: int = 0) -> None:
+        self._path, self._packed, self._start = path, packed, start
         self.name = path.name
         self._read_to_end = False
         try:
@@ -135,7 +138,7 @@ class CsvPart:
         """The file without its byte-order mark in pieces of whole rows, each of them checked."""
         check = _Check(self.name)
         rest = b""
-        for number, block in enumerate(chain(_blocks(self._path, packed=self._packed), [b""])):
+        for number, block in enumerate(chain(_blocks(self._path, packed=self._packed, start=self._start), [b""])):
             data = rest + block
             if not number and data.startswith(BOM):
                 data, check.bytes = data[len(BOM) :], len(BOM)
@@ -166,7 +169,8 @@ class CsvPart:
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """The data rows with the line each begins on.  Empty lines are not rows, unless there is one column only."""
-        with io.TextIOWrapper(_open(self._path, packed=self._packed), "utf-8-sig", newline="") as text:
+        opened = _open(self._path, packed=self._packed, start=self._start)
+        with io.TextIOWrapper(opened, "utf-8-sig", newline="") as text:
             reader = csv.reader(_lines(text), delimiter=self._header.delimiter, strict=True)
             next(reader, None)
             line = reader.line_num
@@ -180,10 +184,19 @@ class CsvPart:
         try:
             for number, (line, record) in enumerate(self._records()):
                 if number == row:
+                    line += self._lines_before
                     return line if text is None or (column < len(record) and record[column] == text) else None
         except (csv.Error, UnicodeDecodeError):
             pass
         return None
+
+    @property
+    def _lines_before(self) -> int:
+        """The lines that are not read, for messages."""
+        if not self._start:
+            return 0
+        with self._path.open("rb") as file:
+            return sum(block.count(b"\n") for block in _up_to(file, self._start)) - 1
 
     def _undivided(self) -> DataError:
         """The first row with another number of fields than the header, or that cannot be divided into fields."""
@@ -335,16 +348,56 @@ def first_bytes(path: Path, count: int, *, packed: bool) -> bytes:
         return b""
 
 
-def _open(path: Path, *, packed: bool) -> BinaryIO:
-    """The file as bytes, unpacked if it is gzip."""
-    return cast("BinaryIO", gzip.open(path, "rb")) if packed else path.open("rb")
+def _open(path: Path, *, packed: bool, start: int = 0) -> BinaryIO:
+    """The file as bytes, unpacked if it is gzip; of one that is read from a byte on, the header and what follows."""
+    if packed:
+        return cast("BinaryIO", gzip.open(path, "rb"))
+    file = path.open("rb")
+    return cast("BinaryIO", io.BufferedReader(_HeadAndTail(file, start), BLOCK)) if start else file
 
 
-def _blocks(path: Path, *, packed: bool, size: int | None = None) -> Iterator[bytes]:
+class _HeadAndTail(io.RawIOBase):
+    """The first line of a file, and what follows from a byte on."""
+
+    def __init__(self, file: BinaryIO, start: int) -> None:
+        self._file, self._head = file, file.readline(LONGEST_LINE)
+        file.seek(start)
+        if self._head.endswith(b"\n") and file.read(1) not in {b"\n", b"\r"}:
+            file.seek(start)  # else the line before had no end yet, and here it is
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        if self._head:
+            number = min(len(into), len(self._head))
+            into[:number], self._head = self._head[:number], self._head[number:]
+            return number
+        return self._file.readinto(into)  # type: ignore[attr-defined, no-any-return]
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _up_to(file: BinaryIO, end: int) -> Iterator[bytes]:
+    while end > 0 and (block := file.read(min(BLOCK, end))):
+        end -= len(block)
+        yield block
+
+
+def _blocks(path: Path, *, packed: bool, size: int | None = None, start: int = 0) -> Iterator[bytes]:
     """The bytes of a file; one that is gzip is unpacked and its checksum verified at its end."""
+    done = 0
     try:
-        with _open(path, packed=packed) as file:
+        with _open(path, packed=packed, start=start) as file:
             while block := file.read(BLOCK if size is None else size):
+                done += len(block)
+                if packed and done > UNPACKED:
+                    raise TooLarge(
+                        f"{path.name} holds more than {UNPACKED >> 30} GB when it is unpacked, the most that is read "
+                        f"of a packed file. Unpack it yourself, or divide it."
+                    )
                 yield block
     except EOFError:
         raise DataError(f"{path.name} is a gzip file that ends too early. Copy or download it again.") from None

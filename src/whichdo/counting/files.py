@@ -8,20 +8,27 @@ from __future__ import annotations
 import glob
 import os
 import stat
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from whichdo.counting.csv_files import EXPORT, CsvPart, first_bytes
 from whichdo.counting.sources import check_names, plain_name
+from whichdo.counting.steady import Tail
 from whichdo.errors import DataError, InputError, TooLarge, quoted
+from whichdo.files import is_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Files"]
+__all__ = ["MOST_FILES", "Files"]
 
 BUFFER = 1 << 20  # bytes of a column that are read at a time, so that memory does not grow with the row groups
 GZIP = b"\x1f\x8b"
+MOST_FILES = 10_000
+"""Files of a glob."""
+MOST_NAMES = 100_000
+"""Names that are looked through for them."""
 PARQUET = b"PAR1"
 SHEET = "Export the sheet as CSV in UTF-8"
 
@@ -64,8 +71,11 @@ class Files:
     def __init__(self, given: Sequence[str | os.PathLike[str]], known: frozenset[str] = frozenset()) -> None:
         paths, self.repeated = _distinct([path for one in given for path in _paths(one)])
         kinds = [_kind(path) for path in paths]
+        start = given[0].start if len(given) == 1 and isinstance(given[0], Tail) else 0
+        if start and kinds != ["text"]:
+            raise DataError(f"{paths[0].name} is no plain CSV file, so what is new in it cannot be told. Unpack it.")
         self.parts = [
-            ParquetPart(path) if kind == "parquet" else CsvPart(path, packed=kind == "gzip", known=known)
+            ParquetPart(path) if kind == "parquet" else CsvPart(path, packed=kind == "gzip", known=known, start=start)
             for path, kind in zip(paths, kinds, strict=True)
         ]
 
@@ -202,10 +212,16 @@ def _paths(given: str | os.PathLike[str]) -> list[Path]:
     except (OSError, ValueError):
         found = False
     if not found and glob.has_magic(text):
-        matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - Path.glob takes no absolute one
+        names = islice(glob.iglob(str(path), recursive=True), MOST_NAMES)  # noqa: PTH207 - Path.glob takes no absolute one
+        matches = [Path(name) for name in sorted(names)]
         files = [_absolute(match) for match in matches if match.is_file()]
         if not files:
             raise DataError(f"No file matches {quoted(text)}.")
+        if len(files) > MOST_FILES:
+            raise TooLarge(
+                f"{len(files):,} files match {quoted(text)}; at most {MOST_FILES:,} are read at a time. Join them into "
+                f"fewer files, or name them in several steps."
+            )
         return files
     return [_absolute(path)]
 
@@ -256,6 +272,8 @@ def _begin(path: Path) -> tuple[bytes, bool]:
             )
         if not stat.S_ISREG(mode):
             raise DataError(f"{quoted(path.name)} is no ordinary file. Write the rows to a CSV or Parquet file first.")
+        if is_guarded(path):  # to open it here would undo SQLite's locks
+            raise DataError(f"{quoted(path.name)} is the database of a campaign. {EXPORT}.")
         with path.open("rb") as file:
             begin = file.read(16)
     except FileNotFoundError:

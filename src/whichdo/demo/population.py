@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.graph.formats.files import write_file
+from whichdo.files import Kind, write_file
 from whichdo.world.network import CausalNetwork, bernoulli
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def population() -> CausalNetwork:
 
 def write_problem_file(path: Path) -> None:
     """Write ``problem.toml``: what a learner may know."""
-    write_file(path, files("whichdo.demo").joinpath("problem.toml").read_text(encoding="utf-8"))
+    _write(path, files("whichdo.demo").joinpath("problem.toml").read_text(encoding="utf-8"))
 
 
 def write_logs(path: Path) -> None:
@@ -59,4 +59,9 @@ def write_logs(path: Path) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(rows)
     writer.writerows(zip(*(column.tolist() for column in rows.values()), strict=True))
-    write_file(path, text.getvalue())
+    _write(path, text.getvalue())
+
+
+def _write(path: Path, text: str) -> None:
+    """Into a folder that somebody named: what is there is replaced if it is the same, as after another demo."""
+    write_file(path, text, Kind("file of the demo", lambda head, _end: text.encode().startswith(head)))

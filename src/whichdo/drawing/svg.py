@@ -18,6 +18,7 @@ from whichdo.drawing.curves import Block, Curve, Plane, arc, arrow, ports, sampl
 from whichdo.drawing.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
 from whichdo.drawing.layout import Box, Layout, layout
 from whichdo.errors import TooLarge, UsageError, nearest, quoted
+from whichdo.files import MARK
 from whichdo.graph.admg import CausalGraph
 
 if TYPE_CHECKING:
@@ -375,7 +376,7 @@ def _bounds(plan: Layout, curves: Iterable[Curve]) -> tuple[float, float, float,
 def _document(body: Iterable[str], width: float, height: float, title: str, description: str, *, adapts: bool) -> str:
     wide, high = _n(width), _n(height)
     opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" class="causal" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" class="causal" data-made-by="{MARK}" role="img" '
         f'width="{wide}" height="{high}" '
         f'viewBox="0 0 {wide} {high}" font-family="{safe(FONT)}" font-size="{_n(FONT_SIZE)}" fill="#111111">'
     )

@@ -25,13 +25,15 @@ BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so 
 ABOVE = 0.24  # and the modelled one above it
 
 
-def forest_plot(ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+def forest_plot(
+    ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None, force: bool = False
+) -> Any:
     """Draw the ranking, best arm on top: into a file (PNG, SVG or PDF by its suffix), axes, or a figure of its own.
 
     Returns the figure.
     """
     rows = ranking.ordered[:MOST]
-    with drawn_figure(path, ax, (7.5, 1.6 + 0.34 * len(rows))) as (figure, axes):
+    with drawn_figure(path, ax, (7.5, 1.6 + 0.34 * len(rows)), force=force) as (figure, axes):
         _draw(axes, rows, ranking)
         _legend(figure if ax is None else axes, axes, rows, ranking)
         axes.set_title(_title(ranking) if title is None else title, loc="left", fontsize=10, color=INK)

@@ -345,16 +345,24 @@ class Ranking(Mapping[Arm, ArmRank]):
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
         return frame_of(self.to_dict(), backend)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None, title: str | None = None) -> Any:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        ax: Any = None,
+        title: str | None = None,
+        force: bool = False,
+    ) -> Any:
         """Draw the table: every estimate with its interval, best on top.
 
         Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
-        figure.  The naive mean stands below each estimate, and an arm that must be tried is hollow.  No global setting
-        of matplotlib is touched.
+        figure.  A file that is there is replaced if it is a drawing of ours, or with ``force``.
+        The naive mean stands below each estimate, and an arm that must be tried is hollow.  No global setting of
+        matplotlib is touched.
         """
         from whichdo.estimate.forest import forest_plot
 
-        return forest_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title)
+        return forest_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title, force=force)
 
     def __str__(self) -> str:
         head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"

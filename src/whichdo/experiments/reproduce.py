@@ -34,6 +34,7 @@ from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
 from whichdo.experiments.results import Results
+from whichdo.files import write_whole
 from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
 from whichdo.plots.panels import Panel, Scales, panels_plot
 from whichdo.policy_names import policy_text
@@ -150,7 +151,7 @@ def reproduce(
             results.write_parquet(folder / "results.parquet")
             done = Reproduction(folder, plan, results, perf_counter() - began, len(cells))
             text = json.dumps(manifest(done), indent=2, ensure_ascii=False, allow_nan=False)
-            (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
+            write_whole(folder / "manifest.json", text + "\n")
     except OSError as error:
         where = visible(error.filename) if error.filename else visible(folder)
         raise StorageError(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.experiments.cells import EXPERIMENTS
+from whichdo.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +123,7 @@ class Results:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(Row._fields)
         writer.writerows([["" if value != value else value for value in row] for row in self.rows])  # noqa: PLR0124
-        path.write_text(text.getvalue(), encoding="utf-8")
+        write_whole(path, text.getvalue())
 
     def write_parquet(self, path: Path) -> None:
         """For data frames."""
@@ -131,7 +132,9 @@ class Results:
 
         rows = self.rows
         columns: dict[str, Any] = {name: [row[j] for row in rows] for j, name in enumerate(Row._fields)}
-        parquet.write_table(pa.table(columns), path)
+        made = io.BytesIO()
+        parquet.write_table(pa.table(columns), made)
+        write_whole(path, made.getvalue())
 
 
 def _where(number: int, place: int) -> tuple[Experiment, Any]:

@@ -13,6 +13,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import InputError, UsageError, visible
+from whichdo.files import DRAWING, MARK, check_target, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,12 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS = (".png", ".svg", ".pdf")
-#: The same numbers give the same bytes: no file holds the time.
-TIMELESS = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+#: The same numbers give the same bytes: no file holds the time; each says who made it.
+TIMELESS = {
+    ".png": {"Software": MARK},
+    ".svg": {"Date": None, "Title": MARK},
+    ".pdf": {"CreationDate": None, "Creator": MARK},
+}
 DOTS_PER_INCH = 150
 
 WIDE = 1.96
@@ -60,21 +65,23 @@ def styled() -> Iterator[None]:
 
 
 @contextmanager
-def drawn_figure(path: Path | None, ax: Any, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
+def drawn_figure(
+    path: Path | None, ax: Any, size: tuple[float, float], *, force: bool = False
+) -> Iterator[tuple[Any, Any]]:
     """A figure and its axes to draw on, in the package's style; written to ``path`` afterwards.
 
     ``ax`` are axes of the caller, whose figure is given; without them there is a new one, and pyplot does not know of
     it.
     """
     if path is not None:
-        check_plot(path)
+        check_plot(path, force=force)
     with styled():
         if ax is not None and not hasattr(ax, "get_figure"):
             raise UsageError(f"`ax` is a {type(ax).__name__}; give axes of matplotlib, such as plt.gca().")
         figure = new_figure(size) if ax is None else ax.get_figure()
         yield figure, figure.add_subplot() if ax is None else ax
         if path is not None:
-            write_figure(figure, path)
+            write_figure(figure, path, force=force)
 
 
 def new_figure(size: tuple[float, float]) -> Any:
@@ -104,17 +111,19 @@ def _figure_class() -> Any:
     return ShownFigure
 
 
-def write_figure(figure: Any, path: Path) -> None:
-    """Write a figure into a file, PNG, SVG or PDF by its suffix."""
+def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
+    """Write a figure into a file, PNG, SVG or PDF by its suffix; one that is there only if it is a drawing of ours."""
     try:
-        save_figure(figure, path)
+        save_figure(figure, path, force=force)
     except (OSError, ValueError) as error:
         raise InputError(f"The plot cannot be written to {visible(path.name)}: {error}.") from None
 
 
-def save_figure(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path, *, force: bool = False) -> None:
     """The same, for a caller that knows what to do if the disk is full; the same figure gives the same bytes."""
-    figure.savefig(path, dpi=DOTS_PER_INCH, metadata=TIMELESS.get(path.suffix.lower()))
+    kind, drawn = path.suffix.lower(), BytesIO()
+    figure.savefig(drawn, format=kind.removeprefix("."), dpi=DOTS_PER_INCH, metadata=TIMELESS.get(kind))
+    write_whole(path, drawn.getvalue(), DRAWING, force=force)
 
 
 def check_matplotlib() -> None:
@@ -125,13 +134,14 @@ def check_matplotlib() -> None:
         raise UsageError("A plot needs matplotlib: pip install 'whichdo[plots]'.") from None
 
 
-def check_plot(path: Path) -> None:
+def check_plot(path: Path, *, force: bool = False) -> None:
     """Refuse, before a long log is read, what could not be drawn at its end."""
     check_matplotlib()
     if path.suffix.lower() not in KINDS:
         raise UsageError(f"{visible(path.name)} does not tell what to draw: end it in {', '.join(KINDS)}.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"The plot cannot be written to {visible(path.name)}: its folder does not exist.")
+    check_target(path, DRAWING, force=force)
 
 
 def plain_axes(axes: Any) -> None:

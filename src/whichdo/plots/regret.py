@@ -41,6 +41,7 @@ def regret_plot(
     footnote: str,
     path: Path | None = None,
     ax: Any = None,
+    force: bool = False,
 ) -> Any:
     """Draw the curves of some policies into a file (PNG, SVG or PDF by its suffix), axes, or a new figure.
 
@@ -52,14 +53,14 @@ def regret_plot(
         All horizons, ascending, also those that no policy has a point at.
     axis, title, footnote
         What is beside the scale of regrets, above the axes, and below a figure of its own.
-    path, ax
-        Where to draw.
+    path, ax, force
+        Where to draw; ``force`` also over a file that is not a drawing of ours.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    with drawn_figure(path, ax, (7.5, 4.4)) as (figure, axes):
+    with drawn_figure(path, ax, (7.5, 4.4), force=force) as (figure, axes):
         looks = policy_looks(curves)
         for policy, curve in curves.items():
             _draw(axes, curve, looks[policy])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.domains import BINARY
 from whichdo.errors import UsageError, visible
-from whichdo.graph.formats.files import write_file
+from whichdo.files import SAVED, check_target, write_file
 from whichdo.graph.formats.text_write import write_text
 from whichdo.problem_file import toml_list, toml_text
 
@@ -31,6 +31,7 @@ def check_free(path: Path, *, force: bool, inputs: Iterable[str] = ()) -> None:
     for each in inputs:
         if os.path.realpath(each) == os.path.realpath(path):
             raise UsageError(f"{visible(path)} is what is read; write the problem to another file (-o).")
+    check_target(path, SAVED)
     if path.exists() and not force:
         raise UsageError(f"{visible(path)} is there already. Write to another file (-o), or over it (--force).")
     if not path.absolute().parent.is_dir():

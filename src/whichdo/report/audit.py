@@ -18,17 +18,39 @@ ENDS = 100
 """Events that are shown at the beginning, and as many at the end."""
 LETTERS = 160
 HASH = 12
+PAGE = 500
+"""Events that are opened at a time."""
+PAGES = 10
+"""Pages of a very long log that are shown after its beginning, and as many before its end."""
 
 
 def trail(events: Sequence[Event]) -> str:
-    """The events as a table; of a long log its beginning and its end, with the number between them."""
-    rows = [_row(event) for event in (events if len(events) <= 2 * ENDS else events[:ENDS])]
-    if len(events) > 2 * ENDS:
-        between = f"{counted(len(events) - 2 * ENDS, 'event')} between, not shown; an export has them all"
-        rows.append(f'<tr><td colspan="5" class="between">... {between} ...</td></tr>\n')
-        rows += [_row(event) for event in events[-ENDS:]]
+    """The events as a table; of a longer log the beginning and the end, and what is between in pages to be opened.
+
+    Of a very long one the middle is left out, and said to be.
+    """
+    if len(events) <= 2 * ENDS:
+        return _table(events)
+    middle = events[ENDS:-ENDS]
+    pages = [middle[first : first + PAGE] for first in range(0, len(middle), PAGE)]
+    shown = [_page(page) for page in pages]
+    if len(pages) > 2 * PAGES:
+        left_out = sum(map(len, pages[PAGES:-PAGES]))
+        between = f"{counted(left_out, 'event')} between, not shown; an export has them all"
+        shown[PAGES:-PAGES] = [f'<p class="faint between">... {between} ...</p>\n']
+    return f"{_table(events[:ENDS])}{''.join(shown)}{_table(events[-ENDS:])}"
+
+
+def _page(events: Sequence[Event]) -> str:
+    first, last = events[0], events[-1]
+    title = f"Events {first.seq:,} to {last.seq:,}, {short_time(first.time)} to {short_time(last.time)}"
+    return f"<details><summary>{safe(title)}</summary>{_table(events)}</details>\n"
+
+
+def _table(events: Sequence[Event]) -> str:
     head = "<tr><th>event</th><th>kind</th><th>what</th><th>time (UTC)</th><th>hash</th></tr>\n"
-    return f'<div class="wide"><table class="trail">{head}{"".join(rows)}</table></div>\n'
+    rows = "".join(map(_row, events))
+    return f'<div class="wide"><table class="trail">{head}{rows}</table></div>\n'
 
 
 def _row(event: Event) -> str:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from whichdo.campaign.advice import as_shown
 from whichdo.campaign.events import check_chain
 from whichdo.drawing.labels import safe
-from whichdo.errors import ConflictError, counted, visible
-from whichdo.graph.formats.files import write_file
+from whichdo.errors import counted
+from whichdo.files import PAGE, check_target, write_file
 from whichdo.problem import Goal
 from whichdo.report.assumptions import alarms, assumptions
 from whichdo.report.audit import short_time, trail
 from whichdo.report.evidence import forest, over_time
 from whichdo.report.history import History, recalled
-from whichdo.report.page import BEGINNING, STYLE, document
+from whichdo.report.page import STYLE, document
 from whichdo.report.spending import spending
 
 if TYPE_CHECKING:
@@ -96,26 +96,15 @@ WORDS = {
 }
 
 
-def write_report(campaign: Campaign, path: str | os.PathLike[str]) -> Path:
+def write_report(campaign: Campaign, path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Write the page on a campaign as it stands into a file; where it is.
 
-    A page that is there is replaced; any other file, such as the database, is left alone.
+    A page of ours that is there is replaced, and with ``force`` any other file, but never a database.
     """
     target = Path(path)
-    if campaign.lies_in(target) or (target.exists() and not _is_page(target)):
-        raise ConflictError(
-            f"{visible(target)} is there already and is no page. Name another file; nothing was written."
-        )
-    write_file(target, campaign_page(campaign.events()))
+    check_target(target, PAGE, force=force)
+    write_file(target, campaign_page(campaign.events()), PAGE, force=force)
     return target
-
-
-def _is_page(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(BEGINNING)) in {BEGINNING.encode(), b""}
-    except OSError:
-        return False
 
 
 def campaign_page(events: Sequence[Event]) -> str:
@@ -139,7 +128,8 @@ def _audit(found: History) -> str:
     return (
         "<h2>Audit trail</h2>\n"
         "<p>Every event carries the hash of the one before it. The whole chain was checked when this page was made, "
-        "and the numbers above follow from these events and nothing else.</p>\n"
+        "and the numbers above follow from these events and nothing else. The chain finds damage and careless edits; "
+        "someone who can write the database can write another chain, which a receipt kept elsewhere shows.</p>\n"
         f"{trail(found.events)}"
         f'<p class="faint">Receipt of the last event: <code>{safe(found.status.receipt)}</code></p>\n'
     )

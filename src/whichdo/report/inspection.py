@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import ProblemError, TooLarge, counted, visible
+from whichdo.files import DRAWING, write_file
 from whichdo.graph.formats import read_graph_and_format
 from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path, listed
 from whichdo.problem import Problem
@@ -191,10 +192,12 @@ class Inspection:
             "warnings": list(self.warnings),
         }
 
-    def draw(self, path: Path) -> None:
-        """Draw the graph as SVG, nodes coloured by verdict; of chosen nodes only the part around them."""
+    def draw(self, path: Path, *, force: bool = False) -> None:
+        """Draw the graph as SVG, nodes coloured by verdict; of chosen nodes only the part around them.
+
+        A file that is there is replaced if it is a drawing of ours, or with ``force``.
+        """
         from whichdo.drawing.svg import draw_svg
-        from whichdo.graph.formats.files import write_file
 
         graph, problem = self._drawn, self.problem
         marks = {} if problem is None else {name: mark for name, mark in marks_of(problem).items() if name in graph}
@@ -203,7 +206,7 @@ class Inspection:
             text = draw_svg(graph, reward=reward, marks=marks)
         except TooLarge as error:
             raise TooLarge(f"{error} On the command line, --node NAME draws the part around a node.") from None
-        write_file(path, text)
+        write_file(path, text, DRAWING, force=force)
 
     @property
     def _drawn(self) -> CausalGraph:

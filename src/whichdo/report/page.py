@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from whichdo.drawing.labels import safe
 from whichdo.drawing.svg import dark_rules
+from whichdo.files import MARK
 
 __all__ = ["BEGINNING", "STYLE", "document"]
 
@@ -44,7 +45,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 def document(title: str, style: str, body: str) -> str:
     """A whole page; ``style`` and ``body`` as they stand, the title made safe."""
     return (
-        f'{BEGINNING}\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'{BEGINNING}\n<html lang="en">\n<meta charset="utf-8">\n<meta name="generator" content="{MARK}">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{safe(title)}</title>\n<style>{style}</style>\n{body}"

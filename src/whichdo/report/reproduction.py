@@ -16,6 +16,7 @@ from whichdo._version import __version__
 from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.judging import Word, judged
+from whichdo.files import write_file
 from whichdo.plots.looks import policy_label
 from whichdo.report.page import STYLE, document
 
@@ -124,7 +125,7 @@ td.least { font-weight: 700; }
 def write_page(done: Reproduction) -> Path:
     """Write ``index.html`` into the folder of the results; where it is."""
     path = done.folder / "index.html"
-    path.write_text(page(done), encoding="utf-8")
+    write_file(path, page(done))
     return path
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whichdo.errors import GraphSyntaxError, TooLarge, UsageError, nearest, visible
+from whichdo.files import write_file
 from whichdo.graph.formats.dot import read_dot, write_dot
-from whichdo.graph.formats.files import MAX_BYTES, read_file, write_file
+from whichdo.graph.formats.files import MAX_BYTES, read_file
 from whichdo.graph.formats.gml import read_gml, write_gml
 from whichdo.graph.formats.native import read_json, write_json
 from whichdo.graph.formats.scan import show

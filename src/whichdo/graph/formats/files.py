@@ -1,11 +1,9 @@
-"""Text from files nobody vouches for, and text into files that are never half written."""
+"""Text from files nobody vouches for."""
 
 from __future__ import annotations
 
 import gzip
 import io
-import os
-import secrets
 import zlib
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,7 @@ from whichdo.graph.formats.scan import show
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MAX_BYTES", "read_file", "write_file"]
+__all__ = ["MAX_BYTES", "read_file"]
 
 #: The most that is read of a file, counted after decompression.
 MAX_BYTES = 20 * 1024 * 1024
@@ -61,26 +59,6 @@ def read_file(path: Path) -> str:
         raise InputError(
             f"{name} is not UTF-8 text: byte {offset:,} is 0x{data[offset]:02x}. Save it as UTF-8."
         ) from None
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all; packed if its name ends in ``.gz``."""
-    data = text.encode("utf-8")
-    if path.suffix.lower() == ".gz":
-        data = gzip.compress(data, mtime=0)
-    try:
-        target = path.resolve()
-        draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
-        try:
-            with draft.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{show(str(path))} cannot be written: {_reason(error)}. Nothing was changed.") from None
 
 
 def _bytes(path: Path) -> bytes:
