@@ -350,3 +350,38 @@ def test_after_an_alarm_a_campaign_goes_on_in_peace(case: worlds.Case) -> None:
     for conflict in found:
         assert {do(X=0), do(X=1)} <= set(conflict.lost)
         assert not left.verdicts["X"].identified
+
+
+def test_a_law_that_looks_and_pulls_both_know_is_named_where_they_disagree() -> None:
+    """A hidden cause of X and M that the graph lacks turns M round; in the reward hardly anything of it is left.
+
+    Seen to fail without the tests of laws, and with the rows of other values of X among those that are compared.
+    """
+    network = CausalNetwork(
+        {
+            "U": bernoulli((), 0.5),
+            "A": bernoulli((), 0.5),
+            "X": bernoulli(("U",), [0.1, 0.9]),
+            "M": bernoulli(("U", "X", "A"), [[[0.2, 0.3], [0.4, 0.5]], [[0.6, 0.7], [0.8, 0.9]]]),
+            "Y": bernoulli(("M",), [0.48, 0.52]),
+        },
+        hidden={"U"},
+    )
+    problem = Problem("X -> M -> Y; A -> M", "Y")
+    _, looks, pulls = seen((network, problem), 2_000, {do(X=1): 150})
+    found = conflicts(problem, looks, pulls, logged=2_000)
+    assert [(each.kind, each.node) for each in found[:1]] == [(Kind.ESTIMATE, "M")]
+    assert "disagree on M: M=" in found[0].message
+    assert "with A=" in found[0].message
+    assert "X <-> M" in found[0].message
+    assert do(X=1) in found[0].lost
+    right = CausalNetwork(
+        {
+            "A": bernoulli((), 0.5),
+            "X": bernoulli((), 0.5),
+            "M": bernoulli(("X", "A"), [[0.2, 0.3], [0.4, 0.5]]),
+            "Y": bernoulli(("M",), [0.48, 0.52]),
+        }
+    )
+    _, looks, pulls = seen((right, problem), 2_000, {do(X=1): 150})
+    assert conflicts(problem, looks, pulls, logged=2_000) == ()

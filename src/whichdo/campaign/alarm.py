@@ -1,14 +1,16 @@
 """The conflict alarm: direct pulls against what looking and the graph say they should be.
 
-A graph makes two kinds of promises that direct pulls can break.  The mean reward of do(X=x) is what looking makes of
-it; and a node on which X does not act has the same law under do(X=x) as under do().  A broken promise means that the
-graph is wrong there (or that the intervention was not clean), and no amount of looking will help.
+A graph makes three kinds of promises that direct pulls can break.  The mean reward of do(X=x) is what looking makes of
+it; a node on which X does not act has the same law under do(X=x) as under do(); and one on which it acts has the same
+law given its effective parents, unless a hidden cause ties it to X: a c-factor that looks and pulls both know.  A
+broken promise means that the graph is wrong there (or that the intervention was not clean), and no amount of looking
+will help.
 
 The alarm is heard after every few tells, for weeks, over all arms, and may go off by mistake in one campaign of twenty.
 Each promise is a test whose evidence holds at all times (`whichdo.campaign.contrast`).  All tests together are one bet:
-the average of their wealths, weighted before anything is pulled, 0.65 for the arms' means and 0.15 for nodes that
-should not move.  What is left of the chance of a mistake belongs to `whichdo.campaign.staleness`, which asks whether
-the logs are out of date.
+the average of their wealths, weighted before anything is pulled, 0.55 for the arms' means, 0.15 for nodes that should
+not move and 0.1 for laws given parents.  What is left of the chance of a mistake belongs to
+`whichdo.campaign.staleness`, which asks whether the logs are out of date.
 """
 
 from __future__ import annotations
@@ -16,13 +18,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import exp, inf, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whichdo.campaign.conflict import Conflict, Kind, Suspect, carried, fallback, lost_arms
 from whichdo.campaign.contrast import Reference, log_evidence, mean_of_levels
-from whichdo.campaign.diagnosis import counts_of, first_changed, watched_scopes
+from whichdo.campaign.diagnosis import (
+    MAX_FAMILY,
+    counts_of,
+    families_of,
+    first_changed,
+    rows_of_arm,
+    watched_scopes,
+)
 from whichdo.campaign.wealth import chance
 from whichdo.errors import UsageError
 from whichdo.estimate.estimator import look
@@ -38,14 +47,17 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
 __all__ = ["Conflict", "Kind", "Suspect", "carried", "conflicts", "fallback", "watched_scopes"]
 
 
-FOR_MEANS = 0.65
+FOR_MEANS = 0.55
 """The share of the chance of a mistake that is staked on the arms' means."""
 FOR_NODES = 0.15
 """The share that is staked on nodes that should not move."""
+FOR_LAWS = 0.1
+"""The share that is staked on laws given parents, of nodes that may move."""
 
 
 def conflicts(
@@ -78,7 +90,11 @@ def conflicts(
     if not tested or not looks.pulls[0]:
         return ()
     before = min(whole_number(logged, "number of logged looks") / float(looks.pulls[0]), 1.0)
-    tests = [*_means(problem, looks, pulls, tested, before), *_nodes(problem, looks, pulls, tested, before)]
+    tests = [
+        *_means(problem, looks, pulls, tested, before),
+        *_nodes(problem, looks, pulls, tested, before),
+        *_laws(problem, looks, pulls, tested),
+    ]
     said = {(suspect.arm.targets, suspect.node) for suspect in known}
     tests = [test for test in tests if (test.arm.targets, test.node) not in said]
     tests.sort(key=lambda test: -test.evidence)
@@ -112,18 +128,21 @@ def _joined(tests: list[_Test]) -> float:
     return float(np.logaddexp.reduce([test.evidence for test in tests])) if tests else -inf
 
 
-def _stakes(problem: Problem) -> tuple[float, float]:
-    """The logarithms of what is staked on a test of a mean, and on one of a node that should not move."""
-    means, nodes = problem.remember("alarm tests", lambda: _number_of_tests(problem))
-    return log(FOR_MEANS / max(means, 1)), log(FOR_NODES / max(nodes, 1))
+def _stakes(problem: Problem) -> tuple[float, float, float]:
+    """The logarithms of what is staked on a test of a mean, of a node that should not move, and of a law."""
+    means, nodes, laws = problem.remember("alarm tests", lambda: _number_of_tests(problem))
+    return log(FOR_MEANS / max(means, 1)), log(FOR_NODES / max(nodes, 1)), log(FOR_LAWS / max(laws, 1))
 
 
-def _number_of_tests(problem: Problem) -> tuple[int, int]:
-    means = nodes = 0
+def _number_of_tests(problem: Problem) -> tuple[int, int, int]:
+    means = nodes = laws = 0
     for targets, places in problem.positions.items():
         means += len(places) * problem.verdicts[targets].identified
         nodes += len(places) * sum(len(_levels(problem, other)) for other in _unmoved(problem, targets))
-    return means, nodes
+        for name, given in _watched_laws(problem, targets):
+            rows = problem.cells([other for other in given if other not in targets])
+            laws += len(places) * rows * len(_levels(problem, name))
+    return means, nodes, laws
 
 
 def _unmoved(problem: Problem, targets: Targets) -> tuple[str, ...]:
@@ -236,4 +255,84 @@ def _unmoved_counts(problem: Problem, looks: Tally, pulls: Tally, tested: list[A
             for code in _levels(problem, node):
                 a, b = float(by_itself[code]), float(by_doing[code])
                 cases.append((arm, node, code, (float(by_itself.sum()) - a, a), (float(by_doing.sum()) - b, b)))
+    return cases
+
+
+# ----------------------------------------------------------------------------------------------------------------- laws
+
+
+def _watched_laws(problem: Problem, targets: Targets) -> list[tuple[str, Scope]]:
+    """The nodes that a target acts on, each with its effective parents, that are worth watching."""
+    found: list[tuple[str, Scope]] = problem.remember(
+        f"laws left alone by {targets}",
+        lambda: [
+            (name, given)
+            for name, given in families_of(problem, targets).items()
+            if problem.cells((*given, name)) <= MAX_FAMILY
+        ],
+    )
+    return found
+
+
+Law = tuple[Arm, str, int, str, tuple[float, float], tuple[float, float]]
+
+
+def _laws(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm]) -> Iterator[_Test]:
+    """Nodes whose law given their effective parents changed: a factor that looks and pulls both know.
+
+    How many of a row's looks were logged is not known beforehand, so the bets on it begin to count late.
+    """
+    cases = _law_counts(problem, looks, pulls, tested)
+    if not cases:
+        return
+    share = np.array([0.0, 1.0])
+    by_itself, by_doing = (np.array([case[part] for case in cases]) for part in (4, 5))
+    evidence = log_evidence(mean_of_levels(by_itself, share, 0.0), by_doing, share) + _stakes(problem)[2]
+
+    def conflict(row: int, chance: float) -> Conflict:
+        arm, node, code, where = cases[row][:4]
+        suspect = Suspect(arm, Kind.ESTIMATE, node)
+        return Conflict(
+            problem=problem,
+            suspect=suspect,
+            sure_of_node=True,
+            looked=float(by_itself[row, 1] / by_itself[row].sum()),
+            looks=int(by_itself[row].sum()),
+            worth=float(by_itself[row].sum()),
+            direct=float(by_doing[row, 1] / by_doing[row].sum()),
+            pulls=int(by_doing[row].sum()),
+            value=problem.domains[node][code],
+            chance=chance,
+            lost=lost_arms(problem, suspect),
+            where=where,
+        )
+
+    for row in np.flatnonzero(evidence > -inf).tolist():
+        yield _Test(float(evidence[row]), cases[row][0], cases[row][1], partial(conflict, row))
+
+
+def _law_counts(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm]) -> list[Law]:
+    """For each arm, node that it acts on, setting of its parents, and value: how often it came otherwise and so."""
+    seen: dict[Scope, FloatArray | None] = {}
+    cases: list[Law] = []
+    for arm in tested:
+        for node, given in _watched_laws(problem, arm.targets):
+            wanted = (*given, node)
+            if wanted not in seen:
+                seen[wanted] = counts_of(looks, LOOK, wanted)
+            by_itself, by_doing = seen[wanted], counts_of(pulls, arm, wanted)
+            if by_itself is None or by_doing is None:
+                continue
+            here = rows_of_arm(problem, arm, given)
+            both: Any = np.stack([by_itself[here], by_doing[here]])
+            for place in np.argwhere((both.sum(axis=-1) > 0).all(axis=0)).tolist():
+                counts = both[:, *place]
+                where = ", ".join(
+                    f"{name}={problem.domains[name][code]}"
+                    for name, code in zip(given, place, strict=True)
+                    if name not in arm.settings
+                )
+                for code in _levels(problem, node):
+                    (a, b), (first, second) = counts[:, code], counts.sum(axis=-1)
+                    cases.append((arm, node, code, where, (float(first - a), float(a)), (float(second - b), float(b))))
     return cases

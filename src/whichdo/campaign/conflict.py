@@ -87,6 +87,8 @@ class Conflict:
     """In at most this share of whole campaigns with a right graph so much evidence would come up, ever."""
     lost: tuple[Arm, ...]
     """The arms for which looking is not trusted any more."""
+    where: str = ""
+    """Of the law of a node given others, what these were."""
 
     @property
     def arm(self) -> Arm:
@@ -106,7 +108,7 @@ class Conflict:
     @property
     def message(self) -> str:
         """What is wrong, where, what was found, and what to do."""
-        found = self._estimate() if self.kind is Kind.ESTIMATE else self._moved()
+        found = self._moved() if self.kind is Kind.MOVED else self._estimate() if self.value is None else self._law()
         rare = f"With a right graph that happens in at most 1 of {round(1 / max(self.chance, 1e-9)):,} campaigns."
         lost = listed([str(arm) for arm in self.lost], most=12)
         judged = f" Looking is not trusted any more for {lost}: only direct pulls count there." if self.lost else ""
@@ -131,6 +133,21 @@ class Conflict:
                 f"missing in the graph ({self.suspect.edge}), or a path from {node} to {reward}"
             )
         return what, f"{where}, so {likely}. Draw it, or observe the common cause."
+
+    def _law(self) -> tuple[str, str]:
+        """Of a node whose law given its parents is another than among looks."""
+        node = " or ".join(self.arm.targets)
+        among = f" with {self.where}" if self.where else ""
+        what = (
+            f"{self.arm} and looking disagree on {self.node}: {self.node}={self.value} is {self.direct:.1%} in "
+            f"{counted(self.pulls, 'direct pull')}{among}, where {counted(self.looks, 'look')} like these have "
+            f"{self.looked:.1%}."
+        )
+        return what, (
+            f"Given its causes {self.node} should not mind whether {node} was set or came by itself, so that a hidden "
+            f"common cause of {node} and {self.node} is likely missing in the graph ({self.suspect.edge}), or an arrow "
+            f"into {self.node}. Draw it, or observe the common cause."
+        )
 
     def _mean(self, value: float) -> str:
         """A mean with the digits that so many pulls allow."""

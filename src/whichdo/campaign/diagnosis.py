@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
-__all__ = ["counts_of", "first_changed", "watched_scopes"]
+__all__ = ["MAX_FAMILY", "counts_of", "families_of", "first_changed", "rows_of_arm", "watched_scopes"]
 
 
 MAX_FAMILY = 1 << 10
@@ -49,7 +49,7 @@ def _watched(problem: Problem) -> tuple[Scope, ...]:
     families = [
         (*given, name)
         for targets in problem.target_sets
-        for name, given in _families(problem, targets).items()
+        for name, given in families_of(problem, targets).items()
         if problem.cells((*given, name)) <= MAX_FAMILY
     ]
     alone = [(name,) for name in problem.graph.nodes]
@@ -89,27 +89,27 @@ def counts_of(tally: Tally, arm: Arm, wanted: Scope) -> FloatArray | None:
 
 def first_changed(problem: Problem, looks: Tally, pulls: Tally, arm: Arm) -> str | None:
     """The first node whose law given its effective parents is different under the arm; None if no table shows one."""
-    for name, given in _families(problem, arm.targets).items():
+    for name, given in families_of(problem, arm.targets).items():
         wanted, size = (*given, name), len(problem.domains[name])
         if problem.cells(wanted) > MAX_FAMILY:
             continue
         by_itself, by_doing = counts_of(looks, LOOK, wanted), counts_of(pulls, arm, wanted)
         if by_itself is None or by_doing is None:
             continue
-        rows = _rows(problem, arm, given)
+        rows = rows_of_arm(problem, arm, given)
         if _deviation(by_itself[rows].reshape(-1, size), by_doing[rows].reshape(-1, size)) > CHANGED:
             return name
     return None
 
 
-def _rows(problem: Problem, arm: Arm, given: Scope) -> tuple[slice | list[int], ...]:
+def rows_of_arm(problem: Problem, arm: Arm, given: Scope) -> tuple[slice | list[int], ...]:
     """Of a table with an axis for each of ``given``, the rows that have the arm's values."""
     every = slice(None)
     settings = arm.settings
     return tuple([problem.domains[name].index(settings[name])] if name in settings else every for name in given)
 
 
-def _families(problem: Problem, targets: Targets) -> dict[str, Scope]:
+def families_of(problem: Problem, targets: Targets) -> dict[str, Scope]:
     """The nodes between the acting target and the reward, each with its effective parents.
 
     Without those that a hidden cause ties to a target; none where several targets act, since looking says nothing then

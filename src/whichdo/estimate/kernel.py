@@ -88,42 +88,49 @@ class _Tables(NamedTuple):
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
-# Helpers take the arrays they need and not the whole plan: passing that costs more than most of them do.
+# Helpers take the arrays they need and not the whole plan, and where their part of these begins and ends: passing the
+# plan, or cutting parts out of a dozen arrays for each table, costs more than most of them do.
 
 
 @compiled
 def _count_table(
-    counts: FloatArray, goes: IntArray, worth: FloatArray, step: int, mass: FloatArray, values: FloatArray,
-    squares: FloatArray,
+    counts: FloatArray, begin: int, goes: IntArray, first: int, last: int, worth: FloatArray, step: int, start: int,
+    mass: FloatArray, values: FloatArray, squares: FloatArray,
 ) -> None:  # fmt: skip
     """Put the counts of one table where they belong; of the reward (``step`` above 0) its sum and squares too."""
-    for i in range(goes.size):
-        seen = counts[i]
+    if step == 0:
+        for i in range(last - first):
+            mass[start + goes[first + i]] += counts[begin + i]
+        return
+    level, left = 0, step  # counted along: a division for each count would cost more than all the rest
+    for i in range(last - first):
+        seen = counts[begin + i]
         if seen != 0.0:
-            cell = goes[i]
+            cell, reward = start + goes[first + i], worth[level]
             mass[cell] += seen
-            if step > 0:
-                reward = worth[(i // step) % worth.size]
-                values[cell] += seen * reward
-                squares[cell] += seen * reward * reward
+            values[cell] += seen * reward
+            squares[cell] += seen * reward * reward
+        left -= 1
+        if left == 0:
+            level, left = level + 1 if level + 1 < worth.size else 0, step
 
 
 @compiled
 def _shrink_law(
-    own: int, strength: float, uniform: int, margin: FloatArray, mass: FloatArray, values: FloatArray,
-    raw: FloatArray, sizes: FloatArray,
+    own: int, strength: float, uniform: int, margin: FloatArray, start: int, end: int, mass: FloatArray,
+    values: FloatArray, raw: FloatArray, sizes: FloatArray,
 ) -> None:  # fmt: skip
     """Counts of a table into shares, row by row."""
     whole = 0.0
     for v in range(own):
         margin[v] = 0.0
-    for row in range(0, mass.size, own):
+    for row in range(start, end, own):
         for v in range(own):
             margin[v] += mass[row + v]
             whole += mass[row + v]
     for v in range(own):
         margin[v] = 1.0 / own if uniform or whole <= 0.0 else margin[v] / whole
-    for row in range(0, mass.size, own):
+    for row in range(start, end, own):
         total = 0.0
         for cell in range(row, row + own):
             total += mass[cell]
@@ -142,16 +149,17 @@ def _logit(share: float) -> float:
 
 @compiled
 def _expect(
-    strata: int, setting: IntArray, stratum: IntArray, by_setting: FloatArray, by_stratum: FloatArray,
-    mass: FloatArray, values: FloatArray, squares: FloatArray, prior: FloatArray,
+    settings: int, strata: int, setting: IntArray, stratum: IntArray, by_setting: FloatArray, by_stratum: FloatArray,
+    start: int, end: int, mass: FloatArray, values: FloatArray, squares: FloatArray, prior: FloatArray,
 ) -> None:  # fmt: skip
     """What the margins of setting and stratum expect of each cell; rows of ``by_setting``: see the names below."""
-    settings = by_setting.shape[1]
     seen, own, square, without, dispersion = 0, 1, 2, 3, 4
     whole, total, squared = 0.0, 0.0, 0.0
-    by_setting[:, :] = 0.0
-    by_stratum[:, :strata] = 0.0
-    for cell in range(mass.size):
+    for x in range(settings):
+        by_setting[seen, x] = by_setting[own, x] = by_setting[square, x] = by_setting[without, x] = 0.0
+    for z in range(strata):
+        by_stratum[seen, z] = by_stratum[own, z] = 0.0
+    for cell in range(start, end):
         whole += mass[cell]
         total += values[cell]
         squared += squares[cell]
@@ -166,7 +174,7 @@ def _expect(
     second = min(max((second * whole + STRENGTH * mean) / (whole + STRENGTH), mean * mean), mean)
     for z in range(strata):
         by_stratum[own, z] = (by_stratum[own, z] + STRENGTH * mean) / (by_stratum[seen, z] + STRENGTH)
-    for cell in range(mass.size):
+    for cell in range(start, end):
         by_setting[without, setting[cell]] += mass[cell] * by_stratum[own, stratum[cell]]
     for x in range(settings):
         room = by_setting[seen, x] + STRENGTH
@@ -175,26 +183,28 @@ def _expect(
         by_setting[dispersion, x] = (spread - middle * middle) / (middle * (1.0 - middle))
         by_setting[own, x] = middle
         by_setting[without, x] = (by_setting[without, x] + STRENGTH * mean) / room
-    if strata > 1:
-        for x in range(settings):
-            by_setting[without, x] = _logit(by_setting[own, x]) - _logit(by_setting[without, x])
-    for cell in range(mass.size):
-        x = setting[cell]
-        if strata > 1:
-            odds = _logit(by_stratum[own, stratum[cell]]) + by_setting[without, x]
-            prior[cell] = 1.0 / (1.0 + exp(-odds))
-        else:  # nothing but the setting itself to lean on
-            prior[cell] = by_setting[own, x]
+    if strata == 1:  # nothing but the setting itself to lean on
+        for cell in range(start, end):
+            prior[cell] = by_setting[own, setting[cell]]
+        return
+    for x in range(settings):
+        by_setting[without, x] = _logit(by_setting[own, x]) - _logit(by_setting[without, x])
+    for z in range(strata):
+        by_stratum[own, z] = _logit(by_stratum[own, z])
+    for cell in range(start, end):
+        prior[cell] = 1.0 / (1.0 + exp(-(by_stratum[own, stratum[cell]] + by_setting[without, setting[cell]])))
 
 
 @compiled
 def _shrink_reward(
-    strength: float, uniform: int, worth: FloatArray, setting: IntArray, by_setting: FloatArray, mass: FloatArray,
-    values: FloatArray, raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
+    strength: float, uniform: int, worth: FloatArray, setting: IntArray, by_setting: FloatArray, start: int, end: int,
+    mass: FloatArray, values: FloatArray, raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
 ) -> None:  # fmt: skip
     """Sums of rewards into means that lean on what `_expect` has found."""
-    middle, middle_square = worth.mean(), (worth * worth).mean()
-    for cell in range(mass.size):
+    middle, middle_square = 0.0, 0.0
+    if uniform:
+        middle, middle_square = worth.mean(), (worth * worth).mean()
+    for cell in range(start, end):
         guess = prior[cell]
         wanted = guess * guess + by_setting[4, setting[cell]] * guess * (1.0 - guess)
         if uniform:
@@ -219,24 +229,24 @@ def _make_tables(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> _Ta
     margin = np.empty(plan.own.max())
     by_setting, by_stratum = np.empty((5, plan.settings.max())), np.empty((2, plan.strata.max()))
     for t in range(plan.own.size):
-        here = slice(plan.table_start[t], plan.table_start[t + 1])
-        goes = plan.goes[plan.goes_start[t] : plan.goes_start[t + 1]]
+        start, end = plan.table_start[t], plan.table_start[t + 1]
         step = plan.level_step[t] if plan.is_reward[t] else 0
-        _count_table(counts[plan.count_start[t] :], goes, worth, step, mass[here], values[here], squares[here])
+        _count_table(
+            counts, plan.count_start[t], plan.goes, plan.goes_start[t], plan.goes_start[t + 1], worth, step, start,
+            mass, values, squares,
+        )  # fmt: skip
         if plan.is_reward[t]:
-            own = by_setting[:, : plan.settings[t]]
             _expect(
-                plan.strata[t], plan.setting[here], plan.stratum[here], own, by_stratum, mass[here], values[here],
-                squares[here], prior[here],
+                plan.settings[t], plan.strata[t], plan.setting, plan.stratum, by_setting, by_stratum, start, end, mass,
+                values, squares, prior,
             )  # fmt: skip
             _shrink_reward(
-                plan.strength[t], plan.uniform[t], worth, plan.setting[here], own, mass[here], values[here], raw[here],
-                squares[here], prior[here], sizes[here],
+                plan.strength[t], plan.uniform[t], worth, plan.setting, by_setting, start, end, mass, values, raw,
+                squares, prior, sizes,
             )  # fmt: skip
         else:
             _shrink_law(
-                plan.own[t], plan.strength[t], plan.uniform[t], margin, mass[here], values[here], raw[here],
-                sizes[here],
+                plan.own[t], plan.strength[t], plan.uniform[t], margin, start, end, mass, values, raw, sizes,
             )  # fmt: skip
     return _Tables(mass, values, raw, squares, prior, sizes)
 
@@ -246,40 +256,39 @@ def _make_tables(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> _Ta
 
 @compiled
 def _terms(
-    begin: IntArray, places: IntArray, place_start: IntArray, moves: IntArray, inverse: IntArray, values: FloatArray,
-    away: float, at: IntArray, factor: FloatArray, before: FloatArray, slopes: FloatArray,
+    first: int, width: int, begin: IntArray, places: IntArray, place_start: IntArray, inverse: IntArray,
+    values: FloatArray, away: float, at: IntArray, factor: FloatArray, before: FloatArray, slopes: FloatArray,
 ) -> None:  # fmt: skip
     """The slope of an arm's sum in every cell of the tables that its formula reads, the reward being less by ``away``.
 
-    In the reward's own cells these are the weights of its rows.  ``begin`` says where the table of each occurrence
-    lies.
+    In the reward's own cells these are the weights of its rows.  ``begin`` says for each of the ``width`` occurrences
+    from the ``first`` on where its table lies, moved by the arm's setting.
     """
-    width = begin.size
     before[0] = 1.0
-    for i in range(place_start[1] - place_start[0]):
+    for i in range(place_start[first + 1] - place_start[first]):
         for j in range(width):
-            at[j] = begin[j] + places[place_start[j] + i] + moves[j]
+            at[j] = begin[j] + places[place_start[first + j] + i]
             factor[j] = values[at[j]] - away if j == 0 else values[at[j]]
-            if inverse[j]:
+            if inverse[first + j]:
                 factor[j] = 1.0 / factor[j] if factor[j] != 0.0 else 0.0
             before[j + 1] = before[j] * factor[j]
         after = 1.0
         for j in range(width - 1, -1, -1):
             rest = before[j] * after
-            slopes[at[j]] += -rest * factor[j] * factor[j] if inverse[j] else rest
+            slopes[at[j]] += -rest * factor[j] * factor[j] if inverse[first + j] else rest
             after *= factor[j]
 
 
 @compiled
 def _law_error(
-    own: int, strength: float, looks: float, shared: int, values: FloatArray, raw: FloatArray, sizes: FloatArray,
-    slopes: FloatArray, found: FloatArray,
+    own: int, strength: float, looks: float, shared: int, start: int, end: int, values: FloatArray, raw: FloatArray,
+    sizes: FloatArray, slopes: FloatArray, found: FloatArray,
 ) -> None:  # fmt: skip
     """Add what one law does to the errors: variance, shift, and how far rows never seen could move the mean, both ways.
 
     Where tables share their looks, the slopes become what one more look in each cell would do.
     """
-    for row in range(0, values.size, own):
+    for row in range(start, end, own):
         middle, low, high, square = 0.0, np.inf, -np.inf, 0.0
         for cell in range(row, row + own):
             middle += values[cell] * slopes[cell]
@@ -300,21 +309,34 @@ def _law_error(
 
 @compiled
 def _shared_variance(
-    uses: IntArray, table_start: IntArray, goes: IntArray, goes_start: IntArray, counts: FloatArray, slopes: FloatArray,
-    looks: float,
+    uses: IntArray, first: int, last: int, table_start: IntArray, goes: IntArray, goes_start: IntArray,
+    counts: FloatArray, begin: int, slopes: FloatArray, looks: float,
 ) -> float:  # fmt: skip
     """The variance of a mean whose laws are counted from the same looks, from what a look in each cell does."""
     total, square = 0.0, 0.0
-    one = uses[0]
+    one = uses[first]
     for i in range(goes_start[one + 1] - goes_start[one]):
-        seen = counts[i]
+        seen = counts[begin + i]
         if seen != 0.0:
             push = 0.0
-            for t in uses:
+            for u in range(first, last):
+                t = uses[u]
                 push += slopes[table_start[t] + goes[goes_start[t] + i]]
             total += seen * push
             square += seen * push * push
     return max(square / looks - (total / looks) ** 2, 0.0) / looks
+
+
+@compiled
+def _clear(
+    start: int, end: int, first: int, last: int, uses: IntArray, table_start: IntArray, slopes: FloatArray
+) -> None:
+    """Forget the slopes in the reward's cells and in those of the tables that a formula uses."""
+    for cell in range(start, end):
+        slopes[cell] = 0.0
+    for i in range(first, last):
+        for cell in range(table_start[uses[i]], table_start[uses[i] + 1]):
+            slopes[cell] = 0.0
 
 
 @compiled
@@ -339,39 +361,26 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
         first, last = plan.occurrence_start[f], plan.occurrence_start[f + 1]
         width = last - first
         for j in range(width):
-            begin[j] = plan.table_start[plan.reads[first + j]]
+            begin[j] = plan.table_start[plan.reads[first + j]] + plan.moves[plan.move_start[arm] + j]
         t = plan.reads[first]
         start, end = plan.table_start[t], plan.table_start[t + 1]
-        uses = plan.uses[plan.use_start[f] : plan.use_start[f + 1]]
-        place_start = plan.place_start[first : last + 1]
-        moves, inverse = plan.moves[plan.move_start[arm] :], plan.inverse[first:last]
-        slopes[start:end] = 0.0
-        for u in uses:
-            slopes[plan.table_start[u] : plan.table_start[u + 1]] = 0.0
-        _terms(begin[:width], plan.places, place_start, moves, inverse, values, 0.0, at, factor, before, slopes)
+        use, used = plan.use_start[f], plan.use_start[f + 1]
+        _clear(start, end, use, used, plan.uses, plan.table_start, slopes)
+        _terms(
+            first, width, begin, plan.places, plan.place_start, plan.inverse, values, 0.0, at, factor, before, slopes
+        )  # fmt: skip
         total, mean = 0.0, 0.0
         for cell in range(start, end):
             total += slopes[cell]
             mean += slopes[cell] * values[cell]
         if abs(total - 1.0) > ROUNDING and total > 0.0:  # weights that only sum to one in the limit are made to
-            slopes[start:end] = 0.0
-            for u in uses:
-                slopes[plan.table_start[u] : plan.table_start[u + 1]] = 0.0
+            _clear(start, end, use, used, plan.uses, plan.table_start, slopes)
             _terms(
-                begin[:width],
-                plan.places,
-                place_start,
-                moves,
-                inverse,
-                values,
-                mean / total,
-                at,
-                factor,
-                before,
-                slopes,
-            )
+                first, width, begin, plan.places, plan.place_start, plan.inverse, values, mean / total, at, factor,
+                before, slopes,
+            )  # fmt: skip
             slopes[start:end] /= total
-            for u in uses:
+            for u in plan.uses[use:used]:
                 slopes[plan.table_start[u] : plan.table_start[u + 1]] /= total
         mean, square, noise, shift, below, above, looks = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         heavy, visible = 0.0, 0.0
@@ -390,16 +399,19 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
             else:
                 below += weight * prior[cell]
                 above += weight * (1.0 - prior[cell])
-        law[:] = 0.0
-        for u in uses:
-            here = slice(plan.table_start[u], plan.table_start[u + 1])
+        for j in range(law.size):
+            law[j] = 0.0
+        for i in range(use, used):
+            u = plan.uses[i]
             _law_error(
-                plan.own[u], plan.strength[u], looks, plan.shared[f], values[here], raw[here], sizes[here],
-                slopes[here], law,
+                plan.own[u], plan.strength[u], looks, plan.shared[f], plan.table_start[u], plan.table_start[u + 1],
+                values, raw, sizes, slopes, law,
             )  # fmt: skip
         if plan.shared[f] and looks > 0.0:
-            own_counts = counts[plan.count_start[uses[0]] :]
-            law[0] = _shared_variance(uses, plan.table_start, plan.goes, plan.goes_start, own_counts, slopes, looks)
+            law[0] = _shared_variance(
+                plan.uses, use, used, plan.table_start, plan.goes, plan.goes_start, counts,
+                plan.count_start[plan.uses[use]], slopes, looks,
+            )  # fmt: skip
         half = (below + law[2] + above + law[3]) / 2.0
         error = noise + law[0] + (shift + law[1]) ** 2 + half * half
         spread = max(square - mean * mean, 0.0)
