@@ -62,7 +62,10 @@ class DoubtedPool(Pooled):
 
     def limits(self, z: float) -> Limits:
         """The limits of each mean, each missed with the chance of z standard errors; the whole range if unknown."""
-        return self._mixed(self.right.means, self.right.limits(z), self.hints.means, self.hints.limits(z), z)
+        right, hints, within = self.right, self.hints, self.right.limits(z)
+        wide = [np.where(hints.at_stake, *both) for both in zip(hints.limits(z), within, strict=True)]
+        means = np.where(hints.at_stake, hints.means, right.means)
+        return self._mixed(right.means, within, means, (wide[0], wide[1]), z)
 
     def effect_limits(self, z: float) -> Limits:
         """The limits of each effect; NaN where either mean is not known.  That of do() is 0."""
