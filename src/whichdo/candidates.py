@@ -207,7 +207,8 @@ class Candidates:
         key = (targets, widest)
         if key not in self._edges:
             offered, fixed = self._number.__contains__, self._fixed
-            found = dominating_sets(self._graph, targets, self._reward, offered, fixed, widest, self._tries)
+            tries = self._tries
+            found = dominating_sets(self._graph, targets, self._reward, offered, fixed, widest, tries) if tries else ()
             self._edges[key] = tuple(found)
         return self._edges[key]
 
