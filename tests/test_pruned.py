@@ -17,6 +17,7 @@ from tests import twins
 from tests.estimate.oracle import Oracle, semi_markovian
 from tests.identification.laws import fixture, fixture_graph, onto, under
 from tests.soak import scaled
+from whichdo import candidates
 from whichdo.errors import ProblemError, TooLarge, Unsuitable
 from whichdo.identification import pruning
 from whichdo.problem import Arm, Problem, do
@@ -273,6 +274,15 @@ def test_the_search_may_stop_early_and_then_keeps_the_arm(monkeypatch: pytest.Mo
     assert whole.pruned
     monkeypatch.setattr(pruning, "MAX_TRIES", 0)
     assert not Problem(graph, "Y", {"A": [0, 1], "B": [1]}, at_once=2, prune=True).pruned
+
+
+def test_a_search_without_time_keeps_arms_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not Problem(INSTRUMENT, "Y", {"Z": [0, 1], "X": [1]}, prune=True).warnings[1:]
+    monkeypatch.setattr(candidates, "MOST_WORK", 20)
+    problem = Problem(INSTRUMENT, "Y", {"Z": [0, 1], "X": [1]}, prune=True)
+    assert not problem.pruned
+    assert "too many arms to compare each with all others" in problem.warnings[-1]
+    assert Problem(INSTRUMENT, "Y", prune=True).pruned  # all sets are on offer: there is nothing to search for
 
 
 # ------------------------------------------------------------------------------------------------------------ the names

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["Candidates", "Pruned", "PrunedArms"]
 
 MOST_NAMED = 8
+MOST_WORK = 50_000_000
+"""Target sets, times the nodes and edges that act on the reward, times the sets W that are tried: some seconds."""
 Better = tuple["Targets", "Targets"]  # a target set, and the nodes W that it sets in addition
 
 
@@ -110,8 +112,8 @@ class Candidates:
     def __init__(
         self, graph: CausalGraph, reward: str, domains: Mapping[str, tuple[Value, ...]], offered: Sequence[Arm]
     ) -> None:
-        self._graph, self._reward, self._domains = graph, reward, domains
-        acting = {arm.targets: acting_targets(graph, arm.targets, reward) for arm in offered}
+        self._graph, self._reward, self._domains = graph.subgraph(graph.ancestors([reward])), reward, domains
+        self._acting = acting = {arm.targets: acting_targets(graph, arm.targets, reward) for arm in offered}
         self._same: dict[Arm, Arm] = {}
         """For each arm the one that does the same with fewest settings; among these the first."""
         self._minimal: dict[Arm, Arm] = {}
@@ -154,8 +156,8 @@ class Candidates:
         """Nodes that cannot be set to every value they have."""
         return tuple(
             name
-            for name, values in self._domains.items()
-            if name != self._reward and len(self._values.get(name, ())) < len(values)
+            for name in self._graph.nodes
+            if name != self._reward and len(self._values.get(name, ())) < len(self._domains[name])
         )
 
     @cached_property
@@ -188,13 +190,25 @@ class Candidates:
             return False
         return offers_all(self._graph, self._reward, self._fixed, self._number)
 
+    @cached_property
+    def _tries(self) -> int:
+        """How many sets W are tried for a target set: as many as a search of some seconds has time for."""
+        graph = self._graph
+        steps = len(graph.nodes) + sum(map(len, graph.parent_ids)) + sum(map(len, graph.sibling_ids))
+        return MOST_WORK // (len(self._number) * steps)
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether there was no time to try every single node as W: more arms might have been pruned."""
+        return not (self._is_uniform and self._is_complete) and self._tries < len(self._values)
+
     def _better(self, targets: Targets, widest: int | None) -> tuple[Better, ...]:
         """Target sets on offer that are at least as good as another, with the nodes that they set in addition."""
         key = (targets, widest)
         if key not in self._edges:
-            found = dominating_sets(
-                self._graph, targets, self._reward, self._number.__contains__, self._fixed, widest=widest
-            )
+            offered, fixed = self._number.__contains__, self._fixed
+            tries = self._tries
+            found = dominating_sets(self._graph, targets, self._reward, offered, fixed, widest, tries) if tries else ()
             self._edges[key] = tuple(found)
         return self._edges[key]
 
@@ -237,7 +251,7 @@ class Candidates:
         return Pruned(among[0], among, reason)
 
     def _bare(self, arm: Arm) -> Arm:
-        kept = acting_targets(self._graph, arm.targets, self._reward)
+        kept = self._acting[arm.targets]
         return arm if len(kept) == len(arm.targets) else Arm({name: arm.settings[name] for name in kept})
 
     def _beaten(self, arm: Arm) -> tuple[Targets, tuple[Arm, ...]]:

@@ -70,6 +70,7 @@ __all__ = [
 MAX_NODES_SHOWN, MOST_SHOWN = 50, 6
 HEADS = ("node", "part", "values")
 GROUPS = '{"region": {"other": ["Alaska", "Hawaii"]}}'
+STOPPED_EARLY = "There are too many arms to compare each with all others: some that can never be best are not pruned."
 LABELS = '{"re78": "earnings 1978 ($)"}'
 
 
@@ -136,6 +137,7 @@ class Problem:
     prices: Mapping[Arm, float]
     """The same of every arm on offer, pruned ones too."""
     _texts: ArmTexts
+    _stopped_early: bool
 
     def __init__(
         self,
@@ -206,12 +208,13 @@ class Problem:
 
     def _choose(self) -> None:
         """The arms that are left, do() always first, and those that may be named as the answer."""
-        answers, pruned = self.offered, PrunedArms()
+        answers, pruned, early = self.offered, PrunedArms(), False
         if self.prune:
             found = Candidates(self.graph, self.reward, self.domains, self.offered)
-            answers, pruned = found.kept, found.pruned
+            answers, pruned, early = found.kept, found.pruned, found.stopped_early
         self.__dict__["answers"] = answers
         self.__dict__["pruned"] = pruned
+        self.__dict__["_stopped_early"] = early
         self.__dict__["arms"] = answers if answers[0].is_look else (LOOK, *answers)
 
     @cached_property
@@ -340,7 +343,8 @@ class Problem:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a careful reader would point out: what reading changed, arms that change nothing or must be tried."""
-        return (*self.graph.notes, *verdict_warnings(self.verdicts, self.reward))
+        early = (STOPPED_EARLY,) if self._stopped_early else ()
+        return (*self.graph.notes, *verdict_warnings(self.verdicts, self.reward), *early)
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """Something worked out from this problem by another room: made once, then kept with the problem."""

@@ -96,3 +96,14 @@ def test_an_arm_that_only_its_pulls_know_keeps_its_interval() -> None:
 def test_a_doubt_that_is_not_a_chance_is_refused() -> None:
     with pytest.raises(UsageError, match="from 0 to 1"):
         ranking(Tally.empty(Problem("X -> Y", "Y")), doubt=2)
+
+
+def test_an_arm_that_is_known_by_pulls_alone_keeps_its_limits_where_do_is_doubted() -> None:
+    """Logged looks of do() may be old, which says nothing about pulls of do(X=1); its limits were lost."""
+    problem = Problem("X -> Y; X <-> Y", "Y")
+    counts = np.array([[50, 50], [0, 0], [10, 30]])
+    logs = Tally(problem, np.array([[40, 40], [0, 0], [0, 0]]))
+    plain, found = ranking(Tally(problem, counts)), ranking(Tally(problem, counts), doubt=0.3, logged=logs)
+    assert found[do(X=1)].low == pytest.approx(plain[do(X=1)].low, abs=1e-6)
+    assert found[do(X=1)].high == pytest.approx(plain[do(X=1)].high, abs=1e-6)
+    assert found[do()].low < plain[do()].low

@@ -140,6 +140,7 @@ def dominating_sets(
     offered: Callable[[Names], bool],
     fixed: Iterable[str] = (),
     widest: int | None = None,
+    tries: int | None = None,
 ) -> Iterator[tuple[Names, Names]]:
     """Every target set that is at least as good as another, with the nodes W that it sets in addition.
 
@@ -155,18 +156,21 @@ def dominating_sets(
         Nodes that cannot be set to every value they have, which W may not hold.
     widest
         The most members that W may have.
+    tries
+        The most W that are tried; 4,096 at most, and by default.
 
     Yields
     ------
     tuple
-        The better set and W, small W first; no more than the first 4,096 W are tried.
+        The better set and W, small W first.
     """
     cut = without_edges_into(graph, targets)
     out = {*targets, reward, *fixed}
     free = [graph.index(name) for name in cut.ancestors([reward]) if name not in out]
     goal, chosen = graph.index(reward), frozenset(map(graph.index, targets))
+    most = MAX_TRIES if tries is None else min(tries, MAX_TRIES)
     sizes = range(1, (len(free) if widest is None else min(widest, len(free))) + 1)
-    for added in islice(chain.from_iterable(combinations(free, size) for size in sizes), MAX_TRIES):
+    for added in islice(chain.from_iterable(combinations(free, size) for size in sizes), most):
         _, found = _search(graph, goal, chosen.union(added))
         if found != chosen:
             better, names = tuple(sorted(_names(graph, found))), _names(graph, added)
