@@ -69,6 +69,12 @@ LOOKS = {
     "c-ucb": Look("C-UCB", "#767676", ">", BROKEN),
     "ts": Look("Thompson sampling", "#CC79A7", "D", BROKEN),
     "kl-ucb": Look("KL-UCB", "#E69F00", "P", DOTTED),
+    "ts@pomis": Look("TS, possibly optimal arms", "#0072B2", "o"),
+    "ts@mis": Look("TS, minimal arms", "#56B4E9", "D", BROKEN),
+    "ts@all": Look("TS, all arms", "#CC79A7", "X", DOTTED),
+    "kl-ucb@pomis": Look("KL-UCB, possibly optimal arms", "#D55E00", "s"),
+    "kl-ucb@mis": Look("KL-UCB, minimal arms", "#E69F00", "P", BROKEN),
+    "kl-ucb@all": Look("KL-UCB, all arms", "#767676", "<", DOTTED),
     "causal-ts": Look("causal Thompson sampling (ours)", "#009E73", "^", SOLID, 2.4),
     "causal-kl-ucb": Look("causal KL-UCB (ours)", "#1a1a1a", "v", DASHED),
 }

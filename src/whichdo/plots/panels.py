@@ -98,16 +98,17 @@ def _draw(axes: Any, panel: Panel, scales: Scales, looks: Mapping[str, Look]) ->
         look = looks[policy]
         low, high = (np.maximum(means + sign * WIDE * errors, floor) for sign in (-1, 1))
         axes.fill_between(where, low, high, color=look.colour, alpha=0.15, lw=0, zorder=1)
-        marked = _marked(where) if scales.few_marks else None
+        marked = _marked(where, logarithmic=scales.logarithmic) if scales.few_marks else None
         axes.plot(where, np.maximum(means, floor), label=look.label, markevery=marked, **look.line)
     for label, (where, values) in panel.beside.items():
         axes.plot(where, values, color=FAINT, lw=1, label=label)
     axes.set_title(panel.title, loc="left", fontsize=9.5, color=INK)
 
 
-def _marked(where: FloatArray) -> list[int]:
+def _marked(where: FloatArray, *, logarithmic: bool) -> list[int]:
     """Of a curve, the points nearest to an even division of the axis."""
-    wanted = np.linspace(0, where[-1], MARKS + 1)[1:]
+    even = np.geomspace(10, max(where[-1], 10), MARKS) if logarithmic else np.linspace(0, where[-1], MARKS + 1)[1:]
+    wanted = even.tolist()
     return sorted({int(np.abs(where - each).argmin()) for each in wanted})
 
 
@@ -119,6 +120,9 @@ def _scale(axes: Any, panel: Panel, scales: Scales, floor: float) -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         points = next(iter(panel.curves.values()))[0].tolist() if panel.curves else []
+        if scales.few_marks:  # curves: every decade has its number
+            points = [10.0**power for power in range(1, 10) if 10.0**power <= max(points, default=0)]
+            axes.set_xlim(left=10)
         named = [point if place % 2 == 0 or len(points) <= MOST_NAMED else None for place, point in enumerate(points)]
         axes.set_xticks(points, ["" if point is None else f"{point:,g}" for point in named])
         axes.xaxis.set_minor_locator(NullLocator())
