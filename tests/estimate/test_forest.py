@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from whichdo.errors import InputError, UsageError
-from whichdo.estimate.forest import _draw, _label, _title
 from whichdo.estimate.rank import Ranking, rank
 from whichdo.plots.canvas import FAINT
+from whichdo.plots.forest import _label
 from whichdo.problem import Problem, do
 
 figures = pytest.importorskip("matplotlib.figure")
@@ -31,9 +31,10 @@ def found() -> Ranking:
 
 
 def drawn(ranking: Ranking) -> Any:
-    figure = figures.Figure()
-    axes = figure.add_subplot()
-    _draw(axes, ranking.ordered, ranking)
+    """The axes without what only the legend needs."""
+    (axes,) = ranking.plot().axes
+    for line in [each for each in axes.lines if not len(each.get_xdata())]:
+        line.remove()
     return axes
 
 
@@ -62,7 +63,7 @@ def test_what_must_be_tried_is_told_apart() -> None:
 
 def test_one_look_is_one_look() -> None:
     one = rank(Problem("X -> Y", "Y"), {"X": [1], "Y": [1]})
-    assert _title(one).endswith("(1 look)")
+    assert drawn(one).get_title(loc="left").endswith("(1 look)")
     assert repr(one).startswith("<Ranking of 3 arms from 1 look: nothing to compare")
 
 
@@ -74,6 +75,13 @@ def test_a_long_name_is_cut_and_a_dollar_is_a_dollar(tmp_path: Path) -> None:
     text = (tmp_path / "rank.svg").read_text(encoding="utf-8")
     assert "do(X=$a$)" in text
     assert "50 % of $ and $" in text
+
+
+def test_thousands_are_separated_on_the_scale() -> None:
+    problem = Problem("X -> Y", "Y", reward_range=(0, 60_000))
+    axes = drawn(rank(problem, {"X": [0, 1] * 50, "Y": [20_000, 30_000] * 50}))
+    axes.figure.draw_without_rendering()
+    assert "20,000" in [label.get_text() for label in axes.get_xticklabels()]
 
 
 AGAIN = pytest.mark.slow("0.3 s: the same picture in another format; finds a date that is written into it")

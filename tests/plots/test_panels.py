@@ -34,3 +34,15 @@ def test_of_many_points_every_second_has_its_number() -> None:
     figure = panels_plot([panel(0.1)], Scales("T", "regret", logarithmic=True), shared=False)
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert labels == ["100", "", "400", "", "1,600", "", "6,400", ""]
+
+
+def test_a_curve_over_rounds_has_a_number_for_every_decade() -> None:
+    where = np.arange(1.0, 5001)
+    curve = Panel("a title", {"ts": (where, where / 10, np.zeros(5000))}, {})
+    scales = Scales("round t", "regret", logarithmic=True, few_marks=True)
+    (axes,) = panels_plot([curve], scales, shared=False).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "100", "1,000"]
+    assert axes.get_xlim()[0] == 10
+    marked = where[axes.lines[0].get_markevery()]
+    assert len(marked) == 12
+    assert np.diff(np.log(marked)) == pytest.approx(np.full(11, np.log(500) / 11), abs=0.05)

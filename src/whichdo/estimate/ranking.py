@@ -10,7 +10,7 @@ from math import floor, isnan, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import counted
+from whichdo.errors import counted, visible
 from whichdo.estimate.contest import DRAWS
 from whichdo.frames import frame_of, html_table, text_table
 from whichdo.graph.identify import listed
@@ -360,9 +360,21 @@ class Ranking(Mapping[Arm, ArmRank]):
         The naive mean stands below each estimate, and an arm that must be tried is hollow.  No global setting of
         matplotlib is touched.
         """
-        from whichdo.estimate.forest import forest_plot
+        from whichdo.plots.forest import MOST, Forest, arm_label, forest_plot
 
-        return forest_plot(self, None if path is None else Path(os.fspath(path)), ax=ax, title=title, force=force)
+        best, reward = self.best, visible(self._reward)
+        more = f", the best {MOST} of {len(self):,} arms" if len(self) > MOST else ""
+        looks = f"({counted(self.looks, 'look')}{more})"
+        known = f"No arm's effect on {reward} is known" if best is None else f"Best for {reward}: {arm_label(best.arm)}"
+        better = "lower" if self.problem.goal is Goal.MINIMIZE else "higher"
+        forest = Forest(
+            self.ordered[:MOST],
+            next(iter(self._rows.values())).estimate,
+            self.reward_range,
+            f"{known} {looks}" if title is None else title,
+            f"mean {reward} ({better} is better)",
+        )
+        return forest_plot(forest, None if path is None else Path(os.fspath(path)), ax=ax, force=force)
 
     def __str__(self) -> str:
         head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"

@@ -107,8 +107,8 @@ def _draw(axes: Any, panel: Panel, scales: Scales, looks: Mapping[str, Look]) ->
 
 def _marked(where: FloatArray, *, logarithmic: bool) -> list[int]:
     """Of a curve, the points nearest to an even division of the axis."""
-    even = np.geomspace(where[0], where[-1], MARKS + 1) if logarithmic else np.linspace(0, where[-1], MARKS + 1)
-    wanted = even[1:]
+    even = np.geomspace(10, max(where[-1], 10), MARKS) if logarithmic else np.linspace(0, where[-1], MARKS + 1)[1:]
+    wanted = even.tolist()
     return sorted({int(np.abs(where - each).argmin()) for each in wanted})
 
 
@@ -120,8 +120,8 @@ def _scale(axes: Any, panel: Panel, scales: Scales, floor: float) -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         points = next(iter(panel.curves.values()))[0].tolist() if panel.curves else []
-        if scales.few_marks:
-            points = [10**power for power in range(1, 7) if 10**power <= max(points, default=0)]
+        if scales.few_marks:  # curves: every decade has its number
+            points = [10.0**power for power in range(1, 10) if 10.0**power <= max(points, default=0)]
             axes.set_xlim(left=10)
         named = [point if place % 2 == 0 or len(points) <= MOST_NAMED else None for place, point in enumerate(points)]
         axes.set_xticks(points, ["" if point is None else f"{point:,g}" for point in named])

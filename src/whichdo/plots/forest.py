@@ -1,60 +1,116 @@
-"""Forest plot of a ranking: every arm's estimate with its interval, and below it the naive conditional mean.
-
-Drawn with matplotlib's own objects, never through pyplot: a process that plots for itself keeps its backend, its
-settings and its figures.
-"""
+"""Forest plot of a ranking: every arm's estimate with its interval, and below it the naive conditional mean."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from whichdo.errors import counted, visible
+from whichdo.errors import visible
 from whichdo.plots.canvas import BAND, BLUE, FAINT, GREEN, INK, ORANGE, drawn_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from whichdo.estimate.ranking import ArmRank, Ranking
-
-__all__ = ["forest_plot"]
+__all__ = ["MOST", "Forest", "ForestRow", "arm_label", "forest_plot"]
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other
 ABOVE = 0.24  # and the modelled one above it
+ESTIMATE = BLUE
+NAIVE = ORANGE
+THOUSANDS = 1_000
+"""A scale that goes so far has separators."""
 
 
-def forest_plot(
-    ranking: Ranking, path: Path | None = None, *, ax: Any = None, title: str | None = None, force: bool = False
-) -> Any:
-    """Draw the ranking, best arm on top: into a file (PNG, SVG or PDF by its suffix), axes, or a figure of its own.
+class ForestArm(Protocol):
+    """What a row is called, and whether it is doing nothing."""
+
+    @property
+    def is_look(self) -> bool:
+        """Whether it is do()."""
+
+
+class ForestModel(Protocol):
+    """A second estimate of an arm."""
+
+    @property
+    def estimate(self) -> float:
+        """Its mean."""
+
+    @property
+    def low(self) -> float:
+        """The lower limit of the mean."""
+
+    @property
+    def high(self) -> float:
+        """The upper limit."""
+
+
+class ForestRow(Protocol):
+    """The numbers of an arm; NaN for what is not known."""
+
+    @property
+    def arm(self) -> ForestArm:
+        """The arm; its text is its name."""
+
+    @property
+    def estimate(self) -> float:
+        """Its mean."""
+
+    @property
+    def low(self) -> float:
+        """The lower limit of the mean."""
+
+    @property
+    def high(self) -> float:
+        """The upper limit."""
+
+    @property
+    def conditional(self) -> float:
+        """The mean among those who happen to have the arm's values."""
+
+    @property
+    def must_try(self) -> bool:
+        """Whether too little is known of it."""
+
+    @property
+    def modelled(self) -> ForestModel | None:
+        """What models say of it."""
+
+
+@dataclass(frozen=True)
+class Forest:
+    """What a forest plot shows."""
+
+    rows: Sequence[ForestRow]
+    """From the top down, `MOST` at most."""
+    reference: float
+    """The mean if nothing is done, NaN where it is not known."""
+    reward_range: tuple[float, float]
+    title: str
+    axis: str
+
+
+def forest_plot(forest: Forest, path: Path | None = None, *, ax: Any = None, force: bool = False) -> Any:
+    """Draw a ranking, best arm on top: into a file (PNG, SVG or PDF by its suffix), axes, or a figure of its own.
 
     Returns the figure.
     """
-    rows = ranking.ordered[:MOST]
+    rows = forest.rows
     with drawn_figure(path, ax, (7.5, 1.6 + 0.34 * len(rows)), force=force) as (figure, axes):
-        _draw(axes, rows, ranking)
-        _legend(figure if ax is None else axes, axes, rows, ranking)
-        axes.set_title(_title(ranking) if title is None else title, loc="left", fontsize=10, color=INK)
+        _draw(axes, rows, forest)
+        _legend(figure if ax is None else axes, axes, rows, forest)
+        axes.set_title(forest.title, loc="left", fontsize=10, color=INK)
     return figure
 
 
-def _title(ranking: Ranking) -> str:
-    best = ranking.best
-    more = f", the best {MOST} of {len(ranking):,} arms" if len(ranking) > MOST else ""
-    looks = f"({counted(ranking.looks, 'look')}{more})"
-    reward = visible(ranking.problem.label(ranking.problem.reward))
-    if best is None:
-        return f"No arm's effect on {reward} is known {looks}"
-    return f"Best for {reward}: {_label(best)} {looks}"
-
-
-def _draw(axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
+def _draw(axes: Any, rows: Sequence[ForestRow], forest: Forest) -> None:
     heights = np.arange(len(rows))[::-1]
-    base = ranking[next(iter(ranking))].estimate
-    if not np.isnan(base):
-        axes.axvline(base, color=FAINT, lw=0.8, ls=(0, (4, 3)), zorder=1)
+    if not np.isnan(forest.reference):
+        axes.axvline(forest.reference, color=FAINT, lw=0.8, ls=(0, (4, 3)), zorder=1)
     for row, height in zip(rows, heights.tolist(), strict=True):
         axes.axhspan(height - 0.5, height + 0.5, color=_ground(height), lw=0, zorder=0)
         _draw_estimate(axes, row, height)
@@ -68,14 +124,16 @@ def _draw(axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
         if row.must_try:
             label.set(color=FAINT, style="italic")
     axes.set_ylim(-0.5, len(rows) - 0.5)
-    _keep_inside(axes, *ranking.reward_range)
-    axes.set_xlabel(_axis(ranking))
+    _keep_inside(axes, *forest.reward_range)
+    axes.set_xlabel(forest.axis)
+    if max(map(abs, forest.reward_range)) >= THOUSANDS:
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
 
 
-def _draw_estimate(axes: Any, row: ArmRank, height: int) -> None:
+def _draw_estimate(axes: Any, row: ForestRow, height: int) -> None:
     """Full where the arm is known; hollow and dotted where it leans on what was never seen; words where nothing is."""
     if np.isnan(row.estimate):
         place = (0.5, height + 0.04)
@@ -88,11 +146,11 @@ def _draw_estimate(axes: Any, row: ArmRank, height: int) -> None:
     axes.plot(row.estimate, height, **(_TRY_DOT if row.must_try else _DOT))
 
 
-_LINE: dict[str, Any] = {"color": BLUE, "lw": 2, "solid_capstyle": "butt", "zorder": 2}
+_LINE: dict[str, Any] = {"color": ESTIMATE, "lw": 2, "solid_capstyle": "butt", "zorder": 2}
 _TRY_LINE: dict[str, Any] = {"color": FAINT, "lw": 1.4, "ls": (0, (1, 1.4)), "zorder": 2}
-_DOT: dict[str, Any] = {"marker": "o", "color": BLUE, "ms": 5.5, "ls": "", "zorder": 3}
+_DOT: dict[str, Any] = {"marker": "o", "color": ESTIMATE, "ms": 5.5, "ls": "", "zorder": 3}
 _TRY_DOT: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": FAINT, "mew": 1.3, "ms": 5.5, "ls": "", "zorder": 3}
-_NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": ORANGE, "mew": 1.2, "ms": 4, "ls": "", "zorder": 4}
+_NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": NAIVE, "mew": 1.2, "ms": 4, "ls": "", "zorder": 4}
 
 _MODEL_LINE: dict[str, Any] = {"color": GREEN, "lw": 1.5, "solid_capstyle": "butt", "zorder": 2}
 _MODEL: dict[str, Any] = {"marker": "s", "color": GREEN, "ms": 4.5, "ls": "", "zorder": 3}
@@ -109,7 +167,7 @@ def _keep_inside(axes: Any, low: float, high: float) -> None:
     axes.set_xlim(max(left, low - margin), min(right, high + margin))
 
 
-def _legend(holder: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
+def _legend(holder: Any, axes: Any, rows: Sequence[ForestRow], forest: Forest) -> None:
     """Only what the picture shows; below the axes, whether they are alone in their figure or not."""
     known = [row for row in rows if not np.isnan(row.estimate)]
     if any(not row.must_try for row in known):
@@ -122,7 +180,7 @@ def _legend(holder: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking)
         axes.plot([], [], **{**_MODEL, "ls": "-", "lw": 1.5}, label="the same by models (doubly robust)")
     if any(not row.arm.is_look and not np.isnan(row.conditional) for row in rows):
         axes.plot([], [], **_NAIVE, label="mean among those who happen to have it (naive)")
-    if not np.isnan(ranking[next(iter(ranking))].estimate):
+    if not np.isnan(forest.reference):
         axes.plot([], [], color=FAINT, lw=0.8, ls=(0, (4, 3)), label="mean if nothing is done")
     if holder is axes:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=8)
@@ -130,11 +188,11 @@ def _legend(holder: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking)
         holder.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
 
 
-def _axis(ranking: Ranking) -> str:
-    better = "lower" if ranking.problem.goal == "minimize" else "higher"
-    return f"mean {visible(ranking.problem.label(ranking.problem.reward))} ({better} is better)"
+def _label(row: ForestRow) -> str:
+    return arm_label(row.arm)
 
 
-def _label(row: ArmRank) -> str:
-    text = visible(row.arm)
+def arm_label(arm: object) -> str:
+    """What an arm is called, cut where it is long."""
+    text = visible(arm)
     return text if len(text) <= 40 else text[:37] + "..."
