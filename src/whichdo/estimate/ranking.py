@@ -134,7 +134,7 @@ class ArmRank:
 
     def written(self, value: float) -> str:
         """A number with as many digits as this row's error allows; "?" for what is not known."""
-        return "?" if isnan(value) else f"{value:.{self.decimals}f}"
+        return "?" if isnan(value) else f"{round(value, self.decimals) + 0.0:.{self.decimals}f}"  # never -0.0
 
     @property
     def interval(self) -> str:
