@@ -151,7 +151,7 @@ def test_a_plain_twin_has_the_same_estimates_and_errors(numeric: bool) -> None:
         assert own.low == pytest.approx(float(low), abs=1e-6)
         assert own.high == pytest.approx(float(high), abs=1e-6)
         more = max((high - psi.mean()) ** 2 - z**2 * variance, 0.0)
-        above = np.sqrt(z**2 * spread + more)
+        above = np.sqrt(z**2 * spread + more * min(spread / variance, 1.0))
         assert own.effect_high - own.effect == pytest.approx(above, abs=1e-6)
 
 
