@@ -345,7 +345,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         lines = (*self.summary, *self.warnings)
         if self.model is None:
             return html_table(self._heads, self._shown_rows, head, bold=bold, lines=lines)
-        more = html_table(self.model_heads, self.model_rows(), self.model_title, lines=lines)
+        more = html_table(self.model_heads, self.model_rows(), self.model_title, bold=bold, lines=lines)
         return html_table(self._heads, self._shown_rows, head, bold=bold) + more
 
     @property
