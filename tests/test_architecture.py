@@ -210,3 +210,14 @@ def test_policies_use_no_clock_and_no_files() -> None:
         if module.split(".")[0] == "policies":
             roots = {name.split(".")[0] for name in imported(module, tree)}
             assert not roots & {"time", "datetime", "os", "pathlib", "io", "socket", "threading"}, module
+
+
+def test_what_is_an_extra_is_imported_in_one_place() -> None:
+    """And late: `tests/estimate/test_modelled.py` sees that ranking without a model does not import it."""
+    users = {
+        module
+        for module, tree in modules().items()
+        for name in imported(module, tree)
+        if name.split(".")[0] in {"sklearn", "threadpoolctl", "statsmodels"}
+    }
+    assert users == {"estimate.doubly_robust"}

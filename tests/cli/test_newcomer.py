@@ -145,6 +145,7 @@ def ranked(call: Call, case: Case, tmp_path: Path, *more: str) -> dict[str, Any]
     return {row["arm"]: row for row in found["arms"]} | {"": found}
 
 
+@pytest.mark.slow("1 s: a real experiment with its models")
 @pytest.mark.parametrize("randomised", [True, False])
 def test_the_experiment_of_lalonde_to_one_standard_error(randomised: bool, call: Call, tmp_path: Path) -> None:
     """445 people, 1,794 dollars (671): by their means, and by models that adjust for everything that was recorded."""
@@ -163,6 +164,7 @@ def test_the_experiment_of_lalonde_to_one_standard_error(randomised: bool, call:
     assert rows[""]["best"] == "do(treat=1)"
 
 
+@pytest.mark.slow("2 s: 16,177 rows, five times; the answer that the first hour shows")
 def test_nsw_and_cps_say_that_overlap_is_poor_and_show_the_doubly_robust_answer(call: Call, tmp_path: Path) -> None:
     """185 trained people beside 15,992 of a survey: what training would do for most of these was never seen."""
     case = Case(("nsw_mixtape", "cps_mixtape"), LALONDE, "treat", "re78")

@@ -187,3 +187,38 @@ def test_a_value_outside_the_domain_is_shown_with_its_row(whichdo: Call, folder:
     answer = whichdo("rank", "problem.toml", "logs.csv")
     assert answer.code == 3
     assert 'Row 17, column X: "2". Allowed: 0, 1. 1 such value in 1 column.' in answer.err
+
+
+def test_a_model_by_name_and_what_is_not_one(whichdo: Call, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn", reason="models are an extra")
+    problem, log = tmp_path / "problem.toml", tmp_path / "log.csv"
+    problem.write_text('graph = "Z -> {X Y}; X -> Y; W -> Y; W <-> Y"\nreward = "Y"\nintervene = ["X", "W"]\n')
+    kinds = [(z, x, w, y) for z in (0, 1) for x in (0, 1) for w in (0, 1) for y in (0, 1)]
+    lines = [",".join(map(str, kind)) for place, kind in enumerate(kinds) for _ in range(3 + place % 5)]
+    log.write_text("\n".join(["Z,X,W,Y", *lines]) + "\n")
+    plain = json.loads(whichdo("rank", str(problem), str(log), "-f", "json").out)
+    found = json.loads(whichdo("rank", str(problem), str(log), "--model", "logistic", "-f", "json").out)
+    assert plain["model"] is None
+    assert found["model"] == {
+        "name": "logistic",
+        "rows": len(lines),
+        "looks": len(lines),
+        "folds": 5,
+        "seed": 20_170_714,
+    }
+    for before, after in zip(plain["arms"], found["arms"], strict=True):
+        assert {**after, "modelled": None, "not_modelled": "", "must_try": before["must_try"]} == before
+    by_arm = {row["arm"]: row for row in found["arms"]}
+    assert by_arm["do(W=1)"]["modelled"] is None
+    assert by_arm["do(W=1)"]["not_modelled"] == "no set to adjust for settles it"
+    assert by_arm["do(X=1)"]["modelled"]["overlap"]["estimate"] == by_arm["do(X=1)"]["modelled"]["estimate"]
+    text = whichdo("rank", str(problem), str(log), "--model", "logistic").out
+    assert "By models (logistic, doubly robust, 5 folds)" in text
+    assert "No modelled estimate of do(W=0) and do(W=1): no set to adjust for settles it." in " ".join(text.split())
+    for words, said in (
+        (("--model", "trees"), '--model is "trees"; it must be logistic.'),
+        (("--model", "logistic", "--reading", "paper"), "--model goes with the readings robust and graph"),
+    ):
+        answer = whichdo("rank", str(problem), str(log), *words)
+        assert answer.code == 2
+        assert said in answer.err

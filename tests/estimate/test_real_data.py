@@ -75,3 +75,23 @@ def test_weight_gained_after_quitting_in_kilograms() -> None:
     assert found.best is not None
     assert found.best.arm == do(quit=1)
     assert found[do(quit=1)].effect_low > 0
+
+
+def test_nine_covariates_by_models_as_the_textbook_has_it() -> None:
+    """Hernán and Robins, What If: 3.5 kg by standardisation (2.6 to 4.5) and 3.4 by weighting, all covariates."""
+    pytest.importorskip("sklearn", reason="models are an extra")
+    from causaldata import nhefs as source
+
+    causes = ["sex", "race", "age", "education", "smokeintensity", "smokeyrs", "exercise", "active", "wt71"]
+    data = source.load_pandas().data[[*causes, "qsmk", "wt82_71"]].dropna()
+    edges = "; ".join(f"{cause} -> {{qsmk wt82_71}}" for cause in causes)
+    problem = wd.propose(data, f"{edges}; qsmk -> wt82_71", reward="wt82_71", intervene=["qsmk"])
+    found = wd.rank(problem, data, model="logistic")
+    one, nought = found[do(qsmk=1)], found[do(qsmk=0)]
+    assert one.modelled is not None
+    assert nought.modelled is not None
+    assert one.modelled.estimate - nought.modelled.estimate == pytest.approx(3.45, abs=0.25)
+    assert one.modelled.high - one.modelled.low < 3
+    assert one.high - one.low > 20  # cells hold one row
+    assert one.modelled.without_counterpart < 0.01
+    assert found.best is one

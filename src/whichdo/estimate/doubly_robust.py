@@ -233,9 +233,10 @@ class CrossFit:
         middle = min(max(mean, 0.0), 1.0)
         low, high = (float(each) for each in mean_limits(middle, variance, row_weight, self._z))
         spread = self._z**2 * variance
-        # Few successes make a mean's limits lopsided, and those of its effect as much.
-        below = np.sqrt(self._z**2 * effect_variance + max((middle - low) ** 2 - spread, 0.0))
-        above = np.sqrt(self._z**2 * effect_variance + max((high - middle) ** 2 - spread, 0.0))
+        # Few successes make a mean's limits lopsided, and those of its effect by as much as its errors are the mean's.
+        part = min(effect_variance / variance, 1.0) if variance > 0 else 1.0
+        below = np.sqrt(self._z**2 * effect_variance + part * max((middle - low) ** 2 - spread, 0.0))
+        above = np.sqrt(self._z**2 * effect_variance + part * max((high - middle) ** 2 - spread, 0.0))
         effect += middle - mean
         return UnitAnswer(
             middle,

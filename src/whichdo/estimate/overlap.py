@@ -21,11 +21,12 @@ from whichdo.formulas import Reading
 from whichdo.graph.identify import Route, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from whichdo.arrays import FloatArray
     from whichdo.estimate.estimator import Looked, Rule
     from whichdo.estimate.ranking import ArmRank
+    from whichdo.estimate.settled import Settled
     from whichdo.evidence import Tally
     from whichdo.formulas import Formula
     from whichdo.problem import Problem
@@ -36,6 +37,7 @@ THIN = 0.05
 """Above this weight of cells that were never seen, cells are called thin, and a model is suggested."""
 
 
+NOTHING = 1e-12
 MANY_COLUMNS = 3
 """From so many columns on, cells can be thin because there are many."""
 
@@ -58,23 +60,28 @@ def counted_overlaps(
 ) -> tuple[Overlap | None, ...]:
     """For each arm the answer where its strata have rows of it.
 
-    None for do() and arms that equal it, for arms that are not settled by counting strata, and where no stratum has
-    any row of the arm.
+    The whole answer where every look has a counterpart.  None for do() and arms that equal it, for arms that are not
+    settled by counting strata, and where no stratum has any row of the arm.
     """
     problem = seen.problem
     found: list[Overlap | None] = [None] * len(problem.arms)
     if rule.reading is Reading.PAPER or not looked.looks:
         return tuple(found)
     looking = Looking(problem, seen, worth, rule)
+    hidden = looked.settled.below + looked.settled.above
+    whole = _answers(looked.settled, scale, z)
     strata: dict[Formula, Rows] = {}
     for targets, places in problem.positions.items():
         formula = looked.taken.get(targets)
         if formula is None or formula.route is not Route.ADJUSTMENT or not formula.adjusts:
             continue
-        if formula not in strata:
-            strata = {formula: looking.strata(formula)[0]}
         for place in places:
             entry = int(looked.sources[place])
+            if hidden[entry] <= NOTHING:
+                found[place] = whole(entry)
+                continue
+            if formula not in strata:
+                strata = {formula: looking.strata(formula)[0]}
             found[place] = _restricted(strata[formula], entry - looked.start_of(entry), looking, scale, z)
     return tuple(found)
 
@@ -88,17 +95,20 @@ def _restricted(rows: Rows, setting: int, looking: Looking, scale: tuple[float, 
     share = float(rows.mass[there].sum() / mass) if mass > 0 else 0.0
     own = Rows(*(np.asarray(part)[there] for part in (rows.sizes, rows.mass, rows.means, rows.squares)))
     settled = settle_by_adjustment(shrink_reward(own, [1], looking.rule.shrinkage), looking.looks * share)
+    return _answers(settled, scale, z)(setting)
+
+
+def _answers(settled: Settled, scale: tuple[float, float], z: float) -> Callable[[int], Overlap]:
+    """What is settled about each entry, in the reward's own unit."""
     low, high = settled.limits(z)
     effect_low, effect_high = settled.effect_limits(z)
-    least, reach = scale
-    return Overlap(
-        least + reach * float(settled.means[setting]),
-        least + reach * float(low[setting]),
-        least + reach * float(high[setting]),
-        reach * float(settled.effects[setting]),
-        reach * float(effect_low[setting]),
-        reach * float(effect_high[setting]),
-    )
+    effects, (least, reach) = settled.effects, scale
+
+    def answer(entry: int) -> Overlap:
+        means = (float(least + reach * each[entry]) for each in (settled.means, low, high))
+        return Overlap(*means, *(float(reach * each[entry]) for each in (effects, effect_low, effect_high)))
+
+    return answer
 
 
 def thin_words(problem: Problem, rows: Sequence[ArmRank], *, modelled: bool) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ class ArmRank:
 
     def written(self, value: float) -> str:
         """A number with as many digits as this row's error allows; "?" for what is not known."""
-        return "?" if isnan(value) else f"{value:,.{self.decimals}f}"
+        return "?" if isnan(value) else f"{round(value, self.decimals) + 0.0:,.{self.decimals}f}"  # never -0.0
 
     @property
     def interval(self) -> str:
@@ -388,7 +388,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         lines = (*self.summary, *self.warnings)
         if self.model is None:
             return html_table(self._heads, self._shown_rows, head, bold=bold, lines=lines)
-        more = html_table(self.model_heads, self.model_rows(), self.model_title, lines=lines)
+        more = html_table(self.model_heads, self.model_rows(), self.model_title, bold=bold, lines=lines)
         return html_table(self._heads, self._shown_rows, head, bold=bold) + more
 
     @property
