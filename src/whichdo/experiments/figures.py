@@ -134,15 +134,17 @@ def _line(axes: Any, look: Look, line: Line, experiment: Experiment, budget: int
         markersize=5,
         mec="white",
         mew=0.6,
-        markevery=_marked(line) if experiment.axis is Axis.ROUND else None,
+        markevery=_marked(line, experiment) if experiment.axis is Axis.ROUND else None,
         zorder=4 if look.width > 2 else 3,
         clip_on=False,
     )
 
 
-def _marked(line: Line) -> list[int]:
+def _marked(line: Line, experiment: Experiment) -> list[int]:
     """Of a curve, the points nearest to an even division of the axis."""
     wanted = np.linspace(0, line.points[-1], MARKS + 1)[1:]
+    if experiment.logarithmic:
+        wanted = np.geomspace(line.points[0], line.points[-1], MARKS + 1)
     return sorted({int(np.abs(line.points - each).argmin()) for each in wanted})
 
 
@@ -159,7 +161,6 @@ def _scales(axes: Any, experiment: Experiment, lines: Mapping[str, Line]) -> Non
         points = next(iter(lines.values())).points.tolist() if lines else []
         if experiment.axis is Axis.ROUND:
             points = [10**power for power in range(1, 7) if 10**power <= max(points, default=0)]
-            axes.set_xlim(left=10)
         axes.set_xticks(points, [f"{point:,}" for point in points])
         axes.xaxis.set_minor_locator(_nothing())
         axes.set_ylim(bottom=_floor(lines))
