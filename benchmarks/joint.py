@@ -22,7 +22,7 @@ from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.policies.sequential import Sequential
 from whichdo.rounds import run_rounds
-from whichdo.simulation import Lots, simulate
+from whichdo.simulation import TIE, Lots, simulate
 from whichdo.world.instances import joint_confounded, structural
 from whichdo.world.instances.instance import child
 from whichdo.world.sampler import World
@@ -103,7 +103,8 @@ def cells(kind: str, families: Sequence[str], *, runs: int, networks: int, seed:
                         found.setdefault(name, []).append(each)
             whole = {name: np.concatenate(parts) for name, parts in found.items() if len(parts) == len(drawn)}
             for place, budget in enumerate(budgets):
-                yield Cell(family, logs, budget, {name: curve[:, place] for name, curve in whole.items()})
+                at = {name: np.where(curve[:, place] > TIE, curve[:, place], 0.0) for name, curve in whole.items()}
+                yield Cell(family, logs, budget, at)
 
 
 def _curves(name: str, instance: Instance, budgets: Sequence[int], runs: int, seed: int, logs: int) -> Regrets | None:

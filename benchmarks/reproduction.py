@@ -65,8 +65,7 @@ Written by `make reproduction`: `whichdo reproduce all` at full size. {together}
   chance to mistake one falls exponentially.
 - **Experiments 3 and 5** come out. Thompson sampling, which is not in the paper, is below CRM-ALG in both.
 - **Experiment 9** is Lee and Bareinboim's. Their policies are played over the same three lists of arms; where do() is
-  not possibly optimal it is not pulled. KL-UCB explores here at the level ln t and not ln t + 3 ln ln t, and has less
-  regret than in their figures.
+  not possibly optimal it is not pulled. KL-UCB explores at the level ln t here, without the 3 ln ln t of its proof.
 - What the paper leaves open, and this run settles: the number of parents of a node is uniform on 0, 1, ... up to the
   stated maximum; Experiment 2 uses the same graphs for all m; ties are broken at random.
 
