@@ -10,7 +10,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo dist installed check quick test style types coverage setup bench families earning confounded estimates \
+.PHONY: demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
         robustness checking reproduction tutorials soak clean
 
 demo: $(VENV)/.demo-ready
@@ -63,6 +63,10 @@ families: setup
 earning: setup
 	$(BIN)/python -m benchmarks.earning
 
+# Both where several nodes are set at once, beside policies over possibly optimal arms; writes docs/joint.md.
+joint: setup
+	$(BIN)/python -m benchmarks.joint --write
+
 # SRM-ALG where rows mislead, beside a policy that conditions; writes docs/confounded.md and its figure.
 confounded: setup
 	$(BIN)/python -m benchmarks.confounded
@@ -79,7 +83,7 @@ robustness: setup
 checking: setup
 	$(BIN)/python -m benchmarks.checking
 
-# All eight experiments at full size; writes docs/reproduction.md and its figures.
+# All nine experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup
 	$(BIN)/python -m benchmarks.reproduction
 

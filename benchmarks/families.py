@@ -32,7 +32,9 @@ OURS = "warm-halving"
 RIVALS = ("ue", "sr", "sh", "srm", "parallel", "nb", "cb")
 HORIZONS = (100, 400, 1600)
 PUBLISHED = ("asia", "cancer", "earthquake", "survey", "sachs", "child", "insurance", "alarm")
-ALL = (*sorted(families()), "bnlearn", "bnlearn, some roots hidden")
+JOINT = {"structural", "joint-confounded", "pruned-joint-confounded"}
+"""Families with arms on several nodes: `benchmarks.joint`."""
+ALL = (*sorted(set(families()) - JOINT), "bnlearn", "bnlearn, some roots hidden")
 Regrets = np.ndarray[Any, np.dtype[np.float64]]
 
 

@@ -12,6 +12,7 @@ import whichdo as wd
 from tests.campaign.campaigns import audited
 from whichdo.campaign import terms
 from whichdo.campaign.alarm import Kind, Suspect, conflicts, fallback, watched_scopes
+from whichdo.campaign.pool import pooled
 from whichdo.campaign.terms import Terms
 from whichdo.errors import DataError
 from whichdo.evidence import Tally
@@ -207,3 +208,37 @@ def test_a_node_that_joint_arms_should_not_move_is_watched() -> None:
     assert [(each.arm, each.node, each.suspect.edge) for each in moved] == [(do(W=1, X=0), "B", "W -> B or X -> B")]
     assert "on which W and X do not act in the graph" in moved[0].message
     assert np.isclose(moved[0].direct, 0.9, atol=0.1)
+
+
+def test_causal_thompson_sampling_reads_whole_rows_and_keeps_them_when_it_begins_anew(tmp_path: Path) -> None:
+    """Pulls teach other arms, so every ticket wants all columns; a restart finds all rows that were told."""
+    campaign = create(tmp_path / "a.db", "causal-ts", horizon=60)
+    for number in range(20):
+        ticket = campaign.ask()
+        assert set(ticket.needed) == {"X", "Y", "Z", "W"}
+        campaign.tell(ticket, row(ticket.arm, number))
+    campaign.restart("to see what is kept")
+    assert campaign.ask().arm in PROBLEM.arms
+    campaign.verify()
+
+
+def test_rows_of_pulls_are_pooled_by_what_a_policy_asks_for() -> None:
+    """A row that lacks a column is counted among the rewards alone."""
+    rows = [(do(X=1), (0, 1, 1, 1)), (do(X=1), (1, 1, 0, 0)), (do(X=1), (-1, 1, 0, 0)), (do(), (1, 0, 0, 1))]
+    nodes = ("Z", "X", "W", "Y")
+    found = pooled(PROBLEM, [], rows, nodes=nodes, scopes=[nodes])
+    assert found.pulls.tolist() == [1, 0, 3, 0, 0]
+    assert found.tables[do(X=1)][nodes].total == 2
+    assert found.tables[wd.do()][nodes].total == 1
+    assert set(pooled(PROBLEM, [], rows, nodes=nodes).tables) == {wd.do()}
+
+
+def test_without_sharing_rewards_of_pulls_are_enough(tmp_path: Path) -> None:
+    campaign = wd.Campaign.create(
+        tmp_path / "a.db", "spring", PROBLEM, wd.policy("causal-ts", shares=False), horizon=60, seed=1
+    )
+    for number in range(20):
+        ticket = campaign.ask()
+        assert set(ticket.needed) == ({"X", "Y", "Z", "W"} if ticket.arm.is_look else {"Y"})
+        campaign.tell(ticket, row(ticket.arm, number))
+    campaign.verify()

@@ -79,7 +79,7 @@ def test_policies_with_parameters_are_told_apart_from_lists(call: Call, tmp_path
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("9",), 'There is no experiment "9"; there are 1, 2, 3, 4, 5, 6, 7, 8, and all.'),
+        (("10",), 'There is no experiment "10"; there are 1, 2, 3, 4, 5, 6, 7, 8, 9, and all.'),
         (("one",), 'There is no experiment "one"'),
         (("1", "--policies", "nonsense"), "nonsense"),
         (("1", "--policies", ","), "--policies names none"),

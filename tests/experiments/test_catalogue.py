@@ -5,13 +5,31 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from whichdo.errors import UsageError
 from whichdo.experiments.cells import EXPERIMENTS, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.paper import recorded
+from whichdo.experiments.reproduce import chosen_policies
 
 
-def test_there_are_the_five_of_the_paper_and_three_more() -> None:
-    assert list(EXPERIMENTS) == [1, 2, 3, 4, 5, 6, 7, 8]
+def test_there_are_the_five_of_the_paper_and_four_more() -> None:
+    assert list(EXPERIMENTS) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_lists_of_arms_are_those_of_lee_and_bareinboim() -> None:
+    arms = {
+        panel.name: [len(panel.maker(key)(np.random.SeedSequence(0), [1])[0].problem.answers) for key in panel.lists]
+        for panel in EXPERIMENTS[9].panels
+    }
+    assert arms == {"task-1": [4, 49, 81], "task-2": [4, 5, 9], "task-3": [16, 75, 243]}
+
+
+def test_a_list_of_arms_is_asked_for_by_its_name() -> None:
+    assert chosen_policies(["ts@mis", "ts"], [3, 9]) == {3: ("ts",), 9: ("ts@mis", "ts")}
+    with pytest.raises(UsageError, match=r'offers ts@few the arms "few"\. Their lists of arms: pomis, mis, all'):
+        chosen_policies(["ts@few"], [9])
+    with pytest.raises(UsageError, match="They have one list of arms: leave the @ out"):
+        chosen_policies(["ts@all"], [3])
 
 
 def test_sizes_are_the_papers() -> None:
@@ -86,4 +104,4 @@ def test_recorded_rounds_serve_both_scales() -> None:
 
 
 def test_curves_and_points_are_told_apart_by_the_axis() -> None:
-    assert [number for number, each in EXPERIMENTS.items() if each.axis is Axis.ROUND] == [3, 5, 7]
+    assert [number for number, each in EXPERIMENTS.items() if each.axis is Axis.ROUND] == [3, 5, 7, 9]

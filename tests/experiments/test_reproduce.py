@@ -193,8 +193,8 @@ def test_a_disk_that_fills_up_loses_no_cell_that_was_kept(
 
 
 def test_an_experiment_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match='There is no experiment "9"; there are 1 to 8'):
-        run(Plan({9: ("ue",)}, 0, quick=True), tmp_path, Processes(1))
+    with pytest.raises(UsageError, match='There is no experiment "10"; there are 1 to 9'):
+        run(Plan({10: ("ue",)}, 0, quick=True), tmp_path, Processes(1))
 
 
 def test_a_seed_that_is_none_is_refused_before_anything_is_written(tmp_path: Path) -> None:

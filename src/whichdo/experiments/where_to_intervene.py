@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 ROUNDS = 10_000
-MARKED = (100, 300, 1_000, 5_000)
+MARKED = (10, 100, 300, 1_000, 5_000)
 LISTS = {"pomis": Among.POSSIBLY_OPTIMAL, "mis": Among.MINIMAL, "all": Among.ALL}
 TITLES = {1: "task 1, without hidden causes", 2: "task 2, an instrument", 3: "task 3, two hidden causes"}
 SHARE = 0.6
@@ -42,13 +42,18 @@ def _maker(task: int, among: Among) -> Maker:
     return make
 
 
+def _points(last: int) -> tuple[int, ...]:
+    """Rounds for curves on a logarithmic scale, those among them that claims are about."""
+    return tuple(sorted(each for each in {*recorded(last), *MARKED} if 10 <= each <= last))
+
+
 def _panel(task: int) -> Panel:
     return Panel(
         f"task-{task}",
         TITLES[task],
         _maker(task, Among.POSSIBLY_OPTIMAL),
-        Scale(tuple(sorted({*recorded(ROUNDS), *MARKED})), 1, 300),
-        Scale(recorded(1_000), 1, 20),
+        Scale(_points(ROUNDS), 1, 300),
+        Scale(_points(1_000), 1, 20),
         budget=ROUNDS,
         quick_budget=1_000,
         lists={key: _maker(task, among) for key, among in LISTS.items()},
