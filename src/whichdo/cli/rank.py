@@ -75,7 +75,8 @@ def rank(
         print_json(_as_json(found, confidence))
     elif format is TableFormat.CSV:
         texts = [_sources_text(row) for row in found.values()]
-        print_csv(found.to_dict() | {"sources": texts})
+        ends = ["" if row.bounds is None else f"{row.bounds[0]} to {row.bounds[1]}" for row in found.values()]
+        print_csv(found.to_dict() | {"sources": texts, "bounds": ends})
     else:
         _print(found, top, confidence, plot)
 
@@ -96,7 +97,7 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     for row in shown:
         cells = [
             str(row.arm),
-            row.written(row.estimate),
+            row.estimate_text,
             row.interval,
             "" if row.arm.is_look else row.effect_text,
             "" if row.arm.is_look or math.isnan(row.conditional) else row.written(row.conditional),

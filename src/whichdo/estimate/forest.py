@@ -28,6 +28,7 @@ TIMELESS = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other
+ABOVE = 0.27  # how far the words on bounds stand above them
 # Okabe and Ito's colours, which the colour-blind can tell apart; shapes differ too, for print.
 INK = "#1a1a1a"
 ESTIMATE = "#0072B2"
@@ -142,7 +143,15 @@ def _draw(axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking) -> None:
 
 
 def _draw_estimate(axes: Any, row: ArmRank, height: int) -> None:
-    """Full where the arm is known; hollow and dotted where it leans on what was never seen; words where nothing is."""
+    """Full where the arm is known; hollow and dotted where it leans on what was never seen; bounds or words else."""
+    if row.is_bounded and row.bounds is not None:
+        axes.plot(row.bounds, [height, height], **_BOUNDS)
+        place = (sum(row.bounds) / 2, height + ABOVE)
+        words = f"not settled, {row.interval}"
+        ground = {"facecolor": _ground(height), "edgecolor": "none", "pad": 0.6}
+        style = {"ha": "center", "va": "center", "color": FAINT, "style": "italic", "fontsize": 7, "bbox": ground}
+        axes.annotate(words, place, **style)
+        return
     if np.isnan(row.estimate):
         place = (0.5, height + 0.04)
         words = "must be tried: looking cannot settle it"
@@ -156,6 +165,7 @@ def _draw_estimate(axes: Any, row: ArmRank, height: int) -> None:
 
 _LINE: dict[str, Any] = {"color": ESTIMATE, "lw": 2, "solid_capstyle": "butt", "zorder": 2}
 _TRY_LINE: dict[str, Any] = {"color": FAINT, "lw": 1.4, "ls": (0, (1, 1.4)), "zorder": 2}
+_BOUNDS: dict[str, Any] = {"color": FAINT, "lw": 1.1, "marker": "|", "ms": 7, "mew": 1.3, "zorder": 2}
 _DOT: dict[str, Any] = {"marker": "o", "color": ESTIMATE, "ms": 5.5, "ls": "", "zorder": 3}
 _TRY_DOT: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": FAINT, "mew": 1.3, "ms": 5.5, "ls": "", "zorder": 3}
 _NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": NAIVE, "mew": 1.2, "ms": 4, "ls": "", "zorder": 4}
@@ -181,6 +191,8 @@ def _legend(holder: Any, axes: Any, rows: tuple[ArmRank, ...], ranking: Ranking)
         axes.plot(
             [], [], **{**_TRY_DOT, "ls": ":", "color": FAINT}, label="the same, but some of it was never seen: try it"
         )
+    if any(row.is_bounded for row in rows):
+        axes.plot([], [], **_BOUNDS, label="bounds of a mean that looking does not settle")
     if any(not row.arm.is_look and not np.isnan(row.conditional) for row in rows):
         axes.plot([], [], **_NAIVE, label="mean among those who happen to have it (naive)")
     if not np.isnan(ranking[next(iter(ranking))].estimate):
