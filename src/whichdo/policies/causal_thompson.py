@@ -5,6 +5,8 @@ evidence add up to the successes and failures of a beta posterior.  Each round d
 largest.  An arm that looking cannot settle lives on its direct pulls, as in plain Thompson sampling.  Any graph, any
 finite domains; a reward between 0 and 1 counts as a fraction of a success; logs at hand are looks already made.
 
+Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its draws are clipped.
+
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So a round first draws whether anything is
 wrong, as likely as it has become by all pulls; and if so, for each arm whether what looking says of it is, in which
 case its mean is drawn from little more than its direct pulls.
@@ -29,6 +31,7 @@ from whichdo.kernels.chance import beta, generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
+from whichdo.policies.bounding import clip, clipped_means, hold
 from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubted_means, doubts, recount, weigh
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
 
 __all__ = ["CausalThompson"]
+
+REDRAWS = 8
+"""How often a draw outside of an arm's bounds is made again before it is clipped."""
 
 
 class _State(NamedTuple):
@@ -61,13 +67,17 @@ def _draw(
     many: float,
     served: IntArray,
     looks: int,
+    lows: FloatArray,
+    highs: FloatArray,
+    firm: int,
     chance: WordArray,
 ) -> int:
     """The arm of the largest draw, or a look where that teaches more for what it costs.
 
     ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is.
+    Means lie between ``lows`` and ``highs``, whatever else is wrong where ``firm`` is 1.
     """
-    best, top, hinted = 0, -1.0, False
+    best, top, hinted, lifted = 0, -1.0, False, False
     leader, highest = 0, -1.0
     doubts = few > 0.0
     luck = uniform(chance) if doubts else 1.0
@@ -84,9 +94,17 @@ def _draw(
             hint = doubting and uniform(chance) < shares[row, arm]
             if hint:
                 won, lost = less, fewer
+                lifted = lifted or (arm == 0 and firm == 0)  # logs that are wrong of do() are old: so are their bounds
+        mean = clip(mean, lows[arm], highs[arm])
         if mean > highest:
             leader, highest = arm, mean
         draw = beta(won, lost, chance)
+        if not lifted:
+            for _ in range(REDRAWS):
+                if lows[arm] <= draw <= highs[arm]:
+                    break
+                draw = beta(won, lost, chance)
+            draw = clip(draw, lows[arm], highs[arm])
         if draw > top:
             best, top, hinted = arm, draw, hint
     if best in (0, leader) or hinted or served[best] < 0:
@@ -127,11 +145,12 @@ def _look_instead(
 @compiled
 def choose(state: _State) -> int:
     """The arm of the largest draw."""
-    known, served = state.known, state.looking.sources
+    known, served, bounds = state.known, state.looking.sources, state.looking.bounds
     wins, losses, means, sizes, _, times = known
     _, shares, whole = state.doubts
     few, many = whole[OF_FEW], whole[OF_MANY]
-    return _draw(wins, losses, means, sizes, shares, few, many, served, times[0], state.chance)
+    lows, highs, firm = bounds.lows, bounds.highs, bounds.is_firm[0]
+    return _draw(wins, losses, means, sizes, shares, few, many, served, times[0], lows, highs, firm, state.chance)
 
 
 @compiled
@@ -143,6 +162,7 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
     weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
     wins[arm] += utility[level]
     losses[arm] += 1.0 - utility[level]
+    hold(looking.bounds.lows, looking.bounds.highs, arm, wins[arm], losses[arm])
     if arm == 0:
         times[0] += 1
         count(looking.counts, looking.scope_start, looking.places, looking.strides, looking.cell_start, row)
@@ -158,9 +178,11 @@ def _loop(state: _State, world: Rounds) -> None:
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
-    counts, starts, places, strides, cells, served, _ = looking
+    counts, starts, places, strides, cells, served, _, bounds = looking
+    lows, highs, firm = bounds.lows, bounds.highs, bounds.is_firm[0]
     while going(clock, rows):
-        arm = _draw(wins, losses, means, sizes, shares, whole[OF_FEW], whole[OF_MANY], served, times[0], chance)
+        few, many = whole[OF_FEW], whole[OF_MANY]
+        arm = _draw(wins, losses, means, sizes, shares, few, many, served, times[0], lows, highs, firm, chance)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -168,6 +190,7 @@ def _loop(state: _State, world: Rounds) -> None:
         weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
+        hold(lows, highs, arm, wins[arm], losses[arm])
         if arm == 0:
             times[0] += 1
             count(counts, starts, places, strides, cells, rows[clock[USED] - 1])
@@ -188,7 +211,7 @@ class CausalThompson(Sequential):
     reading: str = "robust"
     doubt: float = DOUBT
     takes_pulls = True
-    revision = 3
+    revision = 4
     when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
@@ -214,4 +237,5 @@ class CausalThompson(Sequential):
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""
-        return doubted_means(state.known, state.doubts)
+        old_logs = float((state.doubts.whole[OF_FEW:] @ state.doubts.shares)[0])
+        return clipped_means(doubted_means(state.known, state.doubts), state.looking.bounds, old_logs)
