@@ -8,9 +8,9 @@ between with the confidence that was asked for, whatever the hidden causes are.
 
 There are several lower laws to choose from: the natural one, and by factors one for each value of the
 instruments, or one that takes the best value cell by cell.  The best of many noisy limits is too
-good, so the chance of an error is divided among all that could have been chosen: a third
-each to the natural law, to those with one value of the instruments, and to those with values cell by cell;
-and then equally within.  What there is none of leaves its share to the others.
+good, so the chance of an error is divided among all that could have been chosen: three quarters to
+the natural law, where there are others, and the rest equally to those with one value of the instruments and
+those with values cell by cell, and then equally within.
 
 A conditional of which no row was seen counts as 0, which a lower law may always do.  The error of L is that of
 independent tables, by the slopes of L in every cell; limits are those of `whichdo.estimate.limits`.
@@ -55,6 +55,8 @@ MOST_VALUES = 64
 """The most values of all instruments together that are tried."""
 MOST_CHOICES = 1 << 12
 """The most choices of values cell by cell: the limit of each is the further away, the more there are."""
+NATURAL = 0.75
+"""The part of the chance of an error that natural bounds have where there are others: these need more rows."""
 EMPTY = 1.0
 """How many rows of the margin's law are added to a row of a table where the error of its shares is worked out."""
 
@@ -116,20 +118,15 @@ class _Bounding(Learning):
             unknown = np.full([self.sizes[name] for name in acting], np.nan)
             return unknown, unknown
         by_factors = None if natural_alone else self.by_factors(targets)
-        values = [] if by_factors is None else by_factors.values
-        chosen = [] if by_factors is None else by_factors.by_cell
-        families = 1 + bool(values) + bool(chosen)
         found = []
         for upper in (False, True):
-            limit = self.natural(acting, upper=upper).low(self.miss / families)
-            if by_factors is not None:
-                for each in values:
-                    made = by_factors.mean(each, upper=upper)
-                    limit = np.maximum(limit, made.low(self.miss / families / len(values)))
-                for choices in chosen:
-                    made = by_factors.mean(by_factors.best(upper=upper), upper=upper)
-                    limit = np.maximum(limit, made.low(self.miss / families / choices))
-            found.append(limit)
+            plain = self.natural(acting, upper=upper)
+            if by_factors is None:
+                found.append(plain.low(self.miss))
+                continue
+            limits = [plain.low(NATURAL * self.miss)]
+            limits += by_factors.limits((1 - NATURAL) * self.miss, upper=upper)
+            found.append(np.max(limits, axis=0))
         return found[0], 1 - found[1]
 
     def natural(self, acting: Names, *, upper: bool) -> _Estimate:
@@ -270,7 +267,20 @@ class _ByFactors:
         reward = rows.problem.reward
         self.numeric = any(rows.shares(each).spread is not None for each in laws)
         self.sizes = {**rows.sizes, **({reward: 1} if self.numeric else {})}
-        self.values = self._values()
+        self.engine = evaluator(Estimand(lower.outline, lower.targets, lower.reward), self.sizes)
+        if prod(self.engine.shape) * sum(map(prod, self.engine.shapes)) > MAX_CELLS:
+            raise TooLarge("the slopes of a lower law are too many to lay out")
+        if prod(part.values for part in self.parts[False]) > MOST_VALUES:
+            raise TooLarge("the values of instruments are too many to try")
+
+    def limits(self, miss: float, *, upper: bool) -> list[FloatArray]:
+        """Lower limits of L for every setting of the targets; any of them is missed with this chance at most."""
+        one, by_cell = self.one_value, self.choices
+        part = miss / (2 if by_cell else 1)
+        found = [self.mean(each, upper=upper).low(part / len(one)) for each in one]
+        if by_cell:
+            found.append(self.mean(self.best(upper=upper), upper=upper).low(part / by_cell))
+        return found
 
     @cached_property
     def parts(self) -> dict[bool, list[_Part]]:
@@ -298,32 +308,27 @@ class _ByFactors:
             noise += share.error(slope.reshape(cells, -1))[0]
         return _Part(factor, table, by_law, np.sqrt(noise).reshape(table.shape))
 
-    def _values(self) -> list[Choice]:
+    @cached_property
+    def one_value(self) -> list[Choice]:
         """Each value of the instruments, the same in every cell; of all open factors together."""
-        numbers = [part.values for part in self.parts[False]]
-        if prod(numbers) > MOST_VALUES:
-            numbers = [1] * len(numbers) if all(number == 1 for number in numbers) else []
-        shapes = [part.table.shape[1:] for part in self.parts[False]]
-        if not numbers:
-            return []
+        parts = self.parts[False]
         return [
-            tuple(np.full(shape, value, np.int64) for shape, value in zip(shapes, values, strict=True))
-            for values in product(*map(range, numbers))
+            tuple(np.full(part.table.shape[1:], value, np.int64) for part, value in zip(parts, values, strict=True))
+            for values in product(*(range(part.values) for part in parts))
         ]
 
     @cached_property
-    def by_cell(self) -> list[int]:
-        """In how many ways values can be chosen cell by cell for one arm; nothing where that is one value for all."""
-        choices = 1.0
-        lasting = 0
+    def choices(self) -> int:
+        """In how many ways values can be chosen cell by cell for one arm; 0 where that adds nothing, or too much."""
+        choices, several = 1.0, False
         for part in self.parts[False]:
             if part.values > 1:
                 free = [name for name in part.factor.symbol.columns if name not in self.lower.targets]
                 # A level that is worth nothing does not count; at either end there is one.
                 cells = prod(self.sizes[name] - (name == self.lower.reward and not self.numeric) for name in free)
                 choices *= float(part.values) ** cells
-                lasting += cells > 1
-        return [int(choices)] if lasting and choices <= MOST_CHOICES else []
+                several = several or cells > 1
+        return int(choices) if several and choices <= MOST_CHOICES else 0
 
     def best(self, *, upper: bool) -> Choice:
         """In each cell the value whose table is largest, less one standard error."""
@@ -332,14 +337,10 @@ class _ByFactors:
     def mean(self, choice: Sequence[IntArray], *, upper: bool) -> _Estimate:
         """L for every setting of the targets, with a value of the instruments for each cell of each factor."""
         taken = [part.taken(each) for part, each in zip(self.parts[upper], choice, strict=True)]
-        estimand = Estimand(self.lower.outline, self.lower.targets, self.lower.reward)
-        engine = evaluator(estimand, self.sizes)
-        if prod(engine.shape) * sum(map(prod, engine.shapes)) > MAX_CELLS:
-            raise TooLarge("the slopes of a lower law are too many to lay out")
         places = {part.factor.symbol: table for part, (table, _) in zip(self.parts[upper], taken, strict=True)}
         worth = np.ones(1) if self.numeric else 1 - self.rows.worth if upper else self.rows.worth
-        values, outer = engine.slopes([places[each] for each in engine.conditionals], worth)
-        by_symbol = dict(zip(engine.conditionals, outer, strict=True))
+        values, outer = self.engine.slopes([places[each] for each in self.engine.conditionals], worth)
+        by_symbol = dict(zip(self.engine.conditionals, outer, strict=True))
         slopes: dict[Conditional, FloatArray] = {}
         for part, (_, inner) in zip(self.parts[upper], taken, strict=True):
             along = np.ascontiguousarray(by_symbol[part.factor.symbol]).reshape(values.size, -1)
