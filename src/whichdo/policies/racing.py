@@ -85,13 +85,16 @@ def survivors(
 
 
 @compiled
-def best_left(means: FloatArray, luck: FloatArray, highs: FloatArray, first: int, second: int) -> int:
-    """The arm of the largest mean; one with bounds only if it was left in a race.
+def best_left(
+    means: FloatArray, known: FloatArray, luck: FloatArray, optimism: float, highs: FloatArray, first: int, second: int
+) -> int:
+    """The arm of the largest mean; one whose hope is cut by its upper end only if it was left in a race.
 
     Bounds cut an arm early, when it has had few pulls.  It is not to be named for what came of these by luck.
     """
     nameable = means.copy()
     for arm in range(means.size):
-        if highs[arm] < 1.0 and arm not in (first, second):
+        hope = means[arm] + optimism / np.sqrt(max(known[arm], 1e-12))
+        if highs[arm] < 1.0 and hope > highs[arm] and arm not in (first, second):
             nameable[arm] = -2.0
     return best_of(nameable, luck)

@@ -155,9 +155,10 @@ class WarmHalving(Policy):
             narrow(means, pulls, chance if logged else 0.0, *ends)
             alive = plausible(means, believed + pulls, self.caution, *ends)
             tried, _, second = yield from race.run(base, believed, alive, tried, since, left - spent, ends)
-            means, _, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            narrow(means, _pulls(tried.counts + since), chance if logged else 0.0, *ends)
-            winner = best_left(means, luck, bounds.highs, first, second)
+            means, believed, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
+            pulls = _pulls(tried.counts + since)
+            narrow(means, pulls, chance if logged else 0.0, *ends)
+            winner = best_left(means, believed + pulls, luck, self.optimism, bounds.highs, first, second)
         else:
             alive = plausible(base, sizes, self.caution, *ends)
             tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left, ends)
@@ -422,6 +423,7 @@ def _whole(
     alive = plausible(means, believed + pulls, caution, lows, highs)
     rest = money - spent
     second, more = _race(streams, levels, base, believed, alive, optimism, prices, rest, utility, luck, lows, highs)
-    means, _, _ = weighed(doubt, base, sizes, levels, utility)
-    narrow(means, levels.sum(axis=1), 0.0, lows, highs)
-    return best_left(means, luck, highs, first, second), spent + more
+    means, believed, _ = weighed(doubt, base, sizes, levels, utility)
+    pulls = levels.sum(axis=1)
+    narrow(means, pulls, 0.0, lows, highs)
+    return best_left(means, believed + pulls, luck, optimism, highs, first, second), spent + more
