@@ -11,7 +11,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
-        robustness checking reproduction tutorials soak clean
+        robustness checking bounds reproduction tutorials soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
@@ -82,6 +82,10 @@ robustness: setup
 # How often checks accuse right graphs and find wrong ones; writes docs/check-power.md.
 checking: setup
 	$(BIN)/python -m benchmarks.checking
+
+# How wide bounds are, how often they hold, and what policies save by them; writes docs/bounds.md.
+bounds: setup
+	$(BIN)/python -m benchmarks.bounding
 
 # All nine experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup

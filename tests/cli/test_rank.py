@@ -107,7 +107,12 @@ def test_json_holds_every_field_and_no_nan(whichdo: Call, folder: Path) -> None:
     assert arms["do(X=1)"]["must_try"]
     assert arms["do(M=1)"]["method"] == "adjustment"
     assert found["looks"] == 2000
-    assert "Not estimated, to be tried: do(X=0) and do(X=1)." in found["warnings"]
+    assert "Not estimated, to be tried: do(X=1)." in found["warnings"]  # do(X=0) is worse, by its bounds
+    low, high = arms["do(X=0)"]["bounds"]
+    assert (low, high) == (arms["do(X=0)"]["low"], arms["do(X=0)"]["high"])
+    assert high < found["best_low"]
+    assert not arms["do(X=0)"]["must_try"]
+    assert arms["do(M=1)"]["bounds"] is None
 
 
 def test_csv_is_a_table(whichdo: Call) -> None:

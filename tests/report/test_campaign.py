@@ -75,7 +75,8 @@ def test_looking_and_own_pulls_are_shown_apart(tmp_path: Path) -> None:
     campaign = begun(tmp_path, problem, how="ue", horizon=50, logs=rows(problem, 100))
     text = page_of(campaign).text
     assert "looking alone (at one time, if the graph is right)" in text
-    assert "nothing is known: looking cannot settle it" in text
+    assert "not settled, between 0." in text
+    assert "bounds: not settled, but between these ends" in text
     run(campaign, 50)
     found = recalled(campaign.events())
     whole = campaign_page(campaign.events())

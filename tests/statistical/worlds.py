@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
+from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.contest import Contest, target_sets
 from whichdo.estimate.estimator import Rule, look
 from whichdo.estimate.limits import normal_quantile
@@ -112,12 +113,14 @@ def answer(seen: Tally, rule: Rule | None = None) -> Answer:
     """Rank the arms of a tally; `test_coverage` checks that these are the numbers of `whichdo.rank`."""
     problem = seen.problem
     worth = unit_scale(np.array(list(problem.rewards.values())))[0]
-    pooled = pool(look(problem, seen, worth, rule), seen, worth)
+    looked = look(problem, seen, worth, rule)
+    pooled = pool(looked, seen, worth)
     low, high = pooled.limits(Z)
     must_try = (pooled.pulls == 0) & (~pooled.known | (high - low > OF_USE))
     must_try[0] = False
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    return Answer(pooled, Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem)))
+    bounds = np.stack(bound_arms(problem, seen, worth, rule or Rule(), looked, 0.95))
+    return Answer(pooled, Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem), bounds=bounds))
 
 
 # ----------------------------------------------------------------------------------------------------------- mechanisms

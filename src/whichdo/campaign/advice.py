@@ -246,10 +246,15 @@ def _would_change(found: Ranking, known: list[ArmRank]) -> tuple[str, ...]:
     rivals = [row for row in known[1:] if max(row.low, best.low) <= min(row.high, best.high)]
     if rivals:
         what.append(f"evidence on {listed(str(row.arm) for row in rivals)}, which could still be better")
-    untried = [str(row.arm) for row in found.values() if not row.is_ranked]
+    untried = [_with_bounds(row) for row in found.values() if not row.is_ranked and not row.is_worse]
     if untried:
         what.append(f"pulls of {listed(untried)}, of which too little is known")
     return (f"What would change it: {_and(what)}.",) if what else ()
+
+
+def _with_bounds(row: ArmRank) -> str:
+    """An arm, with its bounds where it has them."""
+    return f"{row.arm} ({row.interval})" if row.is_bounded else str(row.arm)
 
 
 def _progress(state: State, best: ArmRank | None) -> str:

@@ -106,7 +106,7 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     for row in shown:
         cells = [
             str(row.arm),
-            row.written(row.estimate),
+            row.estimate_text,
             row.interval,
             "" if row.arm.is_look else row.effect_text,
             "" if row.arm.is_look or math.isnan(row.conditional) else row.written(row.conditional),
@@ -184,7 +184,8 @@ def _as_columns(found: Ranking) -> dict[str, list[Any]]:
     from whichdo.estimate.modelled import Modelled
     from whichdo.estimate.overlap import Overlap
 
-    columns = found.to_dict() | {"sources": [_sources_text(row) for row in found.values()]}
+    ends = ["" if row.bounds is None else f"{row.bounds[0]} to {row.bounds[1]}" for row in found.values()]
+    columns = found.to_dict() | {"sources": [_sources_text(row) for row in found.values()], "bounds": ends}
     overlap, modelled = columns.pop("overlap"), columns.pop("modelled")
     for name in (field.name for field in fields(Overlap)):
         columns[f"overlap_{name}"] = [None if each is None else each[name] for each in overlap]

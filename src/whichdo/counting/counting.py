@@ -22,6 +22,7 @@ from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quo
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes, doubted_scope, naive_scope
 from whichdo.graph.identify import listed
+from whichdo.open_arms import lower_law_scopes
 from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
@@ -157,10 +158,11 @@ def ranking_scopes(
 def _scopes_of_reading(
     problem: Problem, there: frozenset[str], reading: Reading, rows: int | None, *, experiments: bool
 ) -> tuple[tuple[Scope, ...], tuple[Scope, ...]]:
-    """What estimates need, and what can be spared: naive comparisons, and what may contradict the graph."""
+    """What estimates need, and what can be spared: naive comparisons, bounds, and what may contradict the graph."""
     asked, spare = _default_scopes(problem, there, reading, rows)
     if experiments:
         asked = (*asked, *experiment_scopes(problem, reading, there))
+    spare = (*spare, *lower_law_scopes(problem, reading, there, experiments=experiments))
     doubted = doubted_scope(problem) if reading is Reading.ROBUST else None
     return asked, spare if doubted is None or not there.issuperset(doubted) else (*spare, doubted)
 

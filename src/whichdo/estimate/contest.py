@@ -49,6 +49,8 @@ IDLE, AT_LEAST = 1 / 4, 0.2
 FURTHEST = 8.0
 """The most standard errors that a limit is moved away."""
 TIE = 1e-12
+REDRAWS = 8
+"""How often the mean of an arm that is not settled is drawn again where it lies outside of its bounds."""
 
 
 def leaders(ranked: BoolArray, values: FloatArray) -> IntArray:
@@ -79,6 +81,8 @@ class Contest:
     """For each arm the first that is the same but for its name, where they share their direct pulls."""
     named: BoolArray | None = None
     """Which arms may be named as the best; by default all."""
+    bounds: FloatArray | None = None
+    """A row of lower and one of upper ends: where the means of arms lie that are not settled; NaN for the others."""
 
     @cached_property
     def keys(self) -> IntArray:
@@ -108,11 +112,22 @@ class Contest:
         drawn = self._doubted(rng, arms, scatter)
         unknown = np.flatnonzero(~self.ranked[arms])
         if len(unknown):
-            drawn[:, unknown] = self._anything(rng, arms[unknown], scatter)
+            drawn[:, unknown] = self._within(rng, arms[unknown], scatter)
         named = self._named[arms]
         arms, drawn = arms[named], self.sign * drawn[:, named]
         mine = self.keys[arms] == self.keys[self.best]
         return float(np.mean(drawn[:, mine].max(axis=1) >= drawn.max(axis=1) - TIE))
+
+    def excluded(self, confidence: float) -> BoolArray:
+        """Which arms are not known but surely worse than the best that is: by their bounds, and by its limits."""
+        found = np.zeros(len(self.ranked), np.bool_)
+        if self.bounds is None or self.best is None:
+            return found
+        hope = np.where(self.pooled.known, np.nan, self.bounds[1] if self.sign > 0 else -self.bounds[0])
+        if not (hope < self.sign * self.pooled.means[self.best]).any():
+            return found
+        low, high = self.limits_of_best(confidence)
+        return hope < (low if self.sign > 0 else -high)
 
     def limits_of_best(self, confidence: float) -> tuple[float, float]:
         """The limits of the best arm's mean, corrected for its having been chosen."""
@@ -247,6 +262,29 @@ class Contest:
         idle = (rng.random((DRAWS, len(sets))) < IDLE)[:, own.ravel()]
         found: FloatArray = np.where(idle, 0.0, 1 / (1 + np.exp(-odds - moved)) - self._middle)
         return found
+
+    def _within(self, rng: np.random.Generator, arms: IntArray, scatter: FloatArray) -> FloatArray:
+        """As `_anything`, but drawn anew until the means of arms that are not settled lie within their bounds.
+
+        Where a doubt has it that something is wrong with looking, so may the bounds be.
+        """
+        effects = self._anything(rng, arms, scatter)
+        if self.bounds is None or np.isnan(self.bounds[0, arms]).all():
+            return effects
+        low, high = np.nan_to_num(self.bounds[0, arms]), np.nan_to_num(self.bounds[1, arms], nan=1.0)
+        lifted = np.zeros(effects.shape, np.bool_)
+        if isinstance(self.pooled, DoubtedPool):
+            lifted = rng.random(effects.shape) < self.pooled.belief.wrong[arms]
+        means = self._middle + effects
+        outside = ((means < low) | (means > high)) & ~lifted
+        for _ in range(REDRAWS):
+            if not outside.any():
+                break
+            again = self._anything(rng, arms, scatter) + self._middle
+            means = np.where(outside, again, means)
+            outside &= (means < low) | (means > high)
+        means = np.where(outside, low + (high - low) * rng.random(means.shape), means)
+        return means - self._middle
 
     def _chosen_errors(self, arms: IntArray) -> FloatArray:
         """The error of the chosen arm's mean in standard errors, when the choice is played again and again."""

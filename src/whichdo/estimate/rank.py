@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError, counted, option, quoted
+from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
 from whichdo.estimate.contradiction import contradiction_words
@@ -207,7 +208,11 @@ def ranking(
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)
-    must_try = must_try_of(plain)  # a doubt makes no arm unknown
+    # A doubt makes no arm unknown.  Bounds that lean on missing edges are not bounds where these are doubted.
+    must_try = must_try_of(plain)
+    bounds = bound_arms(problem, seen, worth, rule, looked, confidence, natural_alone=doubt > 0)
+    low = np.where(pooled.known | np.isnan(bounds[0]), low, bounds[0])
+    high = np.where(pooled.known | np.isnan(bounds[1]), high, bounds[1])
     naive = _conditionals(seen, worth)
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     overlaps = counted_overlaps(seen, looked, worth, rule, (least, reach), z) if overlap else ()
@@ -216,6 +221,13 @@ def ranking(
     judged: Pooled = pooled
     if models is not None:
         judged, must_try = judged_by_models(pooled, models, must_try, z, OF_USE)
+    sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
+    answers = frozenset(shown.answers)
+    named = np.array([arm in answers for arm in problem.arms])
+    ranked = judged.known & ~must_try
+    contest = Contest(judged, ranked, sign, target_sets(problem), equal, named, np.stack(bounds))
+    if not (doubt and logged is not None and logged.pulls[0]):  # old logs have old bounds
+        must_try &= ~contest.excluded(confidence)
     rows = []
     for position, arm in enumerate(problem.arms):
         if arm not in shown.costs:
@@ -247,12 +259,9 @@ def ranking(
                 overlap=overlaps[position] if overlaps else None,
                 modelled=modelled[position] if modelled else None,
                 not_modelled="" if models is None else models.why_not[position],
+                bounds=_bounds(bounds, position, (least, reach)),
             )
         )
-    sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    answers = frozenset(shown.answers)
-    named = np.array([arm in answers for arm in problem.arms])
-    contest = Contest(judged, judged.known & ~must_try, sign, target_sets(problem), equal, named)
     return Ranking(
         shown,
         rows,
@@ -301,6 +310,15 @@ def must_try_of(pooled: Pooled) -> BoolArray:
 def _unseen(pooled: Pooled, position: int) -> float:
     weight = float(pooled.below[position] + pooled.above[position])
     return 1.0 if np.isnan(weight) else min(weight, 1.0)
+
+
+def _bounds(
+    bounds: tuple[FloatArray, FloatArray], position: int, scale: tuple[float, float]
+) -> tuple[float, float] | None:
+    """The bounds of an arm on the reward's own scale."""
+    least, reach = scale
+    low, high = (float(end[position]) for end in bounds)
+    return None if np.isnan(low) else (least + reach * low, least + reach * high)
 
 
 def _given(looked: Looked, arm: Arm) -> tuple[str, ...]:

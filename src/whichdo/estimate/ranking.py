@@ -59,7 +59,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class ArmRank:
-    """One row of the table.  What is not known is NaN or None; the interval of an unknown arm is the whole range."""
+    """One row of the table.  What is not known is NaN or None; the interval of an unknown arm is its bounds."""
 
     arm: Arm
     estimate: float
@@ -88,8 +88,9 @@ class ArmRank:
     weakest_cell: str | None
     weakest_count: int | None
     must_try: bool
-    """Whether it was never tried and looking says too little to compare it: its interval is wider than half the range;
-    where the arm is judged by a model, its interval and the share of looks without a counterpart together.
+    """Whether it was never tried and looking says too little to compare it: its interval is wider than half the range
+    (where the arm is judged by a model, together with the share of looks without a counterpart), or it is not settled
+    and its bounds do not exclude that it is the best.
     """
     reason: str
     sources: tuple[Source, ...] = ()
@@ -101,6 +102,10 @@ class ArmRank:
     """The doubly robust estimate, where a model was asked for and adjustment settles the arm."""
     not_modelled: str = ""
     """Why a model that was asked for says nothing of this arm."""
+    bounds: tuple[float, float] | None = None
+    """Where the mean lies of an arm that neither looks nor experiments on others settle, whatever hidden causes do:
+    with the confidence of the intervals, its direct pulls aside.  None for an arm that is settled, or without looks.
+    """
 
     @property
     def is_known(self) -> bool:
@@ -133,6 +138,16 @@ class ArmRank:
         return replace(self, **{name: getattr(answer, name) for name in names})
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether bounds are all that is known of it."""
+        return self.bounds is not None and isnan(self.estimate)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether bounds are all that is known of it, and it is not the best by these."""
+        return self.is_bounded and not self.must_try
+
+    @property
     def decimals(self) -> int:
         """How many decimals its numbers deserve."""
         return decimals((self.high - self.low) / 2)
@@ -143,8 +158,15 @@ class ArmRank:
 
     @property
     def interval(self) -> str:
-        """``0.31 to 0.42``."""
-        return "?" if isnan(self.estimate) else f"{self.written(self.low)} to {self.written(self.high)}"
+        """``0.31 to 0.42``; ``between 0.31 and 0.58`` where the arm is not settled."""
+        if not isnan(self.estimate):
+            return f"{self.written(self.low)} to {self.written(self.high)}"
+        return "?" if not self.is_bounded else f"between {self.written(self.low)} and {self.written(self.high)}"
+
+    @property
+    def estimate_text(self) -> str:
+        """The estimate; ``not settled`` where there are bounds instead."""
+        return "not settled" if self.is_bounded else self.written(self.estimate)
 
     @property
     def effect_text(self) -> str:
@@ -257,7 +279,8 @@ class Ranking(Mapping[Arm, ArmRank]):
         """How likely `best` is the best of all arms; NaN where there is none.
 
         By 10,000 draws with a fixed seed.  Arms that do nothing are as good as do(), and as each other.  An arm of
-        which too little is known does nothing, or about as much as the others do.
+        which too little is known does nothing, or about as much as the others do; one that is not settled keeps within
+        its bounds.
         """
         return self._contest.probability
 
@@ -280,7 +303,20 @@ class Ranking(Mapping[Arm, ArmRank]):
                 f"Comparing those who happen to have each value would have named {naive.arm} "
                 f"({naive.written(naive.conditional)} where doing it gives {naive.written(naive.estimate)})."
             )
-        return tuple(lines)
+        return (*lines, *self._by_bounds())
+
+    def _by_bounds(self) -> Iterator[str]:
+        """Which arms that are not settled are worse than the best all the same, and which are better."""
+        open_rows = [row for row in self._rows.values() if row.is_bounded]
+        worse = [f"{row.arm} ({row.interval})" for row in open_rows if row.is_worse]
+        if worse:
+            yield f"Not settled, but worse than that whatever hidden causes do: {listed(worse)}."
+        if self._sign > 0:
+            better = [f"{row.arm} ({row.interval})" for row in open_rows if row.low > self.best_high]
+        else:
+            better = [f"{row.arm} ({row.interval})" for row in open_rows if row.high < self.best_low]
+        if better:
+            yield f"Not settled, but better than that whatever hidden causes do: {listed(better)}."
 
     def _nothing_to_compare(self) -> str:
         nothing = next(iter(self._rows.values()))
@@ -339,6 +375,7 @@ class Ranking(Mapping[Arm, ArmRank]):
             "sources": [[each._asdict() for each in row.sources] for row in self._rows.values()],
             "overlap": [None if row.overlap is None else asdict(row.overlap) for row in self._rows.values()],
             "modelled": [None if row.modelled is None else asdict(row.modelled) for row in self._rows.values()],
+            "bounds": [None if row.bounds is None else list(row.bounds) for row in self._rows.values()],
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -405,7 +442,7 @@ class Ranking(Mapping[Arm, ArmRank]):
         rows: list[tuple[str, ...]] = [
             (
                 str(row.arm),
-                row.written(row.estimate),
+                row.estimate_text,
                 row.interval,
                 "" if row.arm.is_look else row.effect_text,
                 "" if row.arm.is_look or isnan(row.conditional) else row.written(row.conditional),

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 from whichdo.graph.components import effective_parents
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.engine import c_factors, checked_targets, marginal
-from whichdo.identification.estimand import Conditional, product, sum_over
+from whichdo.identification.engine import CFactors, checked_targets, marginal
+from whichdo.identification.estimand import Conditional, conditionals_in, product, sum_over
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import CFactor, Expression, Names
@@ -62,6 +62,14 @@ class LowerLaw:
         names = dict.fromkeys(name for factor in self.factors for name in factor.nodes if name != self.reward)
         return sum_over(names, product(factor.symbol for factor in self.factors))
 
+    def says_the_same(self, natural: LowerLaw) -> bool:
+        """Whether it is the natural one, written as a product: one open factor, that of the targets and the reward."""
+        (plain,) = natural.factors
+        if len(self.factors) > 1 or self.factors[0].settled:
+            return False
+        counted = {name for each in conditionals_in(self.factors[0].expression) for name in each.nodes}
+        return self.factors[0].expression.free == plain.expression.free and counted.issuperset(natural.targets)
+
 
 def natural_bounds(graph: CausalGraph, targets: Iterable[str], reward: str) -> LowerLaw:
     """P(x, y): what the rows alone say, whatever the graph beyond which targets act."""
@@ -73,11 +81,16 @@ def natural_bounds(graph: CausalGraph, targets: Iterable[str], reward: str) -> L
 
 
 def factor_bounds(
-    graph: CausalGraph, targets: Iterable[str], reward: str, tried: Iterable[Iterable[str]] = ()
+    graph: CausalGraph,
+    targets: Iterable[str],
+    reward: str,
+    tried: Iterable[Iterable[str]] | CFactors = (),
+    is_there: Callable[[Names, Expression], bool] | None = None,
 ) -> LowerLaw:
     """The closed form by c-factors; see the module.  For an effect that can be settled it is the effect.
 
-    ``tried`` are the target sets of experiments from which factors may be taken as well.
+    ``tried`` are the target sets of experiments from which factors may be taken as well, or all c-factors of the reward
+    with their sources.  A source that does not hold (``is_there``) what a factor needs is passed over.
 
     Examples
     --------
@@ -92,12 +105,19 @@ def factor_bounds(
     acting = acting_targets(graph, names, reward)  # rows with any value of the others will do
     within = graph.subgraph(graph.ancestors([reward]))
     groups: dict[Names, list[CFactor]] = {}
-    for factor in c_factors(graph, acting, reward, tried):
+    finder = tried if isinstance(tried, CFactors) else CFactors(graph, reward, tried)
+    for factor in finder.of(acting):
         groups.setdefault(within.c_component(factor.nodes[0]), []).append(factor)
     found: list[BoundedFactor] = []
     for component, parts in groups.items():
-        if all(factor.sources for factor in parts):
-            found += [BoundedFactor(factor.nodes, factor.given, factor.sources[0][1]) for factor in parts]
+        usable = [
+            [each for source, each in part.sources if is_there is None or is_there(source, each)] for part in parts
+        ]
+        if all(usable):
+            found += [
+                BoundedFactor(factor.nodes, factor.given, sources[0])
+                for factor, sources in zip(parts, usable, strict=True)
+            ]
         else:
             found.append(_open(within, component, [name for factor in parts for name in factor.nodes], acting))
     return LowerLaw(names, reward, tuple(found))

@@ -18,7 +18,7 @@ __all__ = ["MOST", "Forest", "ForestRow", "arm_label", "forest_plot"]
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other
-ABOVE = 0.24  # and the modelled one above it
+ABOVE = 0.24  # and the modelled one, or the words on bounds, above it
 ESTIMATE = BLUE
 NAIVE = ORANGE
 THOUSANDS = 1_000
@@ -80,6 +80,18 @@ class ForestRow(Protocol):
     def modelled(self) -> ForestModel | None:
         """What models say of it."""
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Where its mean lies, if that is not settled."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether bounds are all that is known of it."""
+
+    @property
+    def interval(self) -> str:
+        """Its limits or bounds in words."""
+
 
 @dataclass(frozen=True)
 class Forest:
@@ -134,7 +146,15 @@ def _draw(axes: Any, rows: Sequence[ForestRow], forest: Forest) -> None:
 
 
 def _draw_estimate(axes: Any, row: ForestRow, height: int) -> None:
-    """Full where the arm is known; hollow and dotted where it leans on what was never seen; words where nothing is."""
+    """Full where the arm is known; hollow and dotted where it leans on what was never seen; bounds or words else."""
+    if row.is_bounded and row.bounds is not None:
+        axes.plot(row.bounds, [height, height], **_BOUNDS)
+        place = (sum(row.bounds) / 2, height + ABOVE)
+        words = f"not settled, {row.interval}"
+        ground = {"facecolor": _ground(height), "edgecolor": "none", "pad": 0.6}
+        style = {"ha": "center", "va": "center", "color": FAINT, "style": "italic", "fontsize": 7, "bbox": ground}
+        axes.annotate(words, place, **style)
+        return
     if np.isnan(row.estimate):
         place = (0.5, height + 0.04)
         words = "must be tried: looking cannot settle it"
@@ -148,6 +168,7 @@ def _draw_estimate(axes: Any, row: ForestRow, height: int) -> None:
 
 _LINE: dict[str, Any] = {"color": ESTIMATE, "lw": 2, "solid_capstyle": "butt", "zorder": 2}
 _TRY_LINE: dict[str, Any] = {"color": FAINT, "lw": 1.4, "ls": (0, (1, 1.4)), "zorder": 2}
+_BOUNDS: dict[str, Any] = {"color": FAINT, "lw": 1.1, "marker": "|", "ms": 7, "mew": 1.3, "zorder": 2}
 _DOT: dict[str, Any] = {"marker": "o", "color": ESTIMATE, "ms": 5.5, "ls": "", "zorder": 3}
 _TRY_DOT: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": FAINT, "mew": 1.3, "ms": 5.5, "ls": "", "zorder": 3}
 _NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": NAIVE, "mew": 1.2, "ms": 4, "ls": "", "zorder": 4}
@@ -178,6 +199,8 @@ def _legend(holder: Any, axes: Any, rows: Sequence[ForestRow], forest: Forest) -
         )
     if any(row.modelled is not None and not row.arm.is_look for row in rows):
         axes.plot([], [], **{**_MODEL, "ls": "-", "lw": 1.5}, label="the same by models (doubly robust)")
+    if any(row.is_bounded for row in rows):
+        axes.plot([], [], **_BOUNDS, label="bounds of a mean that looking does not settle")
     if any(not row.arm.is_look and not np.isnan(row.conditional) for row in rows):
         axes.plot([], [], **_NAIVE, label="mean among those who happen to have it (naive)")
     if not np.isnan(forest.reference):

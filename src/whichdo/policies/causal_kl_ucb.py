@@ -5,6 +5,9 @@ pulls that makes a mean and a size for each, and the arm of the largest u with s
 (`whichdo.kernels.kl`).  An arm that looking cannot settle lives on its direct pulls.  Any graph, any finite domains;
 logs at hand are looks already made.  Deterministic but for ties.
 
+Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its index is at most the
+upper end, whether it was pulled or not.
+
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  An arm of which looking is wrong with the
 chance q has a second index, from its direct pulls and a hint: the largest u with size * kl(mean, u) <= ln t + ln q, so
 that a reading of the evidence has a say as long as it is likelier than 1/t.  The larger of the two indices counts, that
@@ -24,6 +27,7 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import kl_index, largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
+from whichdo.policies.bounding import Bounds, clip, clipped_means, hold
 from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubts, recount, weigh
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
@@ -63,26 +67,37 @@ def _join(known: Evidence, joined: FloatArray, arm: int) -> None:
 
 @compiled
 def _pick(
-    joined: FloatArray, shares: FloatArray, whole: FloatArray, luck: FloatArray, last: IntArray, first: int
+    joined: FloatArray,
+    shares: FloatArray,
+    whole: FloatArray,
+    bounds: Bounds,
+    luck: FloatArray,
+    last: IntArray,
+    first: int,
 ) -> int:
     """The arm of the largest index; arms of which nothing is known first, in order."""
+    lows, highs = bounds.lows, bounds.highs
     for arm in range(first, luck.size):
-        if joined[1, arm] <= 0.0:
+        if joined[1, arm] <= 0.0 and highs[arm] >= 1.0:
             return arm
     level = np.log(max(1.0, float(last[1])))
     few, many = whole[OF_FEW], whole[OF_MANY]
-    if few <= 0.0:
+    if few <= 0.0 and bounds.arms.size == 0:
         return largest_kl_index(joined[0], joined[1], level, luck, last[0], first)
+    # Where logs are wrong of do() they are old, and so are bounds that rest on them.
+    old_logs = 0.0 if bounds.is_firm[0] > 0 else few * shares[0, 0] + many * shares[1, 0]
     best, top = first, -1.0
     for arm in range(first, luck.size):
         wrong = few * shares[0, arm] + many * shares[1, arm]
         if joined[1, arm] == joined[3, arm]:
-            wrong = 0.0  # looking says nothing, or a hint at most
-        index = (1.0 - wrong) * joined[0, arm] + wrong * joined[2, arm]
+            wrong = 0.0 if highs[arm] >= 1.0 else old_logs  # looking says nothing, or a hint at most, or bounds
+        middle = (1.0 - wrong) * joined[0, arm] + wrong * joined[2, arm]
+        index = clip(middle, lows[arm], highs[arm]) if joined[1, arm] > 0.0 else highs[arm]
         right = level + np.log(max(1.0 - wrong, 1e-300))
-        if right > 0.0:
-            index = max(index, _index_above(joined[0, arm], joined[1, arm], right, max(top, index)))
-        hint = level + np.log(max(wrong, 1e-300))
+        if right > 0.0 and highs[arm] >= top:
+            hope = _index_above(joined[0, arm], joined[1, arm], right, max(top, index))
+            index = max(index, min(hope, highs[arm]))
+        hint = level + np.log(max(wrong, 1e-300)) if wrong > 0.0 else 0.0
         if hint > 0.0:
             index = max(index, _index_above(joined[2, arm], joined[3, arm], hint, max(top, index)))
         if index > top or (index == top and luck[arm] > luck[best]):
@@ -102,7 +117,7 @@ def _index_above(mean: float, size: float, level: float, top: float) -> float:
 def choose(state: _State) -> int:
     """The arm of the largest index."""
     _, shares, whole = state.doubts
-    return _pick(state.joined, shares, whole, state.luck, state.last, state.first)
+    return _pick(state.joined, shares, whole, state.looking.bounds, state.luck, state.last, state.first)
 
 
 @compiled
@@ -115,6 +130,7 @@ def _note(
     weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
     wins[arm] += utility[level]
     losses[arm] += 1.0 - utility[level]
+    hold(looking.bounds.lows, looking.bounds.highs, arm, wins[arm], losses[arm])
     last[0] = arm
     last[1] += 1
     if arm == 0 and stale(times):
@@ -143,9 +159,9 @@ def _loop(state: _State, world: Rounds) -> None:
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
     factors, shares, whole = doubt
-    counts, starts, places, strides, cells, _, _ = looking
+    counts, starts, places, strides, cells, _, _, bounds = looking
     while going(clock, rows):
-        arm = _pick(joined, shares, whole, luck, last, first)
+        arm = _pick(joined, shares, whole, bounds, luck, last, first)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -159,6 +175,7 @@ def _loop(state: _State, world: Rounds) -> None:
         weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
+        hold(bounds.lows, bounds.highs, arm, wins[arm], losses[arm])
         last[0] = arm
         last[1] += 1
         pulls, hint = wins[arm] + losses[arm], min(sizes[arm], LEFT)
@@ -176,7 +193,7 @@ class CausalKLUCB(Sequential):
     reading: str = "robust"
     doubt: float = DOUBT
     takes_pulls = True
-    revision = 3
+    revision = 4
     when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
@@ -212,4 +229,5 @@ class CausalKLUCB(Sequential):
         """The means by all evidence; NaN where there is none."""
         wrong = state.doubts.whole[OF_FEW:] @ state.doubts.shares
         means = (1.0 - wrong) * state.joined[0] + wrong * state.joined[2]
+        means = clipped_means(means, state.looking.bounds, float(wrong[0]))
         return np.where(state.joined[1] > 0, means, np.nan)

@@ -5,6 +5,8 @@ evidence add up to the successes and failures of a beta posterior.  Each round d
 largest.  An arm that looking cannot settle lives on its direct pulls, as in plain Thompson sampling.  Any graph, any
 finite domains; a reward between 0 and 1 counts as a fraction of a success; logs at hand are looks already made.
 
+Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its draws are clipped.
+
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So a round first draws whether anything is
 wrong, as likely as it has become by all pulls; and if so, for each arm whether what looking says of it is, in which
 case its mean is drawn from little more than its direct pulls.
@@ -31,6 +33,7 @@ from whichdo.kernels.chance import beta, generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
+from whichdo.policies.bounding import clip, clipped_means, hold
 from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubted_means, doubts, recount, weigh
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
@@ -50,6 +53,8 @@ __all__ = ["CausalThompson"]
 
 BEFORE_SHARING: Mapping[str, Any] = MappingProxyType({**BEFORE_DOUBT, "shares": False})
 """Those of the time before arms shared tables learned from the rewards of pulls alone."""
+REDRAWS = 8
+"""How often a draw outside of an arm's bounds is made again before it is clipped."""
 
 
 class _State(NamedTuple):
@@ -59,6 +64,17 @@ class _State(NamedTuple):
     chance: WordArray
     first: int
     """Arms are compared from here on."""
+
+
+@compiled
+def _beta_within(won: float, lost: float, low: float, high: float, chance: WordArray) -> float:
+    """A draw between two bounds: made again a few times where it is outside, then clipped."""
+    draw = beta(won, lost, chance)
+    for _ in range(REDRAWS):
+        if low <= draw <= high:
+            break
+        draw = beta(won, lost, chance)
+    return clip(draw, low, high)
 
 
 @compiled
@@ -72,18 +88,24 @@ def _draw(
     many: float,
     served: IntArray,
     looks: int,
+    lows: FloatArray,
+    highs: FloatArray,
+    firm: int,
     chance: WordArray,
     first: int,
 ) -> int:
     """The arm of the largest draw from ``first`` on, or a look where that teaches more for what it costs.
 
     ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is.
+    Means lie between ``lows`` and ``highs``, whatever else is wrong where ``firm`` is 1.
     """
-    best, top, hinted = first, -1.0, False
+    best, top, hinted, lifted = first, -1.0, False, False
     leader, highest = first, -1.0
     doubts = few > 0.0
     luck = uniform(chance) if doubts else 1.0
     doubting, row = luck < few + many, int(luck < many)
+    if first > 0 and doubting and firm == 0 and sizes[0] > LEFT:  # do() is no answer, but its logs may be old
+        lifted = uniform(chance) < shares[row, 0]
     for arm in range(first, wins.size):
         size = sizes[arm]
         won = 1.0 + wins[arm] + size * means[arm]
@@ -96,9 +118,11 @@ def _draw(
             hint = doubting and uniform(chance) < shares[row, arm]
             if hint:
                 won, lost = less, fewer
+                lifted = lifted or (arm == 0 and firm == 0)  # logs that are wrong of do() are old: so are their bounds
+        mean = clip(mean, lows[arm], highs[arm])
         if mean > highest:
             leader, highest = arm, mean
-        draw = beta(won, lost, chance)
+        draw = beta(won, lost, chance) if lifted else _beta_within(won, lost, lows[arm], highs[arm], chance)
         if draw > top:
             best, top, hinted = arm, draw, hint
     if best in (0, leader) or hinted or served[best] < 0:
@@ -139,11 +163,13 @@ def _look_instead(
 @compiled
 def choose(state: _State) -> int:
     """The arm of the largest draw."""
-    known, served = state.known, state.looking.sources
+    known, served, bounds = state.known, state.looking.sources, state.looking.bounds
     wins, losses, means, sizes, _, times = known
     _, shares, whole = state.doubts
     few, many = whole[OF_FEW], whole[OF_MANY]
-    return _draw(wins, losses, means, sizes, shares, few, many, served, times[0], state.chance, state.first)
+    lows, highs, firm = bounds.lows, bounds.highs, bounds.is_firm[0]
+    looks, chance, first = times[0], state.chance, state.first
+    return _draw(wins, losses, means, sizes, shares, few, many, served, looks, lows, highs, firm, chance, first)
 
 
 @compiled
@@ -155,6 +181,7 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
     weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
     wins[arm] += utility[level]
     losses[arm] += 1.0 - utility[level]
+    hold(looking.bounds.lows, looking.bounds.highs, arm, wins[arm], losses[arm])
     if arm == 0:
         times[0] += 1
         count(looking.counts, looking.scope_start, looking.places, looking.strides, looking.cell_start, row)
@@ -170,10 +197,12 @@ def _loop(state: _State, world: Rounds) -> None:
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
-    counts, starts, places, strides, cells, served, _ = looking
+    counts, starts, places, strides, cells, served, _, bounds = looking
+    lows, highs, firm = bounds.lows, bounds.highs, bounds.is_firm[0]
     while going(clock, rows):
         few, many = whole[OF_FEW], whole[OF_MANY]
-        arm = _draw(wins, losses, means, sizes, shares, few, many, served, times[0], chance, first)
+        looks = times[0]
+        arm = _draw(wins, losses, means, sizes, shares, few, many, served, looks, lows, highs, firm, chance, first)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -181,6 +210,7 @@ def _loop(state: _State, world: Rounds) -> None:
         weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
+        hold(lows, highs, arm, wins[arm], losses[arm])
         if arm == 0:
             times[0] += 1
             count(counts, starts, places, strides, cells, rows[clock[USED] - 1])
@@ -241,4 +271,5 @@ class CausalThompson(Sequential):
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""
-        return doubted_means(state.known, state.doubts)
+        old_logs = float((state.doubts.whole[OF_FEW:] @ state.doubts.shares)[0])
+        return clipped_means(doubted_means(state.known, state.doubts), state.looking.bounds, old_logs)

@@ -2,7 +2,8 @@
 
 Shared by causal Thompson sampling and causal KL-UCB.  Every look is counted in the tables of the problem's scopes.
 What the tables say (`whichdo.estimate.kernel`: a mean for every arm that looking settles, and the number of direct
-pulls it is worth) is worked out anew when the looks have grown by a thirty-second, so its cost a round vanishes.
+pulls it is worth) is worked out anew when the looks have grown by a thirty-second, so its cost a round vanishes.  Arms
+that looking does not settle have bounds (`whichdo.policies.bounding`), which are worked out with it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from whichdo.estimate.model import model_of
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.kernels.compiling import compiled
 from whichdo.policies.base import utilities
+from whichdo.policies.bounding import Bounds, bounding_scopes, counts_with_bounds, rebound, start_bounds
 from whichdo.tables import Layout
 
 if TYPE_CHECKING:
@@ -55,11 +57,13 @@ class Looking(NamedTuple):
     cell_start: IntArray
     sources: IntArray
     plan: KernelPlan
+    bounds: Bounds
 
 
 def columns(problem: Problem, reading: Reading) -> tuple[str, ...]:
     """The nodes that are counted, however many rounds there are; the reward last."""
-    counted = dict.fromkeys(name for scope in counted_scopes(problem, reading) for name in scope)
+    scopes = (*counted_scopes(problem, reading), *bounding_scopes(problem))
+    counted = dict.fromkeys(name for scope in scopes for name in scope)
     return (*(name for name in counted if name != problem.reward), problem.reward)
 
 
@@ -70,8 +74,11 @@ def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence,
     tables.
     """
     model, arms = model_of(problem, reading, int(seen.pulls[0]), seen), len(problem.arms)
-    layout = Layout(problem.sizes, model.scopes)
-    looking = Looking(model.counts(seen), *layout.places(columns(problem, reading)), model.sources, model.plan)
+    scopes = (*model.scopes, *bounding_scopes(problem))
+    counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
+    places = Layout(problem.sizes, scopes).places(columns(problem, reading))
+    bounds = start_bounds(problem, scopes, is_firm=not seen.pulls[0])
+    looking = Looking(counts, *places, model.sources, model.plan, bounds)
     found = Evidence(
         np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utilities(problem), np.zeros(2, np.int64)
     )
@@ -105,11 +112,12 @@ def stale(clock: IntArray) -> bool:
 
 @compiled
 def refresh(found: Evidence, looking: Looking) -> None:
-    """Work out what the looks say of every arm."""
+    """Work out what the looks say of every arm: estimates, or bounds."""
     by_arm = look(looking.plan, looking.counts, found.utility)
     for arm in range(1, found.sizes.size):
         source = looking.sources[arm]
         if source >= 0:
             found.means[arm] = by_arm[source, MEAN]
             found.sizes[arm] = by_arm[source, SIZE]
+    rebound(looking.bounds, looking.counts, found.utility, found.wins, found.losses)
     found.clock[WORKED_OUT] = found.clock[LOOKS]

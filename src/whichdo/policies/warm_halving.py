@@ -19,6 +19,9 @@ them is the best is named.  Arms that differ by little often share what is uncer
 apart where direct means cannot.  Looks at hand must then be counted by mechanism too, in the scopes that the first
 batch names; where they are not, pulls tell their reward alone, and a note says so.
 
+Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): it is dropped before the
+race if its upper end is too low, and in the race it hopes for no more than that.
+
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with a ``doubt`` there are two races: the
 first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
 but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
@@ -44,7 +47,7 @@ from whichdo.evidence import REWARDS, TABLES, Batch, Detail, Tally, observe
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all, reward_streams
-from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
+from whichdo.policies.allocation import best_of, cuts, water_filling
 from whichdo.policies.base import (
     BEFORE_DOUBT,
     DOUBT_WHEN_NAMING,
@@ -56,7 +59,9 @@ from whichdo.policies.base import (
     refuse_below,
     utilities,
 )
+from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds, rebound, start_bounds
 from whichdo.policies.doubting import OF_FEW, OF_MANY, before_pulls, recount
+from whichdo.policies.racing import best_left, narrow, plausible, pooled, survivors
 from whichdo.policies.registry import register
 from whichdo.problem import LOOK
 
@@ -101,7 +106,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 3
+    revision = 4
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -129,9 +134,12 @@ class WarmHalving(Policy):
         detail = TABLES if scopes else REWARDS
         looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
         if looks:
-            seen = seen + (yield observe(looks, scopes=scopes or model.scopes))
+            seen = seen + (yield observe(looks, scopes=scopes or _with_bounds(model)))
             left -= looks * price[0]
-        base, sizes = evidence(model.plan, model.counts(seen), model.sources, utility)
+        counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
+        base, sizes = evidence(model.plan, counts, model.sources, utility)
+        bounds = bounds_of(problem, _with_bounds(model), counts, utility, is_firm=True)
+        ends = (bounds.lows, bounds.highs)
         race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
         tried, chance, first = _direct(problem, at_hand), 0.0, problem.first_answer
         if self.doubt:
@@ -139,17 +147,23 @@ class WarmHalving(Policy):
             since = np.zeros_like(tried.counts)
             since[0] = seen.counts[0] - at_hand.counts[0]
             everyone, hints = np.arange(first, len(problem.arms)), np.minimum(sizes, LEFT)
-            money = left * _as_if_wrong(sizes)
-            tried, spent, _ = yield from race.run(base, hints, everyone, tried, since, money)
-            means, believed, _ = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            alive = plausible(means, believed + _pulls(tried.counts + since), self.caution, first)
-            tried, _, _ = yield from race.run(base, believed, alive, tried, since, left - spent)
-            means, _, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            winner = best_of(means, luck, first)
+            money, logged = left * _as_if_wrong(sizes), bool(at_hand.counts[0].any())
+            wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
+            tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
+            means, believed, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
+            pulls = _pulls(tried.counts + since)
+            narrow(means, pulls, chance if logged else 0.0, *ends)
+            alive = plausible(means, believed + pulls, self.caution, *ends, first)
+            tried, _, other = yield from race.run(base, believed, alive, tried, since, left - spent, ends)
+            means, believed, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
+            pulls = _pulls(tried.counts + since)
+            narrow(means, pulls, chance if logged else 0.0, *ends)
+            known = believed + pulls
+            winner = best_left(means, known, luck, self.optimism, bounds.highs, (one, other), first)
         else:
-            alive = plausible(base, sizes, self.caution, first)
-            tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left)
-            means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)))
+            alive = plausible(base, sizes, self.caution, *ends, first)
+            tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left, ends)
+            means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)), *ends)
         if scopes and chance <= 0.5:
             means = learned_means(problem, seen + tried)
             return Recommendation(problem.arms[best_of(means, luck, first)], means)
@@ -175,21 +189,36 @@ class WarmHalving(Policy):
         if self.mechanisms and _pays(problem, budget):
             return None
         model = self._model(problem, budget, Tally.empty(problem))
-        looks = arena.looks(model.scopes)
+        looks = arena.looks(_with_bounds(model))
         if looks is None:
             return None
         price, utility = prices(problem, problem.arms), utilities(problem)
         number = _looks(model, budget)
         left = float(budget - number * price[0])
-        nothing = model.counts(Tally.empty(problem))
-        plan, sources, bounds, first = model.plan, model.sources, arena.bounds, problem.first_answer
-        caution, optimism, doubt = self.caution, self.optimism, self.doubt
+        nothing = counts_with_bounds(problem, model.counts(Tally.empty(problem)), model.scopes, Tally.empty(problem))
+        plan, sources, laws, first = model.plan, model.sources, arena.bounds, problem.first_answer
+        bounds, unpulled = start_bounds(problem, _with_bounds(model), is_firm=True), np.zeros(len(price))
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
             counts = looks(key)(number) if number else nothing
+            rebound(bounds, counts, utility, unpulled, unpulled)
             winner, spent = _whole(
-                plan, counts, sources, bounds, key, caution, optimism, doubt, price, left, utility, luck, first
+                plan,
+                counts,
+                sources,
+                bounds.lows,
+                bounds.highs,
+                laws,
+                key,
+                self.caution,
+                self.optimism,
+                self.doubt,
+                price,
+                left,
+                utility,
+                luck,
+                first,
             )
             return winner, number * price[0] + spent
 
@@ -209,12 +238,19 @@ class _Race:
     scopes: tuple[Scope, ...] | None
 
     def run(
-        self, base: FloatArray, sizes: FloatArray, alive: IntArray, tried: Tally, since: IntArray, money: float
+        self,
+        base: FloatArray,
+        sizes: FloatArray,
+        alive: IntArray,
+        tried: Tally,
+        since: IntArray,
+        money: float,
+        ends: tuple[FloatArray, FloatArray],
     ) -> Generator[Batch, Tally, tuple[Tally, float, int]]:
         """Cut the arms that are ``alive`` down to one for some money: all pulls, the money spent, and who is left.
 
         ``base`` and ``sizes`` are what looking says of all arms; ``since`` are rewards that count beside those
-        ``tried``: of do(), while looking.
+        ``tried``: of do(), while looking.  ``ends`` are the bounds of all arms.
         """
         left, known = money, sizes[alive] + _pulls(tried.counts + since)[alive]
         staying, shares = cuts(alive.size)
@@ -224,12 +260,17 @@ class _Race:
             if counts.any():
                 arms = tuple(self.problem.arms[j] for j in alive[counts > 0])
                 tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), self.detail, self.scopes))
-            means = pooled(base, sizes, tried.counts + since, self.utility, alive)
+            means = pooled(base, sizes, tried.counts + since, self.utility, alive, *ends)
             known = known + counts
             optimism = self.optimism if number < len(shares) else 0.0
-            stay = survivors(means, known, self.luck[alive], optimism, staying[number])
+            stay = survivors(means, known, self.luck[alive], optimism, staying[number], ends[1][alive])
             alive, known = alive[stay], known[stay]
         return tried, money - left, int(alive[0])
+
+
+def _with_bounds(model: Model) -> tuple[Scope, ...]:
+    """What looks are counted by: for estimates, then for bounds."""
+    return tuple(dict.fromkeys((*model.scopes, *bounding_scopes(model.problem))))
 
 
 def _pulls(counts: IntArray) -> IntArray:
@@ -274,45 +315,6 @@ def evidence(
         if sources[j] >= 0 and found[sources[j], SIZE] > 0.0:
             means[j], sizes[j] = found[sources[j], MEAN], found[sources[j], SIZE]
     return means, sizes
-
-
-@compiled
-def plausible(means: FloatArray, sizes: FloatArray, caution: float, first: int = 0) -> IntArray:
-    """The arms from ``first`` on that could still be best: upper end not below the best lower end."""
-    best = -np.inf
-    for j in range(first, means.size):
-        if sizes[j] > 0.0:
-            best = max(best, means[j] - caution / np.sqrt(sizes[j]))
-    alive = np.empty(means.size, np.int64)
-    count = 0
-    for j in range(first, means.size):
-        if sizes[j] <= 0.0 or means[j] + caution / np.sqrt(sizes[j]) >= best:
-            alive[count] = j
-            count += 1
-    return alive[:count]
-
-
-@compiled
-def pooled(base: FloatArray, sizes: FloatArray, levels: IntArray, utility: FloatArray, arms: IntArray) -> FloatArray:
-    """The means of looking and pulling together; an arm that nothing is known of counts as the worst."""
-    means = np.empty(arms.size)
-    for j in range(arms.size):
-        arm = arms[j]
-        total, weight = base[arm] * sizes[arm], sizes[arm]
-        for level in range(utility.size):
-            total += levels[arm, level] * utility[level]
-            weight += levels[arm, level]
-        means[j] = total / weight if weight > 0.0 else -1.0
-    return means
-
-
-@compiled
-def survivors(means: FloatArray, known: FloatArray, luck: FloatArray, optimism: float, number: int) -> IntArray:
-    """The positions of so many best, by mean and so many standard units of the evidence."""
-    hopes = np.empty(means.size)
-    for j in range(means.size):
-        hopes[j] = means[j] + optimism / np.sqrt(max(known[j], 1e-12))
-    return best_few(hopes, luck, number)
 
 
 @compiled
@@ -361,6 +363,8 @@ def _race(
     money: float,
     utility: FloatArray,
     luck: FloatArray,
+    lows: FloatArray,
+    highs: FloatArray,
 ) -> tuple[int, float]:
     """The race of `play` against the rewards of a simulated world, counted in ``levels``: who is left, money spent."""
     known, price, chance = sizes[alive], prices[alive], luck[alive]  # kept beside `alive`: gathering anew costs more
@@ -376,9 +380,9 @@ def _race(
             paid += counts[j] * price[j]
             known[j] += counts[j]
         left -= paid
-        means = pooled(base, sizes, levels, utility, alive)
+        means = pooled(base, sizes, levels, utility, alive, lows, highs)
         hope = optimism if number < shares.size - 1 else 0.0
-        stay = survivors(means, known, chance, hope, staying[number + 1])
+        stay = survivors(means, known, chance, hope, staying[number + 1], highs[alive])
         for j in range(stay.size):
             place = stay[j]
             alive[j], known[j], price[j], chance[j] = alive[place], known[place], price[place], chance[place]
@@ -391,7 +395,9 @@ def _whole(
     plan: KernelPlan,
     counts: FloatArray,
     sources: IntArray,
-    bounds: WordArray,
+    lows: FloatArray,
+    highs: FloatArray,
+    laws: WordArray,
     key: WordArray,
     caution: float,
     optimism: float,
@@ -404,21 +410,23 @@ def _whole(
 ) -> tuple[int, float]:
     """All that follows the looks; arms are compared from ``first`` on."""
     base, sizes = evidence(plan, counts, sources, utility)
-    streams, levels = reward_streams(bounds, key), np.zeros((base.size, utility.size), np.int64)
+    streams, levels = reward_streams(laws, key), np.zeros((base.size, utility.size), np.int64)
     if doubt == 0.0:
-        alive = plausible(base, sizes, caution, first)
-        return _race(streams, levels, base, sizes, alive, optimism, prices, money, utility, luck)
+        alive = plausible(base, sizes, caution, lows, highs, first)
+        return _race(streams, levels, base, sizes, alive, optimism, prices, money, utility, luck, lows, highs)
     base[0], sizes[0] = 0.5, 0.0  # nothing is logged: all looks are pulls of do()
     for level in range(utility.size):
         levels[0, level] = np.int64(counts[level])
     hints, everyone = np.minimum(sizes, LEFT), np.arange(first, base.size)
-    money_first = money * _as_if_wrong(sizes)
-    _, spent = _race(streams, levels, base, hints, everyone, optimism, prices, money_first, utility, luck)
+    some = money * _as_if_wrong(sizes)
+    one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, lows, highs)
     means, believed, _ = weighed(doubt, base, sizes, levels, utility)
-    pulls = np.zeros(base.size)
-    for arm in range(base.size):
-        pulls[arm] = levels[arm].sum()
-    alive = plausible(means, believed + pulls, caution, first)
-    _, more = _race(streams, levels, base, believed, alive, optimism, prices, money - spent, utility, luck)
-    means, _, _ = weighed(doubt, base, sizes, levels, utility)
-    return best_of(means, luck, first), spent + more
+    pulls = levels.sum(axis=1)
+    narrow(means, pulls, 0.0, lows, highs)
+    alive = plausible(means, believed + pulls, caution, lows, highs, first)
+    rest = money - spent
+    other, more = _race(streams, levels, base, believed, alive, optimism, prices, rest, utility, luck, lows, highs)
+    means, believed, _ = weighed(doubt, base, sizes, levels, utility)
+    pulls = levels.sum(axis=1)
+    narrow(means, pulls, 0.0, lows, highs)
+    return best_left(means, believed + pulls, luck, optimism, highs, (one, other), first), spent + more

@@ -186,7 +186,7 @@ def _verdict(found: History) -> tuple[str, str]:
         return "clear", "Decided, by direct pulls alone: it does not lean on the graph."
     best, rows = advice.ranking[advice.arm], advice.ranking.values()
     close = [row for row in rows if row.is_ranked and row != best and row.low <= best.high and best.low <= row.high]
-    unknown = sum(not row.is_ranked for row in rows)
+    unknown = sum(not row.is_ranked and not row.is_worse for row in rows)
     chance = f"{advice.probability:.0%}"
     if advice.probability >= CLEAR and not unknown:
         return "clear", f"Clear ({chance}), as far as the graph is right."

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import groupby
+from math import nan
 from typing import TYPE_CHECKING
 
 from whichdo.drawing.labels import safe
 from whichdo.errors import counted
 from whichdo.problem import Goal
 from whichdo.report.audit import short_time
-from whichdo.report.intervals import ALL, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
+from whichdo.report.intervals import ALL, BOUNDS, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
 
 if TYPE_CHECKING:
     from whichdo.campaign.certainty import ArmCertainty
@@ -43,7 +44,9 @@ def forest(found: History) -> str:
             lines += '<p class="apart">Of these too little was seen to rank them; they may be better or worse:</p>\n'
         lines += _line(found, row, own[row.arm], track(scale, drawn[row.arm], reference, _words(row)))
     kinds = [
-        kind for kind in (ALL, LOOKING, DIRECT) if any(kind is each for pairs in drawn.values() for each, _ in pairs)
+        kind
+        for kind in (ALL, LOOKING, DIRECT, BOUNDS)
+        if any(kind is each for pairs in drawn.values() for each, _ in pairs)
     ]
     more = ""
     if len(rows) > MOST:
@@ -77,6 +80,8 @@ def _intervals(row: ArmRank, looked: ArmRank, own: ArmCertainty) -> list[tuple[K
     found = []
     if row.is_known:
         found.append((ALL, Interval(row.estimate, row.low, row.high)))
+    if row.is_bounded:
+        found.append((BOUNDS, Interval(nan, row.low, row.high)))
     if looked.is_ranked and not row.arm.is_look:
         found.append((LOOKING, Interval(looked.estimate, looked.low, looked.high)))
     if own.pulls:
@@ -87,12 +92,14 @@ def _intervals(row: ArmRank, looked: ArmRank, own: ArmCertainty) -> list[tuple[K
 def _words(row: ArmRank) -> str:
     if row.is_known:
         return ""
+    if row.is_bounded:
+        return f"not settled, {row.interval}" + (": not the best" if row.is_worse else "")
     return "nothing is known yet" if row.identified else "nothing is known: looking cannot settle it"
 
 
 def _line(found: History, row: ArmRank, own: ArmCertainty, drawn: str) -> str:
     leads = " leads" if row.arm == found.advice.arm else ""
-    numbers = [f"{row.written(row.estimate)} ({row.interval})" if row.is_known else "not known"]
+    numbers = [f"{row.written(row.estimate)} ({row.interval})" if row.is_known else _unknown(row)]
     if not row.arm.is_look and row.is_known and row.effect_text != "?":
         numbers.append(f"against doing nothing {row.effect_text}")
     if own.pulls:
@@ -101,6 +108,10 @@ def _line(found: History, row: ArmRank, own: ArmCertainty, drawn: str) -> str:
         numbers.append(f"{pulls}: {mean} ({low} to {high})")
     said = "".join(f'<span class="numbers">{safe(each)}</span>' for each in numbers)
     return f'<div class="arm{leads}"><div class="name">{safe(str(row.arm))}{said}</div>{drawn}</div>\n'
+
+
+def _unknown(row: ArmRank) -> str:
+    return f"not settled, {row.interval}" if row.is_bounded else "not known"
 
 
 # ------------------------------------------------------------------------------------------------------------ over time

@@ -8,6 +8,7 @@ Each kind of interval has a colour and a shape of its own:
 all evidence   a blue bar with a dot          holds at one time, leans on the graph where looks count
 looking        an orange line with a square   holds at one time, leans on the graph
 direct pulls   a green line with end strokes  holds at all times, leans on nothing but the arm's own pulls
+bounds         a grey line with end strokes   where the mean lies of an arm that nothing settles
 """
 
 from __future__ import annotations
@@ -21,7 +22,19 @@ from whichdo.drawing.labels import safe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["ALL", "DIRECT", "LOOKING", "Interval", "Scale", "axis", "development", "legend", "swatch", "track"]
+__all__ = [
+    "ALL",
+    "BOUNDS",
+    "DIRECT",
+    "LOOKING",
+    "Interval",
+    "Scale",
+    "axis",
+    "development",
+    "legend",
+    "swatch",
+    "track",
+]
 
 INK, FAINT, GRID = "#1a1a1a", "#666666", "#e4e4e0"
 HEIGHT, FIRST, LANE = 46, 10, 13
@@ -48,6 +61,8 @@ class Kind(NamedTuple):
 ALL = Kind("#0072B2", 0, "all evidence together (at one time)")
 LOOKING = Kind("#D55E00", 1, "looking alone (at one time, if the graph is right)")
 DIRECT = Kind("#007A59", 2, "its own pulls alone (at all times, whatever the graph)")
+
+BOUNDS = Kind("#666666", 0, "bounds: not settled, but between these ends")
 
 
 @dataclass(frozen=True)
@@ -113,8 +128,9 @@ def track(scale: Scale, intervals: Sequence[tuple[Kind, Interval]], reference: f
     for kind, interval in intervals:
         shapes += _drawn(scale, kind, interval, FIRST + LANE * kind.lane)
     if words:
+        y = FIRST + 2 * LANE if intervals else HEIGHT / 2 + 4
         shapes.append(
-            f'<text x="50%" y="{HEIGHT / 2 + 4:g}" text-anchor="middle" font-size="13" font-style="italic" '
+            f'<text x="50%" y="{y:g}" text-anchor="middle" font-size="13" font-style="italic" '
             f'fill="{FAINT}">{safe(words)}</text>'
         )
     return f'<svg class="track" width="100%" height="{HEIGHT}" aria-hidden="true">{"".join(shapes)}</svg>'
@@ -137,7 +153,7 @@ def _drawn(scale: Scale, kind: Kind, interval: Interval, y: int) -> list[str]:
     width = 5 if kind is ALL else 2
     ends = f'x1="{low}%" x2="{high}%" y1="{y}" y2="{y}" stroke="{kind.colour}" stroke-width="{width}"'
     shapes = [f'<line {ends} stroke-opacity="{0.55 if kind is ALL else 1:g}"/>']
-    if kind is DIRECT:
+    if kind in {DIRECT, BOUNDS}:
         ends_at = ((low, interval.low < scale.low, -1), (high, interval.high > scale.high, 1))
         shapes += [_end(end, y, kind, way if beyond else 0) for end, beyond, way in ends_at]
     if scale.low <= interval.mean <= scale.high:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
     from whichdo.problem import Value
 
-__all__ = ["bnlearn", "bows", "component", "front_door", "linear", "random_confounded"]
+__all__ = ["bnlearn", "bows", "component", "front_door", "half_open", "linear", "random_confounded"]
 
 DRAWS = 1000
 
@@ -142,14 +142,8 @@ def random_confounded(
         )
     rarity = dict.fromkeys(names[nodes - rare :], (chance / 2, chance))
 
-    def draw(rng: np.random.Generator) -> dict[str, list[str]]:
-        inputs = _acting_on_reward(nodes, in_degree, rng)
-        for number, pair in enumerate(sorted(rng.choice(len(pairs), confounders, replace=False).tolist()), start=1):
-            for end in pairs[pair]:
-                inputs[end].append(f"U{number}")
-        return inputs
-
     about = f"random graph: {nodes} nodes, {confounders} hidden confounders"
+    draw = _ties(nodes, in_degree, confounders)
     return _family("random-confounded", about, count, seed, draw, confounders, bound, least_bias, rarity)
 
 
@@ -186,8 +180,56 @@ def bows(
     return _family("bows", about, count, seed, draw, nodes, bound, least_bias, {})
 
 
+def half_open(
+    nodes: int = 6,
+    confounders: int = 4,
+    count: int = 1,
+    seed: Seed = 0,
+    *,
+    at_once: int = 1,
+    rarity: tuple[float, float] | None = (0.1, 0.2),
+    in_degree: int = 2,
+    bound: float = 0.1,
+) -> list[Instance]:
+    """Random graphs as those of `random_confounded` in which looking settles about half of the arms: .4 to .6 of them.
+
+    Each X is 1 with a probability within ``rarity``, whatever its causes, as something that is done now and then: its
+    other value is common, and doing that everywhere changes little.  None: probabilities lie in [bound, 1 - bound].
+    ``at_once`` nodes may be set together.
+    """
+    pairs = nodes * (nodes + 1) // 2
+    if nodes < 1 or in_degree < 1 or not 0 < confounders <= pairs:
+        raise UsageError(
+            f"{nodes} nodes allow 1 to {pairs} confounders and an in-degree of 1 or more: {confounders} and "
+            f"{in_degree} were given."
+        )
+
+    def is_half_open(instance: Instance) -> bool:
+        judged = [instance.problem.verdicts[arm.targets] for arm in instance.problem.arms[1:]]
+        return 0.4 <= sum(not each.identified for each in judged) / len(judged) <= 0.6
+
+    about = f"random graph: {nodes} nodes, {confounders} hidden confounders, half of the arms not identifiable"
+    limits = {} if rarity is None else dict.fromkeys(_names(nodes), rarity)
+    draw = _ties(nodes, in_degree, confounders)
+    return _family("half-open", about, count, seed, draw, confounders, bound, 0.0, limits, at_once, is_half_open)
+
+
 def _names(nodes: int) -> list[str]:
     return [f"X{number}" for number in range(1, nodes + 1)]
+
+
+def _ties(nodes: int, in_degree: int, confounders: int) -> Callable[[np.random.Generator], dict[str, list[str]]]:
+    """Draws the inputs of each node: a random graph, and a hidden coin for each of so many random pairs."""
+    pairs = list(combinations([*_names(nodes), "Y"], 2))
+
+    def draw(rng: np.random.Generator) -> dict[str, list[str]]:
+        inputs = _acting_on_reward(nodes, in_degree, rng)
+        for number, pair in enumerate(sorted(rng.choice(len(pairs), confounders, replace=False).tolist()), start=1):
+            for end in pairs[pair]:
+                inputs[end].append(f"U{number}")
+        return inputs
+
+    return draw
 
 
 def _acting_on_reward(nodes: int, in_degree: int, rng: np.random.Generator) -> dict[str, list[str]]:
@@ -209,26 +251,31 @@ def _family(
     bound: float,
     least_bias: float,
     limits: Mapping[str, tuple[float, float]],
+    at_once: int = 1,
+    accepts: Callable[[Instance], bool] | None = None,
 ) -> list[Instance]:
-    """For each number the first of many draws in which conditioning is off by ``least_bias``.
+    """For each number the first of many draws in which conditioning is off by ``least_bias``, and that is accepted.
 
     ``draw`` gives the inputs of each node, hidden coins U_1..U_hidden among them; the tables are uniform within
     ``limits``, or within [bound, 1 - bound].
     """
     if not 0 <= bound <= 0.5:
         raise UsageError(f"The bound on probabilities is {bound}; it must lie in 0..0.5.")
-    about = f"{about}, conditioning off by {least_bias:g} or more"
+    if least_bias > 0:
+        about = f"{about}, conditioning off by {least_bias:g} or more"
     made = []
     for number in range(count):
         for attempt in range(DRAWS):
             rng = generator(child(seed, number), attempt)
             network = _random_tables(draw(rng), hidden, bound, limits, rng)
-            instance = Instance(f"{name}/{number}", network, network.problem("Y"), about)
-            if least_bias <= 0 or instance.bias >= least_bias:
+            instance = Instance(f"{name}/{number}", network, network.problem("Y", at_once=at_once), about)
+            if (accepts is None or accepts(instance)) and (least_bias <= 0 or instance.bias >= least_bias):
                 break
         else:
             raise UsageError(
                 f"None of {DRAWS} random networks misleads by {least_bias:g}. Lower `least_bias` or `bound`."
+                if accepts is None
+                else f"None of {DRAWS} random networks has about half of its arms settled. Ask for other confounders."
             )
         made.append(instance)
     return made

@@ -1,0 +1,108 @@
+"""Steps of a race between arms: who is in it, what is known of each, and who stays.
+
+The evidence of an arm is a mean and a size, in pulls; a standard unit is one over the root of the size.  Each mean lies
+between the bounds of its arm (`whichdo.policies.bounding`), 0 and 1 where there are none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whichdo.kernels.compiling import compiled
+from whichdo.policies.allocation import best_few, best_of
+from whichdo.policies.bounding import within
+
+if TYPE_CHECKING:
+    from whichdo.arrays import FloatArray, IntArray
+
+__all__ = ["best_left", "narrow", "plausible", "pooled", "survivors"]
+
+
+@compiled
+def plausible(
+    means: FloatArray, sizes: FloatArray, caution: float, lows: FloatArray, highs: FloatArray, first: int = 0
+) -> IntArray:
+    """The arms from ``first`` on that could still be best: upper end not below the best lower end.
+
+    ``lows`` and ``highs`` are the bounds of all means.
+    """
+    best = -np.inf
+    for j in range(first, means.size):
+        if sizes[j] > 0.0:
+            best = max(best, min(max(means[j] - caution / np.sqrt(sizes[j]), lows[j]), means[j]))
+    alive = np.empty(means.size, np.int64)
+    count = 0
+    for j in range(first, means.size):
+        high = highs[j]
+        if sizes[j] > 0.0:
+            high = max(min(means[j] + caution / np.sqrt(sizes[j]), high), means[j])
+        if high >= best:
+            alive[count] = j
+            count += 1
+    return alive[:count]
+
+
+@compiled
+def pooled(
+    base: FloatArray,
+    sizes: FloatArray,
+    levels: IntArray,
+    utility: FloatArray,
+    arms: IntArray,
+    lows: FloatArray,
+    highs: FloatArray,
+) -> FloatArray:
+    """The means of looking and pulling together, within their bounds; an arm of which nothing is known is the worst."""
+    means = np.empty(arms.size)
+    for j in range(arms.size):
+        arm = arms[j]
+        total, weight = base[arm] * sizes[arm], sizes[arm]
+        for level in range(utility.size):
+            total += levels[arm, level] * utility[level]
+            weight += levels[arm, level]
+        means[j] = within(total / weight, weight, lows[arm], highs[arm]) if weight > 0.0 else -1.0
+    return means
+
+
+@compiled
+def narrow(means: FloatArray, pulls: IntArray, lifted: float, lows: FloatArray, highs: FloatArray) -> None:
+    """Clip means to bounds that hold but for a chance of ``lifted``; those of which nothing is known stay the worst."""
+    for arm in range(means.size):
+        if means[arm] >= 0.0:
+            means[arm] += (1.0 - lifted) * (within(means[arm], float(pulls[arm]), lows[arm], highs[arm]) - means[arm])
+
+
+@compiled
+def survivors(
+    means: FloatArray, known: FloatArray, luck: FloatArray, optimism: float, number: int, highs: FloatArray
+) -> IntArray:
+    """The positions of so many best, by mean and so many standard units of the evidence, up to an upper end."""
+    hopes = np.empty(means.size)
+    for j in range(means.size):
+        hope = means[j] + optimism / np.sqrt(max(known[j], 1e-12))
+        hopes[j] = max(min(hope, highs[j]), means[j]) if highs[j] < 1.0 else hope
+    return best_few(hopes, luck, number)
+
+
+@compiled
+def best_left(
+    means: FloatArray,
+    known: FloatArray,
+    luck: FloatArray,
+    optimism: float,
+    highs: FloatArray,
+    left: tuple[int, int],
+    first: int = 0,
+) -> int:
+    """The arm of the largest mean from ``first`` on; one whose hope is cut by its upper end only if a race ``left`` it.
+
+    Bounds cut an arm early, when it has had few pulls.  It is not to be named for what came of these by luck.
+    """
+    nameable = means.copy()
+    for arm in range(means.size):
+        hope = means[arm] + optimism / np.sqrt(max(known[arm], 1e-12))
+        if highs[arm] < 1.0 and hope > highs[arm] and arm not in left:
+            nameable[arm] = -2.0
+    return best_of(nameable, luck, first)
