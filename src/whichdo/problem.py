@@ -371,7 +371,8 @@ class Problem:
             more = f", ... {len(values):,} in all" if len(values) > MOST_SHOWN and not numeric else ""
             verdict = self.verdicts.get((name,)) if name in self.intervene else None
             part = "reward" if name == self.reward else "" if verdict is None else f"can be set; {verdict.route}"
-            rows.append((self.label(name), part, shown + more))
+            label = f"{name}: {self.labels[name]}" if name in self.labels else name
+            rows.append((label, part, shown + more))
         return rows[:MAX_NODES_SHOWN] + ([(f"... {len(rows):,} nodes", "", "")] if len(rows) > MAX_NODES_SHOWN else [])
 
     def __setattr__(self, name: str, value: object) -> None:
