@@ -88,7 +88,9 @@ def test_print_of_a_problem_names_its_nodes_and_values() -> None:
     assert [line.split("  ")[-1].strip() for line in text.splitlines()[4:]] == [
         "under 30, 30 to under 50, 50 or more", "0, 1", "numbers from 0 to 60000"
     ]  # fmt: skip
-    assert [line.split("  ")[0] for line in text.splitlines()[4:]] == ["age in years", "X", "earnings <1978> ($)"]
+    assert [line.split("  ")[0] for line in text.splitlines()[4:]] == [
+        "age: age in years", "X", "Y: earnings <1978> ($)"
+    ]  # fmt: skip
     assert "can be set; adjustment" in text.splitlines()[5]
 
 

@@ -394,7 +394,8 @@ class Problem:
             part = "reward" if name == self.reward else "" if verdict is None else f"can be set; {verdict.route}"
             if name in self.intervene and not any(name in targets for targets in self.target_sets):
                 part = "can be set; pruned"
-            rows.append((self.label(name), part, shown + more))
+            label = f"{name}: {self.labels[name]}" if name in self.labels else name
+            rows.append((label, part, shown + more))
         return rows[:MAX_NODES_SHOWN] + ([(f"... {len(rows):,} nodes", "", "")] if len(rows) > MAX_NODES_SHOWN else [])
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -59,7 +59,8 @@ def test_what_must_be_tried_is_told_apart() -> None:
     hollow = [line for line in axes.lines if line.get_marker() == "o" and line.get_markerfacecolor() == "white"]
     assert [line.get_xdata()[0] for line in hollow] == [ranking[do(X=1)].estimate]
     shown = [f"not settled, {ranking[arm].interval}" for arm in (do(W=0), do(W=1))]
-    assert sorted(text.get_text() for text in axes.texts) == sorted(shown)
+    words = [text.get_text() for text in axes.texts]
+    assert sorted(text for text in words if text.startswith("not settled")) == sorted(shown)
 
 
 def test_one_look_is_one_look() -> None:
@@ -83,6 +84,16 @@ def test_thousands_are_separated_on_the_scale() -> None:
     axes = drawn(rank(problem, {"X": [0, 1] * 50, "Y": [20_000, 30_000] * 50}))
     axes.figure.draw_without_rendering()
     assert "20,000" in [label.get_text() for label in axes.get_xticklabels()]
+
+
+def test_effects_against_doing_nothing_stand_beside_the_arms() -> None:
+    ranking = found()
+    axes = drawn(ranking)
+    (beside,) = axes.child_axes
+    texts = [label.get_text() for label in beside.get_yticklabels()]
+    assert texts == ["" if row.arm.is_look or np.isnan(row.effect) else row.effect_text for row in ranking.ordered]
+    assert sum(map(bool, texts)) == 4  # X and Z; looking cannot settle W
+    assert "against do()" in [text.get_text() for text in axes.texts]
 
 
 AGAIN = pytest.mark.slow("0.3 s: the same picture in another format; finds a date that is written into it")

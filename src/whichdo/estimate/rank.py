@@ -184,15 +184,7 @@ def ranking(
     ``overlap`` asks for the answers where looks have a counterpart, ``kept`` is a model and the rows that it reads.
     """
     checked_doubt(doubt)
-    for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise UsageError(f"{option(name)} is {quoted(value)}; it must be a number.")
-    if not 0 < confidence < 1:
-        raise UsageError(f"The confidence is {confidence:g}; it must lie between 0 and 1.")
-    rule = Rule(checked_reading(reading, paper=True), shrinkage, threshold)
-    if rule.reading is not Reading.PAPER and (threshold or sampled is not None):
-        given = "threshold" if threshold else "sampled"
-        raise UsageError(f"{option(given)} belongs to the paper's way of estimating; say {option('reading')} paper.")
+    rule = _checked_rule(reading, confidence, shrinkage, threshold, sampled)
     problem = seen.problem
     shown = problem if shown is None else shown
     if rule.reading is Reading.PAPER and any(len(table.statistics) > 1 for table in seen.tables.get(LOOK, {}).values()):
@@ -281,6 +273,20 @@ def ranking(
         ),
         model=None if models is None else models.model,
     )
+
+
+def _checked_rule(reading: str, confidence: float, shrinkage: float, threshold: float, sampled: int | None) -> Rule:
+    """How to estimate; refused where the parts do not go together."""
+    for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise UsageError(f"{option(name)} is {quoted(value)}; it must be a number.")
+    if not 0 < confidence < 1:
+        raise UsageError(f"The confidence is {confidence:g}; it must lie between 0 and 1.")
+    rule = Rule(checked_reading(reading, paper=True), shrinkage, threshold)
+    if rule.reading is not Reading.PAPER and (threshold or sampled is not None):
+        given = "threshold" if threshold else "sampled"
+        raise UsageError(f"{option(given)} belongs to the paper's way of estimating; say {option('reading')} paper.")
+    return rule
 
 
 def _sampled(seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, draws: int) -> Looked:

@@ -73,6 +73,10 @@ class ForestRow(Protocol):
         """The mean among those who happen to have the arm's values."""
 
     @property
+    def effect_text(self) -> str:
+        """What it does against doing nothing, with its interval, in words; "?" where that is not known."""
+
+    @property
     def must_try(self) -> bool:
         """Whether too little is known of it."""
 
@@ -112,8 +116,10 @@ def forest_plot(forest: Forest, path: Path | None = None, *, ax: Any = None, for
     Returns the figure.
     """
     rows = forest.rows
-    with drawn_figure(path, ax, (7.5, 1.6 + 0.34 * len(rows)), force=force) as (figure, axes):
+    with drawn_figure(path, ax, (8.6, 1.6 + 0.34 * len(rows)), force=force) as (figure, axes):
         _draw(axes, rows, forest)
+        if ax is None:
+            _write_effects(axes, rows)
         _legend(figure if ax is None else axes, axes, rows, forest)
         axes.set_title(forest.title, loc="left", fontsize=10, color=INK)
     return figure
@@ -175,6 +181,19 @@ _NAIVE: dict[str, Any] = {"marker": "D", "mfc": "white", "mec": NAIVE, "mew": 1.
 
 _MODEL_LINE: dict[str, Any] = {"color": GREEN, "lw": 1.5, "solid_capstyle": "butt", "zorder": 2}
 _MODEL: dict[str, Any] = {"marker": "s", "color": GREEN, "ms": 4.5, "ls": "", "zorder": 3}
+
+
+def _write_effects(axes: Any, rows: Sequence[ForestRow]) -> None:
+    """Right of the axes, what each arm does against doing nothing."""
+    texts = ["" if row.arm.is_look or row.effect_text == "?" else row.effect_text for row in rows]
+    if not any(texts):
+        return
+    beside = axes.secondary_yaxis("right")
+    beside.set_yticks(range(len(rows) - 1, -1, -1), texts, fontsize=8, color=INK)
+    beside.tick_params(axis="y", length=0)
+    beside.spines["right"].set_visible(False)
+    above = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
+    axes.annotate("against do()", (1, 1), (4, 4), fontsize=8, color=FAINT, **above)
 
 
 def _ground(height: int) -> str:
