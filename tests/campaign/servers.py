@@ -66,7 +66,7 @@ def running() -> Iterator[str]:
         port = _free_port()
         options = ["-D", data, "-p", str(port), "-k", folder, "-c", "listen_addresses=127.0.0.1"]
         keeper = subprocess.Popen(  # type: ignore[call-overload]
-            ["/bin/sh", "-c", KEEPER, home / "postgres", *options, "-c", "max_connections=60"],
+            ["/bin/sh", "-c", KEEPER, home / "postgres", *options, "-c", "max_connections=100"],
             stdin=subprocess.PIPE, cwd=folder, start_new_session=True, **owner,
         )  # fmt: skip
         try:

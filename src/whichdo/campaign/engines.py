@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["engine_of", "make_private", "path_of", "url_of", "user_at_host", "who_am_i"]
 
+STATEMENT = 10_000
+"""Milliseconds that a statement may take when it has got its lock."""
+FROZEN = 300_000
+"""Milliseconds after which the server ends a transaction whose client does nothing, and sets its locks free.  A policy
+decides within a transaction, so this is longer than any decision takes."""
+
 
 def engine_of(url: URL, name: str, patience: float, reader: Callable[[], Any] | None = None) -> Engine:
     """What makes connections to a database; ``reader`` opens a file of SQLite that can only be read."""
@@ -40,7 +46,7 @@ def engine_of(url: URL, name: str, patience: float, reader: Callable[[], Any] | 
         else:
             engine = create_engine(
                 url,
-                connect_args={"application_name": f"whichdo {who_am_i()}"[:63]},
+                connect_args=_patient(url, patience),
                 poolclass=NullPool,
                 isolation_level="READ COMMITTED",  # with a row lock; what the server has by default may be stricter
             )
@@ -50,6 +56,20 @@ def engine_of(url: URL, name: str, patience: float, reader: Callable[[], Any] | 
     settings = _reading_settings if reader is not None else settings
     event.listen(engine, "connect", partial(settings, name, patience))
     return engine
+
+
+def _patient(url: URL, patience: float) -> dict[str, Any]:
+    """How a connection to a server is made: who it is, and when it gives up; what the address says goes first."""
+    usual = {
+        "application_name": f"whichdo {who_am_i()}"[:63],
+        "connect_timeout": max(2, min(10, int(patience))),  # seconds, for each address of the host
+        "keepalives": 1,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,  # milliseconds until what was sent must have been received
+    }
+    return {name: value for name, value in usual.items() if name not in url.query}
 
 
 def make_private(path: Path) -> None:
@@ -84,6 +104,8 @@ def _sqlite_settings(name: str, patience: float, connection: Any, record: object
 def _postgres_settings(name: str, patience: float, connection: Any, record: object) -> None:  # noqa: ARG001
     cursor = connection.cursor()
     cursor.execute(f"SET lock_timeout = {int(patience * 1000)}")
+    cursor.execute(f"SET statement_timeout = {int(patience * 1000) + STATEMENT}")
+    cursor.execute(f"SET idle_in_transaction_session_timeout = {FROZEN}")
     cursor.execute("SET synchronous_commit = on")
     cursor.execute("SELECT current_setting('synchronous_commit'), current_setting('fsync')")
     if (found := list(cursor.fetchone())) != ["on", "on"]:

@@ -20,6 +20,7 @@ from whichdo.campaign.terms import differences
 from whichdo.campaign.trouble import mending
 from whichdo.campaign.watch import enough, found_wrong
 from whichdo.errors import (
+    Busy,
     ConflictError,
     Damaged,
     StorageError,
@@ -170,7 +171,13 @@ class Ledger:
             self.store.line.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
-                answer = self.store.run(work, writes=writes)
+                try:
+                    answer = self.store.run(work, writes=writes)
+                except (StorageError, Busy):
+                    if not writes or not self.store.line.may_repeat:
+                        raise
+                    self._state = None  # the connection broke before the commit: once more, from what is on record
+                    answer = self.store.run(work, writes=writes)
                 if self._state is not None:
                     self.known = self._state.events, self._state.head  # committed
                 return answer  # noqa: TRY300 - it belongs to what may fail

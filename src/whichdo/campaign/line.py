@@ -18,6 +18,9 @@ from weakref import finalize, ref
 from sqlalchemy import event
 
 from whichdo.campaign.companions import Companions, abandon, lost, place_of, rescue
+from whichdo.campaign.deadline import Deadline
+from whichdo.campaign.trouble import is_broken
+from whichdo.campaign.turns import Turns
 from whichdo.errors import Busy, StorageError, WhichdoError, is_interrupt
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ T = TypeVar("T")
 
 REST = 5.0
 """Seconds after which a connection over a network is made anew: a server or a firewall may have dropped it."""
+SLACK = 15.0
+"""Seconds that a server may be late with its answer."""
 LONGEST = 60.0
 """Seconds for which a fork waits for a thread that is at work."""
 
@@ -39,7 +44,11 @@ LONGEST = 60.0
 class Line:
     """Transactions on an engine, one at a time; ``name`` is for messages, ``path`` the file of a SQLite database."""
 
-    def __init__(self, engine: Engine, name: str, path: Path | None) -> None:
+    def __init__(self, engine: Engine, name: str, path: Path | None, patience: float) -> None:
+        self.may_repeat = False
+        """Whether the last transaction failed because its connection broke, surely before it was committed."""
+        self._turns = None if path is None else Turns(str(path))
+        self._deadline = Deadline(engine, 1.5 * patience + SLACK) if path is None else None
         self.lock = RLock()
         """Held in every transaction, and by whoever wants none to begin."""
         self._wire = _Wire(engine, name, path)
@@ -47,6 +56,8 @@ class Line:
             event.listen(engine, "begin", self._wire.begin)
         self._at_work = False
         finalize(self, self._wire.cut)
+        if self._turns is not None:
+            finalize(self, self._turns.close)
         with _FORKING:
             number = next(_numbers)
             _LINES[number] = ref(self)
@@ -57,6 +68,8 @@ class Line:
         with self.lock:
             if not self._at_work:
                 self._wire.cut()
+                if self._turns is not None:
+                    self._turns.close()
 
     def check_free(self) -> None:
         """Refuse whoever comes in while this very thread is at work: a handler of a signal, or of garbage."""
@@ -73,10 +86,14 @@ class Line:
         """
         with self.lock:
             self.check_free()
+            begun = committing = False
             try:
-                self._at_work = True
+                self._at_work, self.may_repeat = True, False
                 connection = self._wire.connection()
+                begun = True
                 self._wire.writes = writes
+                if writes and self._turns is not None:
+                    self._turns.wait()
                 transaction = connection.begin()
                 try:
                     self._wire.check_files()
@@ -85,6 +102,7 @@ class Line:
                 except WhichdoError:
                     transaction.rollback()
                     raise
+                committing = True
                 transaction.commit()  # by name: left as a context, one that is not active any more is passed over
             except FilesGone as gone:
                 raise self._wire.give_up(gone) from None
@@ -92,6 +110,7 @@ class Line:
                 raise
             except BaseException as error:
                 self._wire.cut()
+                self.may_repeat = begun and not committing and is_broken(error)
                 if is_interrupt(error):
                     raise KeyboardInterrupt from error
                 raise
@@ -99,6 +118,20 @@ class Line:
                 return found
             finally:
                 self._at_work = False
+                self._done(writes=writes)
+
+    def _done(self, *, writes: bool) -> None:
+        """The next one's turn, even where an interrupt comes just now."""
+        try:
+            if self._deadline is not None:
+                self._deadline.end()
+        finally:
+            if writes and self._turns is not None:
+                try:
+                    self._turns.leave()
+                except BaseException:
+                    self._turns.close()
+                    raise
 
 
 class FilesGone(WhichdoError):  # noqa: N818 - it says what happened

@@ -77,7 +77,7 @@ class Store:
             guard(self, self.path)
         reader = reader_of(self, self.path, patience) if self.path is not None and self.only_reads else None
         engine = engine_of(self.url, self.name, patience, reader)
-        self.line = Line(engine, self.name, self.path)
+        self.line = Line(engine, self.name, self.path, patience)
         self._say = Statements(engine.dialect)
         self._prepare(create=create)
 
@@ -98,8 +98,14 @@ class Store:
             raise StorageError(
                 f"{self.name} can be read only: nothing can be written there. Copy it, or import an export elsewhere."
             )
-        with speaking(self.name, self.who):
-            return self.line.run(work, writes=writes)
+        for again in (True, False) if not writes else (False,):  # what writes is repeated by whoever keeps a state
+            try:
+                with speaking(self.name, self.who):
+                    return self.line.run(work, writes=writes)
+            except StorageError:
+                if not again or not self.line.may_repeat:
+                    raise
+        raise AssertionError  # one of them returned or raised
 
     # ------------------------------------------------------------------------------------------- campaigns and events
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whichdo.errors import WhichdoError
 
-__all__ = ["mending", "speaking", "who_locks"]
+__all__ = ["is_broken", "mending", "speaking", "who_locks"]
 
 AGAIN = "Nothing was half written; repeat the command once it is mended."
 
@@ -43,6 +43,16 @@ def speaking(name: str, who: Callable[[], str]) -> Iterator[None]:
         raise Damaged(f"{name} is damaged: it holds texts that are none. {mending(name)}") from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database {name} cannot be used: {_first_line(error)}. {AGAIN}") from error
+
+
+def is_broken(error: BaseException) -> bool:
+    """Whether a connection broke, or a server gave a transaction up for another's sake: the same may be tried again."""
+    if not isinstance(error, DBAPIError):
+        return False
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return error.connection_invalidated and not isinstance(error.orig, sqlite3.Error)
+    return state.startswith("08") or state in {"57P01", "57P02", "40001", "40P01"}
 
 
 def _said(error: DBAPIError, name: str, who: Callable[[], str]) -> WhichdoError:
@@ -91,7 +101,8 @@ _POSTGRES = {
     "53": "There is no room left to write {}",
     "25006": "{} can be read only",
     "42501": "{} may not be used by this user",
-    "57014": "{} took longer than its server allows",
+    "57014": "{} took longer than is waited for",
+    "25P03": "{} ended the transaction, in which nothing was done for minutes",
 }
 
 

@@ -1,0 +1,167 @@
+"""Turns at a SQLite file: writers wait in a queue of the system's, not each by itself.
+
+SQLite lets those who wait for its lock sleep and try again, longer each time: with many writers whoever comes in at the
+right moment is served, and others wait for half a minute.  A lock that the system hands on, taken in front of SQLite's,
+gives turns.  It is on the ``-wal`` file, which all connections have in common and on which SQLite itself has no locks,
+so to open and close it undoes none of them.
+
+A turn lasts for some transactions, if one follows the other: to hand it on after each would cost more than they do.  It
+only makes waiting fair, and SQLite's lock still keeps writers apart; so where a turn does not come in a few seconds,
+because a process is frozen within its own, one goes on without.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import suppress
+
+from whichdo.campaign.companions import place_of
+
+__all__ = ["Turns"]
+
+TURN = 0.02
+"""Seconds that a turn lasts at most, if nothing is under way when it ends."""
+WITHOUT = 5.0
+"""Seconds after which one goes on without a turn."""
+
+
+class Turns:
+    """The queue of a database, for one connection."""
+
+    def __init__(self, path: str) -> None:
+        self._path = f"{path}-wal"
+        self._file: int | None = None
+        self._place: tuple[int, int] | None = None
+        self._ends = 0.0
+        self._lock = threading.Lock()
+        self._kept = False  # whether the turn goes on, with nothing under way
+        self._ender: tuple[int, threading.Event] | None = None
+
+    def wait(self) -> None:
+        """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is."""
+        with self._lock:
+            if self._kept and time.monotonic() < self._ends:
+                self._kept = False
+                return
+            if self._kept:
+                self._hand_on()
+        file = self._opened()
+        if file is None or self._taken(file) or _Waiter.came(self, file):
+            self._ends = time.monotonic() + TURN
+
+    def leave(self) -> None:
+        """What was under way is done: the next one's turn, unless this one goes on for a moment."""
+        with self._lock:
+            if self._file is None:
+                return
+            if time.monotonic() >= self._ends:
+                self._hand_on()
+                return
+            self._kept = True
+        if self._ender is None or self._ender[0] != os.getpid():  # a fork leaves threads behind
+            self._ender = os.getpid(), threading.Event()
+            threading.Thread(target=self._end, args=(self._ender[1],), name="whichdo turns", daemon=True).start()
+        self._ender[1].set()
+
+    def close(self) -> None:
+        """Give the file up, and a turn with it."""
+        with self._lock:
+            file, self._file, self._place, self._kept = self._file, None, None, False
+        if file is not None:
+            with suppress(OSError):
+                os.close(file)
+        if self._ender is not None:
+            ender, self._ender = self._ender, None
+            ender[1].set()
+
+    def _end(self, kept: threading.Event) -> None:
+        """Hand a turn on when it is over, for one that went off to do something else."""
+        while kept.wait():
+            kept.clear()
+            if self._ender is None or self._ender[1] is not kept:
+                return
+            while self._kept:
+                left = self._ends - time.monotonic()
+                if left > 0:
+                    time.sleep(left)
+                    continue
+                with self._lock:
+                    if self._kept:
+                        self._hand_on()
+
+    def _hand_on(self) -> None:
+        self._kept = False
+        if self._file is not None:
+            with suppress(OSError, ImportError):
+                import fcntl
+
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _opened(self) -> int | None:
+        place = place_of(self._path)
+        if self._file is None or place != self._place:
+            self.close()
+            if place is None:
+                return None
+            with suppress(OSError):
+                self._file = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+                self._place = place
+        return self._file
+
+    @staticmethod
+    def _taken(file: int) -> bool:
+        """Whether a turn could be had at once, or there are none to be had."""
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except (OSError, ImportError):
+            return True
+        return True
+
+    def forget(self) -> None:
+        """Leave the file to the thread that waits for it, which closes it when the turn comes."""
+        self._file = self._place = None
+
+
+class _Waiter:
+    """Waits for a lock in a thread of its own: the system's wait has no end."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._came = threading.Event()
+        self._lock = threading.Lock()
+        self._given_up = False
+        threading.Thread(target=self._run, name="whichdo turn", daemon=True).start()
+
+    @classmethod
+    def came(cls, turns: Turns, file: int) -> bool:
+        """Whether the turn came within a few seconds."""
+        waiter, came = cls(file), False
+        try:
+            came = waiter._came.wait(WITHOUT)
+        finally:
+            if not came:
+                turns.forget()
+                waiter._give_up()
+        return came
+
+    def _run(self) -> None:
+        import fcntl
+
+        with suppress(OSError):
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        with self._lock:
+            self._came.set()
+            if self._given_up:
+                os.close(self._file)
+
+    def _give_up(self) -> None:
+        with self._lock:
+            self._given_up = True
+            if self._came.is_set():
+                os.close(self._file)

@@ -1,0 +1,214 @@
+"""Servers that do not answer, connections that break, clients that freeze, and turns at a SQLite file."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+import whichdo as wd
+from tests.campaign.trials import create, rng, row_of, run
+from whichdo.campaign import engines, line, turns
+from whichdo.campaign.turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    NewDatabase = Callable[[], str]
+
+
+class Between:
+    """Stands between a client and a server, and passes on what they say until it is told to stop."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.port = self._door.getsockname()[1]
+        self.silent = threading.Event()
+        self.ends: list[socket.socket] = []
+        self._all: list[socket.socket] = []
+        self._threads = [threading.Thread(target=self._open, daemon=True)]
+        self._threads[0].start()
+
+    def _open(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._door.accept()
+                server = socket.create_connection(("127.0.0.1", self._port))
+                self.ends += [client, server]
+                self._all += [client, server]
+                for one, other in ((client, server), (server, client)):
+                    self._threads.append(threading.Thread(target=self._pass, args=(one, other), daemon=True))
+                    self._threads[-1].start()
+
+    def _pass(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(65536):
+                if not self.silent.is_set():
+                    other.sendall(data)
+
+    def drop(self) -> None:
+        """Break every connection that there is."""
+        for end in self.ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self.ends.clear()
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._door.shutdown(socket.SHUT_RDWR)
+        self.drop()
+        for thread in self._threads:
+            thread.join(10)
+        for each in (self._door, *self._all):
+            each.close()
+
+
+@contextmanager
+def between(address: str) -> Iterator[tuple[Between, str]]:
+    port = int(address.rpartition("/")[0].rpartition(":")[2])
+    made = Between(port)
+    try:
+        yield made, address.replace(f":{port}/", f":{made.port}/")
+    finally:
+        made.close()
+
+
+@pytest.mark.slow("2 s: a server that accepts and says nothing; nothing shorter is waited for")
+def test_a_server_that_says_nothing_is_given_up() -> None:
+    pytest.importorskip("psycopg")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/none"
+        with pytest.raises(wd.StorageError, match=r"cannot be reached: .*timeout"):
+            wd.Campaign.open(address, "spring", patience=1)
+
+
+@pytest.mark.slow("2 s: an answer that never comes")
+def test_an_answer_that_never_comes_is_given_up(
+    new_server_database: NewDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "SLACK", 0.2)
+    with between(new_server_database()) as (proxy, address):
+        campaign = create(address, policy="ue", patience=1)
+        ticket = campaign.ask()
+        proxy.silent.set()
+        with pytest.raises(wd.StorageError, match="cannot be reached"):
+            campaign.tell(ticket, {"Y": 1})
+        proxy.silent.clear()
+        proxy.drop()
+        assert not campaign.tell(ticket, {"Y": 1}).repeated
+        assert campaign.verify()
+
+
+def test_a_connection_that_broke_before_the_commit_is_made_anew(new_server_database: NewDatabase) -> None:
+    with between(new_server_database()) as (proxy, address):
+        campaign = create(address, policy="ue")
+        random = rng(3)
+        for _ in range(5):
+            ticket = campaign.ask()
+            proxy.drop()
+            campaign.tell(ticket, row_of(ticket, random))
+            proxy.drop()
+            assert campaign.status().tickets["open"] == 0
+        assert campaign.status().tickets["told"] == 5
+        assert campaign.verify()
+
+
+def test_a_server_ends_what_takes_too_long(new_server_database: NewDatabase) -> None:
+    campaign = create(new_server_database(), policy="ue", patience=7)
+    shown = campaign._store.run(
+        lambda connection: [
+            connection.exec_driver_sql(f"SHOW {name}").scalar_one()
+            for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+        ]
+    )
+    assert shown == ["7s", "17s", "5min"]
+
+
+def test_a_client_that_is_frozen_in_a_transaction_loses_it(
+    new_server_database: NewDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = new_server_database()
+    other = create(address, policy="ue")
+    monkeypatch.setattr(engines, "FROZEN", 300)
+    frozen = wd.Campaign.open(address, "spring")
+    held, goes_on = threading.Event(), threading.Event()
+    errors: list[Exception] = []
+
+    def freeze() -> None:
+        def work(connection: object) -> None:
+            frozen._store.find(connection, "spring", lock=True)  # type: ignore[arg-type]
+            held.set()
+            goes_on.wait(30)
+
+        try:
+            frozen._store.run(work, writes=True)
+        except wd.WhichdoError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=freeze)
+    thread.start()
+    held.wait(30)
+    other.ask()  # waits until the server has ended the other's transaction
+    goes_on.set()
+    thread.join()
+    assert isinstance(errors[0], wd.StorageError)
+
+
+def test_what_the_address_says_goes_first() -> None:
+    url = engines.url_of("postgresql://me@host/a?connect_timeout=3&keepalives_idle=99")
+    made = engines._patient(url, 30)
+    assert not {"connect_timeout", "keepalives_idle"} & set(made)
+    assert made["tcp_user_timeout"] == 20_000
+
+
+# ---------------------------------------------------------------------------------------------------------------- turns
+
+
+def test_turns_are_taken_in_order(tmp_path: Path) -> None:
+    (tmp_path / "a.db-wal").touch()
+    waiting = [Turns(str(tmp_path / "a.db")) for _ in range(4)]
+    waiting[0].wait()
+    order: list[int] = []
+
+    def take(number: int) -> None:
+        waiting[number].wait()
+        order.append(number)
+        waiting[number].close()
+
+    threads = [threading.Thread(target=take, args=(number,)) for number in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.05)
+    assert order == []  # it is the first one's turn
+    waiting[0].close()
+    for thread in threads:
+        thread.join()
+    assert sorted(order) == [1, 2, 3]
+
+
+def test_a_turn_ends_by_itself_when_its_owner_goes_off(tmp_path: Path) -> None:
+    (tmp_path / "a.db-wal").touch()
+    one, other = Turns(str(tmp_path / "a.db")), Turns(str(tmp_path / "a.db"))
+    one.wait()
+    one.leave()
+    other.wait()  # would not return
+    other.leave()
+    one.wait()
+    one.close()
+    other.close()
+
+
+def test_a_turn_that_does_not_come_is_gone_on_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "WITHOUT", 0.05)
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    frozen = Turns(str(tmp_path / "a.db"))
+    frozen.wait()
+    assert run(campaign, rng(1), most=3) == 3
+    frozen.close()
+    assert run(campaign, rng(1), most=3) == 3
