@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.campaign import PROBLEM, row
 from tests.campaign.servers import new_database, running, why_not
 from whichdo.campaign.campaign import Campaign
-from whichdo.policies import policy
+from whichdo.policy_names import policy
 
 STORAGES = (
     "whichdo, SQLite",

@@ -54,7 +54,7 @@ def test_the_table_is_a_frame() -> None:
     [
         ((), {}, "There is no policy to compare"),
         (("ue", wd.policy("ue")), {}, "The policy ue is listed twice"),
-        ((3,), {}, '"3" is no policy'),
+        ((3,), {}, '"3" is not a policy'),
         (("ue",), {"horizons": ()}, "There is no horizon"),
         (("ue",), {"horizons": ["30"]}, "The horizon is '30'; it must be a number above 0"),
         (("ue",), {"runs": 0}, "number of runs is 0"),
