@@ -9,6 +9,7 @@ from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.events import plain_text
 from whichdo.campaign.logs import Log, counted_log, sources_of
 from whichdo.campaign.proposals import Draft, Receipt
+from whichdo.checking.denial import statement_scopes
 from whichdo.errors import Unsuitable, counted
 from whichdo.session import Session
 
@@ -33,7 +34,12 @@ def logs_for(
     missing: str = "error",
 ) -> list[Log]:
     """Count logs for all that the campaign may want to know of them."""
-    wanted = (*_scopes(terms, terms.problem), *_scopes(terms, allowed), *watched_scopes(terms.problem))
+    wanted = (
+        *_scopes(terms, terms.problem),
+        *_scopes(terms, allowed),
+        *watched_scopes(terms.problem),
+        *statement_scopes(terms.problem),
+    )
     own = None if name is None else plain_text(name, "name of a log", 200)
     return [
         counted_log(terms.problem, source, wanted, name=own, counts=counts, missing=missing)

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import kl_index, largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
-from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubts, recount, weigh
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubts, recount, weigh, wrong_chances
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -71,7 +72,7 @@ def _pick(joined: FloatArray, shares: FloatArray, whole: FloatArray, luck: Float
         return largest_kl_index(joined[0], joined[1], level, luck, last[0])
     best, top = 0, -1.0
     for arm in range(luck.size):
-        wrong = few * shares[0, arm] + many * shares[1, arm]
+        wrong = few * shares[0, arm] + many * shares[1, arm] + (1.0 - few - many) * shares[2, arm]
         if joined[1, arm] == joined[3, arm]:
             wrong = 0.0  # looking says nothing, or a hint at most
         index = (1.0 - wrong) * joined[0, arm] + wrong * joined[2, arm]
@@ -172,7 +173,7 @@ class CausalKLUCB(Sequential):
     reading: str = "robust"
     doubt: float = DOUBT
     takes_pulls = True
-    revision = 3
+    revision = 4
     when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
@@ -200,10 +201,11 @@ class CausalKLUCB(Sequential):
         # Logged looks are rounds for those who believe in them; else they would pay for exploring at once.
         rounds = int((seen.pulls[1:] if self.doubt else seen.pulls).sum())
         luck = rng.random(len(problem.arms))
-        return _State(known, looking, doubts(self.doubt, known), joined, luck, np.array([0, rounds], np.int64))
+        found = doubts(self.doubt, known, denial(problem, seen, self.doubt, self.reading).chances)
+        return _State(known, looking, found, joined, luck, np.array([0, rounds], np.int64))
 
     def means(self, state: _State) -> FloatArray:
         """The means by all evidence; NaN where there is none."""
-        wrong = state.doubts.whole[OF_FEW:] @ state.doubts.shares
+        wrong = wrong_chances(state.doubts)
         means = (1.0 - wrong) * state.joined[0] + wrong * state.joined[2]
         return np.where(state.joined[1] > 0, means, np.nan)

@@ -6,8 +6,9 @@ largest.  An arm that looking cannot settle lives on its direct pulls, as in pla
 finite domains; a reward between 0 and 1 counts as a fraction of a success; logs at hand are looks already made.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So a round first draws whether anything is
-wrong, as likely as it has become by all pulls; and if so, for each arm whether what looking says of it is, in which
-case its mean is drawn from little more than its direct pulls.
+wrong, as likely as it has become by all pulls; and then for each arm whether what looking says of it is, in which
+case its mean is drawn from little more than its direct pulls.  Logs that deny the graph raise the doubt of the arms
+that this touches before the first round (`whichdo.checking.denial`).
 
 Thompson sampling does not know that a look teaches about many arms at once.  So where the draw names neither do() nor
 the arm that leads, an exploration, a look is made instead if its regret, squared, over what it teaches is smaller: the
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
 from whichdo.kernels.chance import beta, generator, uniform
@@ -65,13 +67,15 @@ def _draw(
 ) -> int:
     """The arm of the largest draw, or a look where that teaches more for what it costs.
 
-    ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is.
+    ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is,
+    or is without that.
     """
     best, top, hinted = 0, -1.0, False
     leader, highest = 0, -1.0
     doubts = few > 0.0
     luck = uniform(chance) if doubts else 1.0
-    doubting, row = luck < few + many, int(luck < many)
+    row = 1 if luck < many else 0 if luck < few + many else 2
+    neither = 1.0 - few - many
     for arm in range(wins.size):
         size = sizes[arm]
         won = 1.0 + wins[arm] + size * means[arm]
@@ -80,8 +84,9 @@ def _draw(
         if doubts and size > LEFT:
             less = 1.0 + wins[arm] + LEFT * means[arm]
             fewer = 1.0 + losses[arm] + LEFT * (1.0 - means[arm])
-            mean += (few * shares[0, arm] + many * shares[1, arm]) * (less / (less + fewer) - mean)
-            hint = doubting and uniform(chance) < shares[row, arm]
+            wrong = few * shares[0, arm] + many * shares[1, arm] + neither * shares[2, arm]
+            mean += wrong * (less / (less + fewer) - mean)
+            hint = shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]
             if hint:
                 won, lost = less, fewer
         if mean > highest:
@@ -91,7 +96,8 @@ def _draw(
             best, top, hinted = arm, draw, hint
     if best in (0, leader) or hinted or served[best] < 0:
         return best
-    believed = np.where(few * shares[0] + many * shares[1] > 0.5, np.minimum(sizes, LEFT), sizes)
+    doubtful = few * shares[0] + many * shares[1] + neither * shares[2] > 0.5
+    believed = np.where(doubtful, np.minimum(sizes, LEFT), sizes)
     return _look_instead(wins, losses, means, believed, served, looks, best, top)
 
 
@@ -188,7 +194,7 @@ class CausalThompson(Sequential):
     reading: str = "robust"
     doubt: float = DOUBT
     takes_pulls = True
-    revision = 3
+    revision = 4
     when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
@@ -210,7 +216,8 @@ class CausalThompson(Sequential):
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks at hand say."""
         known, looking = evidence(problem, checked_reading(self.reading), seen)
-        return _State(known, looking, doubts(self.doubt, known), generator(rng))
+        denied = denial(problem, seen, self.doubt, self.reading).chances
+        return _State(known, looking, doubts(self.doubt, known, denied), generator(rng))
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""

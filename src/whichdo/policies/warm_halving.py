@@ -23,6 +23,7 @@ The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with
 first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
 but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
 by how likely all pulls have made them; what mechanisms say counts unless something is more likely wrong than not.
+Looks at hand that deny the graph raise the doubt of the arms that this touches (`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError
+from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
@@ -101,7 +103,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 3
+    revision = 4
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -141,11 +143,12 @@ class WarmHalving(Policy):
             everyone, hints = np.arange(len(problem.arms)), np.minimum(sizes, LEFT)
             money = left * _as_if_wrong(sizes)
             tried, spent, _ = yield from race.run(base, hints, everyone, tried, since, money)
-            means, believed, _ = weighed(self.doubt, base, sizes, tried.counts + since, utility)
+            denied = denial(problem, at_hand, self.doubt, self.reading)
+            means, believed, _ = weighed(self.doubt, denied.chances, base, sizes, tried.counts + since, utility)
             alive = plausible(means, believed + _pulls(tried.counts + since), self.caution)
             tried, _, _ = yield from race.run(base, believed, alive, tried, since, left - spent)
-            means, _, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            winner = best_of(means, luck)
+            means, _, chance = weighed(self.doubt, denied.chances, base, sizes, tried.counts + since, utility)
+            winner, chance = best_of(means, luck), max(chance, denied.anything)
         else:
             alive = plausible(base, sizes, self.caution)
             tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left)
@@ -322,7 +325,12 @@ def _as_if_wrong(sizes: FloatArray) -> float:
 
 @compiled
 def weighed(
-    doubt: float, base: FloatArray, sizes: FloatArray, levels: IntArray, utility: FloatArray
+    doubt: float,
+    denied: FloatArray,
+    base: FloatArray,
+    sizes: FloatArray,
+    levels: IntArray,
+    utility: FloatArray,
 ) -> tuple[FloatArray, FloatArray, float]:
     """The means by all evidence, looking being right or wrong; what it is then worth; and how likely it is wrong.
 
@@ -333,7 +341,7 @@ def weighed(
         for level in range(utility.size):
             wins[arm] += levels[arm, level] * utility[level]
             losses[arm] += levels[arm, level] * (1.0 - utility[level])
-    factors, shares, whole = before_pulls(doubt, base.size)
+    factors, shares, whole = before_pulls(doubt, denied)
     recount(factors, shares, whole, wins, losses, base, sizes)
     means, believed = np.full(base.size, -1.0), sizes.copy()
     for arm in range(base.size):
@@ -342,6 +350,7 @@ def weighed(
             means[arm] = (wins[arm] + sizes[arm] * base[arm]) / (pulls + sizes[arm])
         if sizes[arm] > LEFT:
             wrong = whole[OF_FEW] * shares[0, arm] + whole[OF_MANY] * shares[1, arm]
+            wrong += (1.0 - whole[OF_FEW] - whole[OF_MANY]) * shares[2, arm]
             means[arm] += wrong * ((wins[arm] + LEFT * base[arm]) / (pulls + LEFT) - means[arm])
             if wrong > 0.5:
                 believed[arm] = LEFT
@@ -412,11 +421,12 @@ def _whole(
     hints, everyone = np.minimum(sizes, LEFT), np.arange(base.size)
     first = money * _as_if_wrong(sizes)
     _, spent = _race(streams, levels, base, hints, everyone, optimism, prices, first, utility, luck)
-    means, believed, _ = weighed(doubt, base, sizes, levels, utility)
+    nothing = np.zeros(base.size)  # no look at hand denies anything
+    means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
     pulls = np.zeros(base.size)
     for arm in range(base.size):
         pulls[arm] = levels[arm].sum()
     alive = plausible(means, believed + pulls, caution)
     _, more = _race(streams, levels, base, believed, alive, optimism, prices, money - spent, utility, luck)
-    means, _, _ = weighed(doubt, base, sizes, levels, utility)
+    means, _, _ = weighed(doubt, nothing, base, sizes, levels, utility)
     return best_of(means, luck), spent + more
