@@ -69,7 +69,8 @@ def test_belief_is_bayes_rule_over_every_set_of_wrong_arms() -> None:
     for _ in range(50):
         arms, doubt = random_arms(rng), float(rng.uniform(0.01, 0.99))
         denied = rng.choice([0.0, 0.0, 0.3, 0.9], 4)
-        found = belief(doubt, *np.array(arms).T, denied)
+        wins, losses, means, sizes = np.array(arms).T
+        found = belief(doubt, wins, losses, means, sizes, denied)
         chances, wrong = enumerated(doubt, arms, denied.tolist())
         assert found.chances == pytest.approx(chances)
         assert found.wrong.tolist() == pytest.approx(wrong)

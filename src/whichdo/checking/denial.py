@@ -5,13 +5,14 @@ missing edge agree with those that lean on few.  `whichdo.check` asks logs about
 the tables that a policy begins with, since a policy sees tables of counts and never a file.
 
 Where a statement fails, an edge is missing, or an arrow is drawn the wrong way.  Which one is a guess, so every single
-change of the graph that would explain the failure is made in turn (`whichdo.checking.suspects`), and an arm is *touched*
+change of the graph that would explain the failure is made in turn (`whichdo.checking.suspects`).  An arm is *touched*
 if by one of them looking says something else of it, or nothing.  Looking is then wrong of the arm as likely as the
 graph is wrong, but at most with the chance `CAPPED`: an edge may be missing and matter little.  Where no such change
-touches any arm, more than one edge is wrong or the guess is, and every arm is doubted as one of few or many.  How
-likely the graph is wrong follows from the doubt before and the chance p of the failure, corrected for all that was tested, by the
-largest Bayes factor that such a p can mean, 1 / (-e p ln p) (Sellke, Bayarri and Berger 2001).  That takes the side of
-doubt, which costs some pulls where it is mistaken, where belief could cost the decision.
+touches any arm, more than one edge is wrong or the guess is, and every arm is doubted as one of few or many.
+
+How likely the graph is wrong follows from the doubt before and the chance p of the failure, corrected for all that was
+tested, by the largest Bayes factor that such a p can mean, 1 / (-e p ln p) (Sellke, Bayarri and Berger 2001).  That
+takes the side of doubt: it costs some pulls where it is mistaken, where belief could cost the decision.
 
 Where nothing fails, nothing is doubted for it, and all is as if nothing had been asked.
 """
@@ -42,7 +43,7 @@ from whichdo.graph.separation import m_separated
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from whichdo.arrays import FloatArray
     from whichdo.estimate.statements import Tested
@@ -119,10 +120,11 @@ class Denial:
         else:
             sets = listed(" with ".join(each) for each in self.apart)
             what = f"a missing edge: estimates of {sets} that lean on all of them differ from those that do not"
-        return (
+        words = (
             f"The logs deny {what}, so what looking says of {listed(doubted)} is doubted from the start. "
-            f"`whichdo check` names the edge that is likely missing.",
+            f"`whichdo check` names the edge that is likely missing."
         )
+        return (words,)
 
 
 def denial(problem: Problem, seen: Tally, doubt: float, reading: str = "robust") -> Denial:
@@ -173,9 +175,9 @@ def _scopes(problem: Problem) -> tuple[Scope, ...]:
     return tuple(dict.fromkeys(tuple(sorted(each.scope, key=problem.graph.index)) for each in chosen))
 
 
-def _first_pairs(problem: Problem, pairs: object) -> list[tuple[str, str]]:
-    listed_pairs: list[tuple[str, str]] = list(pairs)  # type: ignore[call-overload]
-    return sorted(listed_pairs, key=lambda pair: problem.reward not in pair)[:MOST_PAIRS]
+def _first_pairs(problem: Problem, pairs: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:
+    found = [(first, second) for first, second in pairs]
+    return sorted(found, key=lambda pair: problem.reward not in pair)[:MOST_PAIRS]
 
 
 def _asked(problem: Problem, seen: Tally, reading: Reading) -> _Found:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW", "LEFT", "MANY", "Belief", "belief", "checked_doubt"]
 
-FEW, MANY = 0.15, 0.5
+FEW, MANY = 0.3, 0.7
 """If something is wrong, how likely that is for what looking says of any one arm: of few, or of many."""
 LEFT = 6.0
 """How many pulls a wrong estimate by looking still counts for."""

@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError
 from whichdo.checking.denial import denial
+from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of

@@ -95,7 +95,7 @@ class Planted(Instance):
         return int(np.ceil(pulls / np.median(self._claimed[1][1:])))
 
     def logs(self, pulls: float, seed: Seed = 0) -> Tally:
-        """Logged looks that are worth so many pulls of an arm, counted for the learner's problem and to deny its graph."""
+        """Logged looks that are worth so many pulls of an arm, counted for the problem and to deny its graph."""
         world = World(self.logged, self.problem, child(seed, 0))
         return world.pull(observe(self.rows_worth(pulls), scopes=(*world.scopes, *statement_scopes(self.problem))))
 
