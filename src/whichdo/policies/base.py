@@ -56,7 +56,7 @@ BEFORE_READINGS: Mapping[str, Any] = MappingProxyType({"reading": "graph"})
 """Logs of the time before readings lack one: estimates then leaned on every missing edge."""
 BEFORE_DOUBT: Mapping[str, Any] = MappingProxyType({**BEFORE_READINGS, "doubt": 0.0})
 """Those of the time before doubt believed every estimate by looking."""
-DOUBT, DOUBT_WHEN_NAMING = 0.5, 0.4
+DOUBT, DOUBT_WHEN_NAMING = 0.5, 0.3
 """How likely the graph or the logs are thought to be wrong, unless a policy is told: by those that earn, and by those
 that name an arm at the end, whose pulls reach every arm anyway.  See docs/robustness.md."""
 
