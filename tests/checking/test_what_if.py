@@ -90,7 +90,7 @@ def test_a_tally_is_read_as_far_as_it_goes() -> None:
     """Graphs whose tables it lacks settle nothing; pulls of other arms are not read."""
     problem = wd.Problem("X -> Y; A -> Y", "Y", ["X"])
     rows = {"X": [0, 0, 1, 1] * 50, "A": [0, 1] * 100, "Y": [0, 1, 1, 1] * 50, "arm": ["do()"] * 100 + ["do()"] * 100}
-    seen = wd.count(problem, rows, arm="arm")
+    seen = wd.count(problem, rows, arm="arm", scopes=[("X", "Y")])
     whole = wd.what_if(problem, seen)
     assert "under 2 edits some arms are not estimated although" in whole.notes[-1].lower()
     found = {each.edit: each for each in whole.edits}

@@ -53,6 +53,14 @@ def test_an_edge_that_is_drawn_wrong_is_found_and_mended(told: tuple[Path, str])
     assert "1 fails: work from home and infection given social distancing" in act
     assert "Likely missing: work from home <-> infection" in act
     assert "the best is\ndo(vaccination=1), which comes to 26.6% in truth" in act
+    doubted = "do(work from home=0), do(work from home=1), do(social distancing=0) and do(social distancing=1)"
+    assert f"doubt from the\nstart what it says of {doubted}" in act
+    right = re.search(
+        r"looking alone names the best measure (\d+) times,\nand with 300 experiments it is (\d+) times", act
+    )
+    assert right is not None
+    assert int(right[1]) == 0
+    assert int(right[2]) >= 30
 
 
 def test_the_campaign_is_whole_and_arms_that_were_not_ruled_out_have_most_of_it(told: tuple[Path, str]) -> None:

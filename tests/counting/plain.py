@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.formulas import counted_scopes
+from whichdo.formulas import counted_scopes, doubted_scope
 from whichdo.problem import Problem, Value, do
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def assert_counted(
     """The tally of looks (or of one arm) is that of these rows."""
     problem = tally.problem
     arm = do() if arm is None else arm
-    wanted = {*counted_scopes(problem), (problem.reward,)}
+    denying = doubted_scope(problem)
+    wanted = {*counted_scopes(problem), (problem.reward,), *(() if denying is None else (denying,))}
     tables: Mapping[Scope, Table] = tally.tables[arm]
     assert set(tables) == wanted
     for scope, table in tables.items():

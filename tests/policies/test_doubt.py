@@ -12,7 +12,7 @@ import pytest
 from tests.policies.driving import driven
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import FEW, LEFT, MANY, belief
-from whichdo.policies.doubting import OF_FEW, before_pulls, recount, weigh
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh, wrong_chances
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import policy
 from whichdo.problem import do
@@ -29,14 +29,20 @@ def likelihood(won: float, lost: float, mean: float, worth: float) -> float:
     return exp(lgamma(a + won) + lgamma(b + lost) - lgamma(a + b + won + lost) - lgamma(a) - lgamma(b) + lgamma(a + b))
 
 
-def enumerated(doubt: float, arms: list[tuple[float, float, float, float]]) -> tuple[list[float], list[float]]:
-    """By Bayes' rule over every set of arms that may be wrong: that few or many are, and that each arm is."""
+def enumerated(
+    doubt: float, arms: list[tuple[float, float, float, float]], denied: list[float]
+) -> tuple[list[float], list[float]]:
+    """By Bayes' rule over every set of arms that may be wrong: that few or many are, and that each arm is.
+
+    An arm is wrong if it is one of few or many, or because the logs deny it.
+    """
     chances, wrong, total = [0.0, 0.0], [0.0] * len(arms), 0.0
     for case, (prior, each) in enumerate(((1 - doubt, 0.0), (doubt / 2, FEW), (doubt / 2, MANY))):
         for bad in product((False, True), repeat=len(arms)):
             weight = prior
-            for is_bad, (won, lost, mean, size) in zip(bad, arms, strict=True):
-                weight *= each if is_bad else 1 - each
+            for is_bad, own, (won, lost, mean, size) in zip(bad, denied, arms, strict=True):
+                good = (1 - each) * (1 - own)
+                weight *= 1 - good if is_bad else good
                 weight *= likelihood(won, lost, mean, min(size, LEFT) if is_bad else size)
             total += weight
             if case:
@@ -62,8 +68,10 @@ def test_belief_is_bayes_rule_over_every_set_of_wrong_arms() -> None:
     rng = np.random.default_rng(1)
     for _ in range(50):
         arms, doubt = random_arms(rng), float(rng.uniform(0.01, 0.99))
-        found = belief(doubt, *np.array(arms).T)
-        chances, wrong = enumerated(doubt, arms)
+        denied = rng.choice([0.0, 0.0, 0.3, 0.9], 4)
+        wins, losses, means, sizes = np.array(arms).T
+        found = belief(doubt, wins, losses, means, sizes, denied)
+        chances, wrong = enumerated(doubt, arms, denied.tolist())
         assert found.chances == pytest.approx(chances)
         assert found.wrong.tolist() == pytest.approx(wrong)
 
@@ -81,16 +89,17 @@ def test_pulls_one_by_one_and_all_at_once_are_the_belief(levels: int) -> None:
         means, sizes = rng.uniform(0.05, 0.95, 4), rng.choice([0.0, 3.0, 50.0, 3000.0], 4)
         doubt = float(rng.uniform(0.05, 0.95))
         wins, losses = np.zeros(4), np.zeros(4)
-        factors, shares, whole = before_pulls(doubt, 4)
+        denied = rng.choice([0.0, 0.0, 0.3, 0.9], 4)
+        factors, shares, whole = before_pulls(doubt, denied)
         for arm, level in zip(rng.integers(0, 4, 60), rng.integers(0, levels, 60), strict=True):
             reward = float(level) / (levels - 1)
             weigh(factors, shares, whole, int(arm), reward, wins, losses, means, sizes)
             wins[arm] += reward
             losses[arm] += 1 - reward
-        expected = belief(doubt, wins, losses, means, sizes)
-        assert whole[OF_FEW:] == pytest.approx(expected.chances)
-        assert whole[OF_FEW:] @ shares == pytest.approx(expected.wrong)
-        again = before_pulls(doubt, 4)
+        expected = belief(doubt, wins, losses, means, sizes, denied)
+        assert whole[OF_FEW : OF_MANY + 1] == pytest.approx(expected.chances)
+        assert wrong_chances(Doubts(factors, shares, whole)) == pytest.approx(expected.wrong)
+        again = before_pulls(doubt, denied)
         recount(*again, wins, losses, means, sizes)
         assert again.whole == pytest.approx(whole)
         assert again.shares == pytest.approx(shares)
@@ -117,6 +126,7 @@ def test_with_logs_too_the_compiled_loop_makes_the_pulls_of_play(name: str, doub
         planted("underrated", 2, 4)[1],
         *planted("shifted-baseline", 1, 4),
         *planted("overrated", 1, 4, right=True),
+        *planted("missing-arrow", 1, 4),  # whose logs deny the graph
     ]
     played = policy(name, doubt=doubt)
     assert isinstance(played, Sequential)

@@ -306,6 +306,7 @@ def _unneeded(state: State) -> bool:
 
 def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
     said = [str(each.get("text", "")) for each in (*state.set_aside, *state.alarms)]
+    said += state.denial().words
     said += disagreements(found.problem, state.trusted, rows, state.terms.problem.graph.nodes)
     said += forbidden_lines(state.forbidden)
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())

@@ -28,6 +28,7 @@ from whichdo.campaign.revised import Revision
 from whichdo.campaign.sealing import secret_for
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
+from whichdo.checking.denial import denial, statement_scopes
 from whichdo.errors import Damaged, is_interrupt
 from whichdo.estimate.rank import ranking
 from whichdo.session import Session
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.events import Event
+    from whichdo.checking.denial import Denial
     from whichdo.estimate.ranking import Ranking
     from whichdo.evidence import Tally
     from whichdo.policies.base import Recommendation
@@ -88,6 +90,7 @@ class State:
         """What the play that is on begins on."""
         self._named: Recommendation | None = None
         self._ear: tuple[object, Ear] | None = None
+        self._denial: tuple[object, Denial] | None = None
         self._early = 0  # logs observed before the first direct pull
         self._play: Play | Followed | None = None
         self._failure: str | None = None
@@ -208,8 +211,8 @@ class State:
         rows = [(arm, codes) for arm, codes in self.rows() if arm.is_look or takes_pulls]
         if not rows and not self.trusted:
             return None
-        wanted = Session(self.terms.policy, problem, budget=budget).batch.scopes
-        return pooled(problem, self.trusted, rows, nodes=self._nodes, scopes=wanted or ())
+        wanted = Session(self.terms.policy, problem, budget=budget).batch.scopes or ()
+        return pooled(problem, self.trusted, rows, nodes=self._nodes, scopes=(*wanted, *statement_scopes(problem)))
 
     # ------------------------------------------------------------------------------------------------- the evidence
 
@@ -230,13 +233,24 @@ class State:
     def evidence(self, *, looks_alone: bool = False) -> Tally:
         """All that is known of the arms that are allowed: logs, looks and direct pulls, rows as they were amended."""
         rows = [row for row in self.rows() if row[0].is_look] if looks_alone else self.rows()
-        return pooled(self.allowed, self.trusted, rows, nodes=self._nodes)
+        return pooled(self.allowed, self.trusted, rows, nodes=self._nodes, scopes=statement_scopes(self.allowed))
 
     def ranked(self, *, confidence: float = 0.95) -> Ranking:
         """Every arm by all evidence, with the policy's doubt about graph and logs: where pulls contradict, they win."""
         doubt = float(getattr(self.terms.policy, "doubt", 0.0))
         logged = pooled(self.allowed, self.trusted, [], nodes=self._nodes) if doubt and self.trusted else None
-        return ranking(self.evidence(), confidence=confidence, doubt=doubt, logged=logged)
+        denied = self.denial().chances
+        return ranking(self.evidence(), confidence=confidence, doubt=doubt, logged=logged, denied=denied)
+
+    def denial(self) -> Denial:
+        """What the logs that count deny of the graph, and which arms the policy therefore doubts."""
+        doubt = float(getattr(self.terms.policy, "doubt", 0.0))
+        key = (len(self.alarms), len(self.logs), len(self.set_aside), len(self.forbidden))
+        if self._denial is None or self._denial[0] != key:
+            problem = self.allowed
+            looks = pooled(problem, self.trusted, [], nodes=self._nodes, scopes=statement_scopes(problem))
+            self._denial = key, denial(problem, looks, doubt)
+        return self._denial[1]
 
     def ear(self) -> Ear:
         """What the alarm listens to, with all that counts."""

@@ -62,7 +62,8 @@ def count(
     ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
     ``missing``: "error"; "drop" to leave out the rows that lack a value that is needed; or "level" to count a missing
     value as the value "missing", where a node declares it (rows that lack the reward are left out).
-    ``scopes``: the columns to count together, by default what `whichdo.formulas` names and the reward alone.
+    ``scopes``: the columns to count together, by default what `whichdo.formulas` names, the reward alone, and all that
+    acts on the reward where that is cheap, by which looks can deny the graph.
     ``progress``: called after each chunk with the rows read so far and their total, if that is known.
 
     Every value is checked against the problem's domains; what does not fit is an error that says where.
@@ -128,7 +129,7 @@ def count_with_notes(
         elif scopes is not None:
             asked = tuple(scopes)
         elif reading is None:
-            asked, spare = _default_scopes(problem, there, Reading.ROBUST, None)
+            asked, spare = _scopes_of_reading(problem, there, Reading.ROBUST, None, experiments=False)
         else:
             asked, spare = _scopes_of_reading(problem, there, reading, rows, experiments=arm is not None)
         counted = counter.count(source, _checked(problem, asked), spare)

@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.checking.denial import statement_scopes
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import Tally, observe
+from whichdo.formulas import counted_scopes
 from whichdo.policy_names import policy
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whichdo.evidence import Batch
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["WAYS", "Score", "experimented", "naive_best", "scores"]
+__all__ = ["WAYS", "Score", "experimented", "mistaken", "naive_best", "scores"]
 
 WAYS = {
     "naive": "compare those who happen to, in the survey",
@@ -74,13 +77,44 @@ def _choices(world: World, looks: int, pulls: int, number: int) -> Mapping[str, 
     }
 
 
+def mistaken(
+    network: CausalNetwork, problem: Problem, drawn: Problem, *, looks: int, pulls: int, runs: int, seed: int
+) -> dict[str, Score]:
+    """How a wrong drawing fares: the survey read with it, and experiments chosen with it, on top of the survey."""
+    truth = network.means(problem)
+    chosen: dict[str, list[int]] = {"looking": [], "campaign": []}
+    for number in range(runs):
+        world = World(network, problem, np.random.SeedSequence([seed, number]))
+        told = _Retold(world, drawn)
+        survey = told.pull(observe(looks, scopes=(*counted_scopes(drawn), *statement_scopes(drawn))))
+        chosen["looking"].append(drawn.index(ranking(survey).ordered[0].arm))
+        chosen["campaign"].append(drawn.index(experimented(policy("warm-halving"), told, pulls, survey, number).arm))
+    best = float(truth.min())
+    return {
+        way: Score(int(np.sum(truth[arms] <= best)), float(np.mean(truth[arms] - best))) for way, arms in chosen.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Retold:
+    """A world that answers somebody whose drawing of it differs."""
+
+    world: World
+    problem: Problem
+
+    def pull(self, batch: Batch) -> Tally:
+        """What comes of a batch, counted for the drawing; both have the same arms."""
+        found = self.world.pull(batch)
+        return Tally(self.problem, found.counts, found.tables)
+
+
 def naive_best(problem: Problem, survey: Tally) -> Arm:
     """The measure whose followers are infected least, whatever else tells them from others."""
     found = ranking(survey)
     return min((arm for arm in problem.arms if not arm.is_look), key=lambda arm: found[arm].conditional)
 
 
-def experimented(chosen: Policy, world: World, pulls: int, seen: Tally, seed: int) -> Recommendation:
+def experimented(chosen: Policy, world: World | _Retold, pulls: int, seen: Tally, seed: int) -> Recommendation:
     """What a policy names after so many experiments, with the looks at hand."""
     play = chosen.play(world.problem, float(pulls), np.random.default_rng(seed), seen)
     answer: Any = None

@@ -14,13 +14,16 @@ import numpy as np
 
 from whichdo.campaign.campaign import Campaign
 from whichdo.checking.check import check
+from whichdo.checking.denial import denial
 from whichdo.checking.edits import Edit
 from whichdo.counting import count
 from whichdo.demo.population import ROWS, SEED, population, write_logs, write_problem_file
-from whichdo.demo.repeats import WAYS, experimented, naive_best, scores
+from whichdo.demo.repeats import WAYS, experimented, mistaken, naive_best, scores
 from whichdo.errors import StorageError, visible
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import Tally
+from whichdo.graph.identify import listed
+from whichdo.policies.base import DOUBT_WHEN_NAMING
 from whichdo.policy_names import policy
 from whichdo.problem_file import read_problem
 from whichdo.report.campaign import write_report
@@ -38,6 +41,8 @@ __all__ = ["PULLS", "RUNS", "story"]
 
 PULLS = 300
 RUNS = 200
+MISTAKEN = 100
+"""Repeats with an edge that is drawn wrong."""
 STOPS = 100
 """Experiments between two looks at the recommendation."""
 
@@ -247,6 +252,17 @@ def _mistake(town: Town) -> Iterator[str]:
         f"`whichdo check` says so. With {suspect.edge}, the first that it suspects, drawn again the best is\n"
         f"{mended.arm}, which comes to {truth[mended.arm]:.1%} in truth; {named.arm} would have come to "
         f"{truth[named.arm]:.1%}."
+    )
+    doubted = denial(wrong, count(wrong, survey), DOUBT_WHEN_NAMING)
+    arms = [str(arm) for arm, chance in zip(wrong.arms, doubted.chances, strict=True) if chance]
+    found_out = mistaken(town.network, town.problem, wrong, looks=ROWS, pulls=PULLS, runs=MISTAKEN, seed=SEED + 1)
+    both, looking = found_out["campaign"], found_out["looking"]
+    yield (
+        "And if nobody asks? Experiments chosen by whichdo begin by asking the survey the same, and doubt from the\n"
+        f"start what it says of {listed(arms)}.\n"
+        f"With that drawing and {MISTAKEN} new surveys, looking alone names the best measure {looking.right} times,\n"
+        f"and with {PULLS} experiments it is {both.right} times; what is named costs {1000 * both.worse:.0f} needless "
+        f"infections per\n1,000 instead of {1000 * looking.worse:.0f}. Better to mend the drawing, but it is not lost."
     )
 
 

@@ -239,7 +239,11 @@ class Contest:
         drawn = replace(self, pooled=pooled.right)._plausible(rng, arms, scatter)
         few, many = belief.chances
         luck = rng.random((DRAWS, 1))
-        shares = np.where(luck < many, belief.shares[1, arms], np.where(luck < few + many, belief.shares[0, arms], 0.0))
+        shares = np.where(
+            luck < many,
+            belief.shares[1, arms],
+            np.where(luck < few + many, belief.shares[0, arms], belief.shares[2, arms]),
+        )
         wrong = (rng.random((DRAWS, len(arms))) < shares) & hints.at_stake[arms]
         nothing = pooled.right.means[0] if self._anchored else self._middle
         noise = hints.variances[arms]

@@ -11,6 +11,10 @@ likely, and less so where only few arms may be wrong.  For e = FEW, and the same
     odds of it                 doubt / (1 - doubt) / 2 * product over arms of (1 - e + e * B)
     an arm is wrong, given it  e * B / (1 - e + e * B)
 
+Logs may deny what the graph says of them before any pull (`whichdo.checking.denial`).  Then what looking says of an arm
+is wrong for that reason with a chance d of its own, whatever else is: e is 1 - (1 - FEW)(1 - d), the same for MANY, and
+d itself where nothing else is wrong; the odds are against the product of (1 - d + d * B).
+
 Looks made since the start are direct pulls of do(); logged ones say of do() what looking says of any arm.
 """
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW", "LEFT", "MANY", "Belief", "belief", "checked_doubt"]
 
-FEW, MANY = 0.15, 0.5
+FEW, MANY = 0.3, 0.7
 """If something is wrong, how likely that is for what looking says of any one arm: of few, or of many."""
 LEFT = 6.0
 """How many pulls a wrong estimate by looking still counts for."""
@@ -51,16 +55,23 @@ class Belief:
     chances: tuple[float, float]
     """That they are wrong of few arms, and of many."""
     shares: FloatArray
-    """A row for few and one for many: for each arm the chance that it is one of them."""
+    """Rows for few, for many and for neither: for each arm the chance that it is one of those that are wrong."""
 
     @property
     def wrong(self) -> FloatArray:
         """For each arm: that what looking says of it is wrong."""
-        found: FloatArray = np.array(self.chances) @ self.shares
+        found: FloatArray = np.array([*self.chances, 1 - sum(self.chances)]) @ self.shares
         return found
 
 
-def belief(doubt: float, wins: FloatArray, losses: FloatArray, means: FloatArray, sizes: FloatArray) -> Belief:
+def belief(
+    doubt: float,
+    wins: FloatArray,
+    losses: FloatArray,
+    means: FloatArray,
+    sizes: FloatArray,
+    denied: FloatArray | None = None,
+) -> Belief:
     """What direct pulls make of a doubt.
 
     Parameters
@@ -71,21 +82,25 @@ def belief(doubt: float, wins: FloatArray, losses: FloatArray, means: FloatArray
         For each arm its direct pulls: the sum of their utilities, and of what they are short of 1.
     means, sizes
         What looking says of each arm, and how many pulls that is worth; 0 where it says nothing.
+    denied
+        For each arm how likely it is wrong because the logs deny what the graph says of them; None: they deny nothing.
     """
     factors = [
         _log_factor(*map(float, each)) if each[3] > 0 else 0.0 for each in zip(wins, losses, means, sizes, strict=True)
     ]
     before = log(doubt / (1 - doubt)) if 0 < doubt < 1 else (inf if doubt else -inf)
-    odds, shares = np.full(2, before - log(2)), np.empty((2, len(factors)))
-    for row, each in enumerate((FEW, MANY)):
+    own = np.zeros(len(factors)) if denied is None else denied
+    odds, shares = np.array([before - log(2), before - log(2), 0.0]), np.empty((3, len(factors)))
+    for row, each in enumerate((FEW, MANY, 0.0)):
         for arm, factor in enumerate(factors):
+            share = 1 - (1 - each) * (1 - float(own[arm]))
             top = max(factor, 0.0)
-            either = (1 - each) * exp(-top) + each * exp(factor - top)
+            either = (1 - share) * exp(-top) + share * exp(factor - top)
             odds[row] += top + log(either)
-            shares[row, arm] = each * exp(factor - top) / either
+            shares[row, arm] = share * exp(factor - top) / either
     if doubt in (0, 1):
         return Belief((0.5 * doubt, 0.5 * doubt), shares)
-    weights = np.exp(np.append(odds, 0.0) - max(odds.max(), 0.0))
+    weights = np.exp(odds - odds.max())
     few, many, _ = weights / weights.sum()
     return Belief((float(few), float(many)), shares)
 

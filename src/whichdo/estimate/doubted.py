@@ -121,8 +121,13 @@ def _solved(
     return (low + high) / 2
 
 
-def pool_with_doubt(right: Pooled, seen: Tally, worth: FloatArray, doubt: float, logged: Tally | None) -> Pooled:
-    """The same evidence, if a share ``doubt`` of graphs and logs is wrong; ``logged`` are the looks that may be old."""
+def pool_with_doubt(
+    right: Pooled, seen: Tally, worth: FloatArray, doubt: float, logged: Tally | None, denied: FloatArray | None = None
+) -> Pooled:
+    """The same evidence, if a share ``doubt`` of graphs and logs is wrong; ``logged`` are the looks that may be old.
+
+    ``denied`` is for each arm how likely it is wrong because the looks deny what the graph says of them.
+    """
     if doubt == 0:
         return right
     looked, rows = right.looked, direct_rows(seen, worth)
@@ -136,7 +141,7 @@ def pool_with_doubt(right: Pooled, seen: Tally, worth: FloatArray, doubt: float,
         new = rows_of((seen.counts[:1] - logged.counts[:1]).astype(np.float64), worth)
         means[0], sizes[0] = old.means[0], old.sizes[0]
         pulls[0], plain[0], squares[0] = new.sizes[0], np.nan_to_num(new.means[0]), np.nan_to_num(new.squares[0])
-    found = belief(doubt, pulls * plain, pulls * (1 - plain), means, sizes)
+    found = belief(doubt, pulls * plain, pulls * (1 - plain), means, sizes, denied)
     left = np.minimum(sizes, LEFT)
     total = pulls + left
     scale = np.where(total > 0, total, 1.0)

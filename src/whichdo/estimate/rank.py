@@ -170,18 +170,21 @@ def ranking(
     sampled: int | None = None,
     doubt: float = 0.0,
     logged: Tally | None = None,
+    denied: FloatArray | None = None,
     notes: tuple[str, ...] = (),
     shown: Problem | None = None,
     overlap: bool = False,
     kept: tuple[str, KeptRows] | None = None,
 ) -> Ranking:
-    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and five.
+    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and six.
 
     ``doubt`` is how likely the graph or the logs were thought to be wrong before any pull, from 0 to 1.  Looking and
     direct pulls of an arm are then not added up blindly: where pulls contradict looking, the pulls win.  ``logged`` are
     those of the looks that were logged and may be of another season; without it all are pulls of do() of today.
     ``shown`` is the problem whose arms are ranked, by default the tally's: pruned, where pulls of all arms teach.
     ``overlap`` asks for the answers where looks have a counterpart, ``kept`` is a model and the rows that it reads.
+    ``denied`` is for each arm how likely looking is wrong of it because the looks deny what the graph says of them
+    (`whichdo.checking.denial`).
     """
     checked_doubt(doubt)
     rule = _checked_rule(reading, confidence, shrinkage, threshold, sampled)
@@ -196,7 +199,7 @@ def ranking(
     equal = equal_arms(problem)
     seen_by_arm = with_shared_pulls(seen, equal)
     plain = pool(looked, seen_by_arm, worth)
-    pooled = pool_with_doubt(plain, seen_by_arm, worth, doubt, logged)
+    pooled = pool_with_doubt(plain, seen_by_arm, worth, doubt, logged, denied)
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
@@ -28,7 +29,7 @@ from whichdo.kernels.kl import kl_index, largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
 from whichdo.policies.bounding import Bounds, clip, clipped_means, hold
-from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubts, recount, weigh
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubts, recount, weigh, wrong_chances
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -82,13 +83,14 @@ def _pick(
             return arm
     level = np.log(max(1.0, float(last[1])))
     few, many = whole[OF_FEW], whole[OF_MANY]
+    neither = 1.0 - few - many
     if few <= 0.0 and bounds.arms.size == 0:
         return largest_kl_index(joined[0], joined[1], level, luck, last[0], first)
     # Where logs are wrong of do() they are old, and so are bounds that rest on them.
-    old_logs = 0.0 if bounds.is_firm[0] > 0 else few * shares[0, 0] + many * shares[1, 0]
+    old_logs = 0.0 if bounds.is_firm[0] > 0 else few * shares[0, 0] + many * shares[1, 0] + neither * shares[2, 0]
     best, top = first, -1.0
     for arm in range(first, luck.size):
-        wrong = few * shares[0, arm] + many * shares[1, arm]
+        wrong = few * shares[0, arm] + many * shares[1, arm] + neither * shares[2, arm]
         if joined[1, arm] == joined[3, arm]:
             wrong = 0.0 if highs[arm] >= 1.0 else old_logs  # looking says nothing, or a hint at most, or bounds
         middle = (1.0 - wrong) * joined[0, arm] + wrong * joined[2, arm]
@@ -223,11 +225,12 @@ class CausalKLUCB(Sequential):
         luck = rng.random(len(problem.arms))
         first = problem.first_answer
         last = np.array([first, rounds], np.int64)
-        return _State(known, looking, doubts(self.doubt, known), joined, luck, last, first)
+        found = doubts(self.doubt, known, denial(problem, seen, self.doubt, self.reading).chances)
+        return _State(known, looking, found, joined, luck, last, first)
 
     def means(self, state: _State) -> FloatArray:
         """The means by all evidence; NaN where there is none."""
-        wrong = state.doubts.whole[OF_FEW:] @ state.doubts.shares
+        wrong = wrong_chances(state.doubts)
         means = (1.0 - wrong) * state.joined[0] + wrong * state.joined[2]
         means = clipped_means(means, state.looking.bounds, float(wrong[0]))
         return np.where(state.joined[1] > 0, means, np.nan)

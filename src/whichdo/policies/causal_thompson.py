@@ -8,8 +8,9 @@ finite domains; a reward between 0 and 1 counts as a fraction of a success; logs
 Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its draws are clipped.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So a round first draws whether anything is
-wrong, as likely as it has become by all pulls; and if so, for each arm whether what looking says of it is, in which
-case its mean is drawn from little more than its direct pulls.
+wrong, as likely as it has become by all pulls; and then for each arm whether what looking says of it is, in which
+case its mean is drawn from little more than its direct pulls.  Logs that deny the graph raise the doubt of the arms
+that this touches before the first round (`whichdo.checking.denial`).
 
 Thompson sampling does not know that a look teaches about many arms at once.  So where the draw names neither do() nor
 the arm that leads, an exploration, a look is made instead if its regret, squared, over what it teaches is smaller: the
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whichdo.checking.denial import denial
 from whichdo.errors import UsageError, quoted
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
@@ -34,7 +36,16 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
 from whichdo.policies.bounding import clip, clipped_means, hold
-from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubted_means, doubts, recount, weigh
+from whichdo.policies.doubting import (
+    OF_FEW,
+    OF_MANY,
+    Doubts,
+    doubted_means,
+    doubts,
+    recount,
+    weigh,
+    wrong_chances,
+)
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -96,15 +107,16 @@ def _draw(
 ) -> int:
     """The arm of the largest draw from ``first`` on, or a look where that teaches more for what it costs.
 
-    ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is.
-    Means lie between ``lows`` and ``highs``, whatever else is wrong where ``firm`` is 1.
+    ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is,
+    or is without that.  Means lie between ``lows`` and ``highs``, whatever else is wrong where ``firm`` is 1.
     """
     best, top, hinted, lifted = first, -1.0, False, False
     leader, highest = first, -1.0
     doubts = few > 0.0
     luck = uniform(chance) if doubts else 1.0
-    doubting, row = luck < few + many, int(luck < many)
-    if first > 0 and doubting and firm == 0 and sizes[0] > LEFT:  # do() is no answer, but its logs may be old
+    row = 1 if luck < many else 0 if luck < few + many else 2
+    neither = 1.0 - few - many
+    if first > 0 and doubts and firm == 0 and sizes[0] > LEFT:  # do() is no answer, but its logs may be old
         lifted = uniform(chance) < shares[row, 0]
     for arm in range(first, wins.size):
         size = sizes[arm]
@@ -114,8 +126,9 @@ def _draw(
         if doubts and size > LEFT:
             less = 1.0 + wins[arm] + LEFT * means[arm]
             fewer = 1.0 + losses[arm] + LEFT * (1.0 - means[arm])
-            mean += (few * shares[0, arm] + many * shares[1, arm]) * (less / (less + fewer) - mean)
-            hint = doubting and uniform(chance) < shares[row, arm]
+            wrong = few * shares[0, arm] + many * shares[1, arm] + neither * shares[2, arm]
+            mean += wrong * (less / (less + fewer) - mean)
+            hint = shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]
             if hint:
                 won, lost = less, fewer
                 lifted = lifted or (arm == 0 and firm == 0)  # logs that are wrong of do() are old: so are their bounds
@@ -127,7 +140,8 @@ def _draw(
             best, top, hinted = arm, draw, hint
     if best in (0, leader) or hinted or served[best] < 0:
         return best
-    believed = np.where(few * shares[0] + many * shares[1] > 0.5, np.minimum(sizes, LEFT), sizes)
+    doubtful = few * shares[0] + many * shares[1] + neither * shares[2] > 0.5
+    believed = np.where(doubtful, np.minimum(sizes, LEFT), sizes)
     return _look_instead(wins, losses, means, believed, served, looks, best, top)
 
 
@@ -267,9 +281,10 @@ class CausalThompson(Sequential):
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
         """What looks at hand say."""
         known, looking = evidence(problem, checked_reading(self.reading), seen)
-        return _State(known, looking, doubts(self.doubt, known), generator(rng), problem.first_answer)
+        denied = denial(problem, seen, self.doubt, self.reading).chances
+        return _State(known, looking, doubts(self.doubt, known, denied), generator(rng), problem.first_answer)
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""
-        old_logs = float((state.doubts.whole[OF_FEW:] @ state.doubts.shares)[0])
+        old_logs = float(wrong_chances(state.doubts)[0])
         return clipped_means(doubted_means(state.known, state.doubts), state.looking.bounds, old_logs)

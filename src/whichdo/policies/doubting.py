@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
     from whichdo.policies.looking import Evidence
 
-__all__ = ["OF_FEW", "OF_MANY", "Doubts", "before_pulls", "doubted_means", "doubts", "recount", "weigh"]
+__all__ = [
+    "OF_FEW", "OF_MANY", "Doubts", "before_pulls", "doubted_means", "doubts", "recount", "weigh", "wrong_chances",
+]  # fmt: skip
 
-PRIOR, ODDS, OF_FEW, OF_MANY = 0, 1, 3, 4  # places of the whole; the odds are two
+PRIOR, ODDS, OF_FEW, OF_MANY, OF_NEITHER = 0, 1, 4, 5, 6  # places of the whole; the odds are three
+ROWS = 3
+"""Of the shares: for few, for many and for neither; as many follow with what they are before any pull."""
 
 
 class Doubts(NamedTuple):
@@ -30,27 +34,38 @@ class Doubts(NamedTuple):
     factors: FloatArray
     """The logarithm of each arm's Bayes factor: wrong against right."""
     shares: FloatArray
-    """A row for few and one for many: for each arm the chance that what looking says of it is wrong."""
+    """Rows for few, for many and for neither: for each arm the chance that what looking says of it is wrong; then
+    the same three rows as they are before any pull."""
     whole: FloatArray
     """That anything is wrong: the logarithm of its odds before any pull; after all pulls that of the odds for few arms,
-    and for many; and the chances of these.  Without doubt the chances are 0, and stay so.
+    for many and for neither; and the chances of these.  Without doubt the first two chances are 0, and stay so.
     """
 
 
 @compiled
-def before_pulls(doubt: float, arms: int) -> Doubts:
-    """A doubt before any pull."""
+def before_pulls(doubt: float, denied: FloatArray) -> Doubts:
+    """A doubt before any pull; ``denied`` is for each arm how likely the logs have shown it to be wrong."""
     odds = np.log(0.5 * doubt / (1.0 - doubt)) if 0.0 < doubt < 1.0 else (np.inf if doubt > 0.0 else -np.inf)
-    shares = np.empty((2, arms))
-    shares[0], shares[1] = FEW, MANY
-    return Doubts(np.zeros(arms), shares, np.array([odds, odds, odds, 0.5 * doubt, 0.5 * doubt]))
+    shares = np.empty((2 * ROWS, denied.size))
+    for row, each in enumerate((FEW, MANY, 0.0)):
+        shares[row] = 1.0 - (1.0 - each) * (1.0 - denied)
+        shares[ROWS + row] = shares[row]
+    return Doubts(
+        np.zeros(denied.size), shares, np.array([odds, odds, odds, 0.0, 0.5 * doubt, 0.5 * doubt, 1.0 - doubt])
+    )
 
 
-def doubts(doubt: float, known: Evidence) -> Doubts:
+def doubts(doubt: float, known: Evidence, denied: FloatArray) -> Doubts:
     """Before the first round: what pulls at hand make of a doubt."""
-    found = before_pulls(float(doubt), known.wins.size)
+    found = before_pulls(float(doubt), denied)
     recount(*found, known.wins, known.losses, known.means, known.sizes)
     return found
+
+
+def wrong_chances(found: Doubts) -> FloatArray:
+    """For each arm how likely what looking says of it is wrong."""
+    chances: FloatArray = found.whole[OF_FEW:] @ found.shares[:ROWS]
+    return chances
 
 
 def doubted_means(known: Evidence, found: Doubts) -> FloatArray:
@@ -59,7 +74,7 @@ def doubted_means(known: Evidence, found: Doubts) -> FloatArray:
     def mean(sizes: FloatArray) -> FloatArray:
         return (1.0 + known.wins + sizes * known.means) / (2.0 + known.wins + known.losses + sizes)
 
-    wrong = found.whole[OF_FEW:] @ found.shares
+    wrong = wrong_chances(found)
     return (1.0 - wrong) * mean(known.sizes) + wrong * mean(np.minimum(known.sizes, LEFT))
 
 
@@ -76,20 +91,24 @@ def _chances(whole: FloatArray) -> None:
     """The chances that follow from the odds."""
     if np.isinf(whole[PRIOR]):  # doubtless, one way or the other
         return
-    few, many = whole[ODDS], whole[ODDS + 1]
-    top = max(few, many, 0.0)
-    few, many = np.exp(few - top), np.exp(many - top)
-    total = few + many + np.exp(-top)
-    whole[OF_FEW], whole[OF_MANY] = few / total, many / total
+    top = max(whole[ODDS], whole[ODDS + 1], whole[ODDS + 2])
+    total = 0.0
+    for row in range(ROWS):
+        whole[OF_FEW + row] = np.exp(whole[ODDS + row] - top)
+        total += whole[OF_FEW + row]
+    for row in range(ROWS):
+        whole[OF_FEW + row] /= total
 
 
 @compiled
 def _put(factors: FloatArray, shares: FloatArray, whole: FloatArray, arm: int, factor: float) -> None:
     """Take note of an arm's factor."""
-    for row, each in enumerate((FEW, MANY)):
-        after = _either(each, factor)
-        whole[ODDS + row] += after - _either(each, factors[arm])
-        shares[row, arm] = each * np.exp(factor - after)
+    for row in range(ROWS):
+        each = shares[ROWS + row, arm]
+        if each > 0.0:
+            after = _either(each, factor)
+            whole[ODDS + row] += after - _either(each, factors[arm])
+            shares[row, arm] = each * np.exp(factor - after)
     factors[arm] = factor
 
 
@@ -148,7 +167,7 @@ def recount(
     """Work everything out anew from all pulls, where what looking says has changed."""
     if whole[OF_FEW] <= 0.0:
         return
-    whole[ODDS], whole[ODDS + 1] = whole[PRIOR], whole[PRIOR]
+    whole[ODDS], whole[ODDS + 1], whole[ODDS + 2] = whole[PRIOR], whole[PRIOR], 0.0
     for arm in range(factors.size):
         factors[arm] = 0.0
         factor = 0.0

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT
 from whichdo.kernels.chance import beta, generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.contraction import contract, draw_laws, mean_laws, teach
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
 from whichdo.policies.base import utilities
-from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh, wrong_chances
 from whichdo.policies.looking import LOOKS, WORKED_OUT, Evidence, stale
 from whichdo.policies.sequential import Sequential
 from whichdo.policies.sharing import counted_before, shared_tables
@@ -97,11 +98,11 @@ def choose(state: _State) -> int:
     _draw_means(state.programme, state.counts, values, chance)
     few, many = whole[OF_FEW], whole[OF_MANY]
     luck = uniform(chance) if few > 0.0 else 1.0
-    doubting, row = luck < few + many, int(luck < many)
+    row = 1 if luck < many else 0 if luck < few + many else 2
     best, top = state.first, -1.0
     for arm in range(state.first, arm_at.size):
         draw = values[arm_at[arm]]
-        if doubting and sizes[arm] > LEFT and uniform(chance) < shares[row, arm]:
+        if sizes[arm] > LEFT and shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]:
             hint = LEFT * means[arm]
             draw = beta(1.0 + wins[arm] + hint, 1.0 + losses[arm] + LEFT - hint, chance)
         draw = _within(draw, limits, arm)
@@ -205,7 +206,7 @@ class SharedThompson(Sequential):
         known = Evidence(np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utility, np.zeros(2, np.int64))
         state = _State(
             known,
-            before_pulls(float(self.doubt), arms),
+            before_pulls(float(self.doubt), denial(problem, seen, self.doubt, self.reading).chances),
             np.zeros(shared.programme.laws.count_start[-1]),
             np.zeros(shared.programme.size),
             np.zeros((2, arms)),
@@ -234,7 +235,7 @@ class SharedThompson(Sequential):
         right = state.values[state.programme.arm_at]
         less = np.minimum(known.sizes, LEFT)
         hints = (1.0 + known.wins + less * known.means) / (2.0 + known.wins + known.losses + less)
-        wrong = np.where(known.sizes > LEFT, doubts.whole[OF_FEW:] @ doubts.shares, 0.0)
+        wrong = np.where(known.sizes > LEFT, wrong_chances(doubts), 0.0)
         return np.clip((1.0 - wrong) * right + wrong * hints, *state.limits)
 
     def _shared(self, problem: Problem) -> Shared:

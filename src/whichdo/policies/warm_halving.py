@@ -26,6 +26,7 @@ The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with
 first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
 but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
 by how likely all pulls have made them; what mechanisms say counts unless something is more likely wrong than not.
+Looks at hand that deny the graph raise the doubt of the arms that this touches (`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -38,6 +39,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.kernel import MEAN, SIZE, look
@@ -150,14 +152,18 @@ class WarmHalving(Policy):
             money, logged = left * _as_if_wrong(sizes), bool(at_hand.counts[0].any())
             wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
             tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
-            means, believed, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            pulls = _pulls(tried.counts + since)
+            denied = denial(problem, at_hand, self.doubt, self.reading)
+            told = tried.counts + since
+            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
+            pulls = _pulls(told)
             narrow(means, pulls, chance if logged else 0.0, *ends)
             alive = plausible(means, believed + pulls, self.caution, *ends, first)
             tried, _, other = yield from race.run(base, believed, alive, tried, since, left - spent, ends)
-            means, believed, chance = weighed(self.doubt, base, sizes, tried.counts + since, utility)
-            pulls = _pulls(tried.counts + since)
+            told = tried.counts + since
+            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
+            pulls = _pulls(told)
             narrow(means, pulls, chance if logged else 0.0, *ends)
+            chance = max(chance, denied.anything)
             known = believed + pulls
             winner = best_left(means, known, luck, self.optimism, bounds.highs, (one, other), first)
         else:
@@ -325,7 +331,12 @@ def _as_if_wrong(sizes: FloatArray) -> float:
 
 @compiled
 def weighed(
-    doubt: float, base: FloatArray, sizes: FloatArray, levels: IntArray, utility: FloatArray
+    doubt: float,
+    denied: FloatArray,
+    base: FloatArray,
+    sizes: FloatArray,
+    levels: IntArray,
+    utility: FloatArray,
 ) -> tuple[FloatArray, FloatArray, float]:
     """The means by all evidence, looking being right or wrong; what it is then worth; and how likely it is wrong.
 
@@ -336,7 +347,7 @@ def weighed(
         for level in range(utility.size):
             wins[arm] += levels[arm, level] * utility[level]
             losses[arm] += levels[arm, level] * (1.0 - utility[level])
-    factors, shares, whole = before_pulls(doubt, base.size)
+    factors, shares, whole = before_pulls(doubt, denied)
     recount(factors, shares, whole, wins, losses, base, sizes)
     means, believed = np.full(base.size, -1.0), sizes.copy()
     for arm in range(base.size):
@@ -345,6 +356,7 @@ def weighed(
             means[arm] = (wins[arm] + sizes[arm] * base[arm]) / (pulls + sizes[arm])
         if sizes[arm] > LEFT:
             wrong = whole[OF_FEW] * shares[0, arm] + whole[OF_MANY] * shares[1, arm]
+            wrong += (1.0 - whole[OF_FEW] - whole[OF_MANY]) * shares[2, arm]
             means[arm] += wrong * ((wins[arm] + LEFT * base[arm]) / (pulls + LEFT) - means[arm])
             if wrong > 0.5:
                 believed[arm] = LEFT
@@ -419,14 +431,15 @@ def _whole(
         levels[0, level] = np.int64(counts[level])
     hints, everyone = np.minimum(sizes, LEFT), np.arange(first, base.size)
     some = money * _as_if_wrong(sizes)
+    nothing = np.zeros(base.size)  # no look at hand denies anything
     one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, lows, highs)
-    means, believed, _ = weighed(doubt, base, sizes, levels, utility)
+    means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
     pulls = levels.sum(axis=1)
     narrow(means, pulls, 0.0, lows, highs)
     alive = plausible(means, believed + pulls, caution, lows, highs, first)
     rest = money - spent
     other, more = _race(streams, levels, base, believed, alive, optimism, prices, rest, utility, luck, lows, highs)
-    means, believed, _ = weighed(doubt, base, sizes, levels, utility)
+    means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
     pulls = levels.sum(axis=1)
     narrow(means, pulls, 0.0, lows, highs)
     return best_left(means, believed + pulls, luck, optimism, highs, (one, other), first), spent + more

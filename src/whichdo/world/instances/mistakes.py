@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.checking.denial import statement_scopes
 from whichdo.errors import UsageError, nearest, quoted
 from whichdo.evidence import observe
 from whichdo.formulas import Reading
@@ -94,8 +95,9 @@ class Planted(Instance):
         return int(np.ceil(pulls / np.median(self._claimed[1][1:])))
 
     def logs(self, pulls: float, seed: Seed = 0) -> Tally:
-        """Logged looks that are worth so many pulls of an arm, counted for the learner's problem."""
-        return World(self.logged, self.problem, child(seed, 0)).pull(observe(self.rows_worth(pulls)))
+        """Logged looks that are worth so many pulls of an arm, counted for the problem and to deny its graph."""
+        world = World(self.logged, self.problem, child(seed, 0))
+        return world.pull(observe(self.rows_worth(pulls), scopes=(*world.scopes, *statement_scopes(self.problem))))
 
 
 def planted(family: str, count: int = 1, seed: Seed = 0, *, right: bool = False) -> list[Planted]:
