@@ -16,6 +16,7 @@ from whichdo.demo.population import write_problem_file
 from whichdo.demo.story import story
 from whichdo.estimate.rank import rank
 from whichdo.graph.formats import parse_graph
+from whichdo.policies.registry import registered
 from whichdo.problem_file import read_problem
 from whichdo.report.inspection import inspect_file
 
@@ -122,9 +123,15 @@ def commands() -> list[str]:
 @pytest.mark.slow("2 s: every simulation that the pages show")
 @pytest.mark.parametrize("command", commands())
 def test_the_simulations_that_are_shown_run(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    page = (ROOT / "docs" / "add-a-policy.md").read_text(encoding="utf-8")
+    (skeleton,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "my_policy.py").write_text(skeleton, encoding="utf-8")
+    if "my_policy.py" in command:
+        monkeypatch.chdir(tmp_path)
     answer = Call(monkeypatch, capsys)(*shlex.split(command)[1:])
+    registered.pop("elimination", None)  # what a file adds is forgotten
     assert answer.code == 0
     assert len(answer.out.splitlines()) > 6
 

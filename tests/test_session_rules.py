@@ -66,11 +66,11 @@ def test_what_was_seen_must_be_looks_at_this_problem() -> None:
 
 
 def test_looks_that_do_not_add_up_with_those_asked_for_are_refused() -> None:
-    """No back-door path goes through W, so wd.count leaves it out; SRM keeps it, since the graph has a hidden cause."""
+    """No back-door path goes through W, so it was not counted; SRM keeps it, since the graph has a hidden cause."""
     problem = wd.Problem("W -> X; X -> Y; A <-> Y", "Y", ["X"])
     log = {name: [0, 1, 1] for name in "WXYA"}
     with pytest.raises(wd.UsageError, match="srm counts W, X and Y together, and `seen` holds no such table"):
-        wd.Session(wd.policy("srm"), problem, horizon=20, seen=wd.count(problem, log))
+        wd.Session(wd.policy("srm"), problem, horizon=20, seen=wd.count(problem, log, scopes=[("X", "Y")]))
     scopes = wd.Session(wd.policy("srm"), problem, horizon=20).batch.scopes
     wd.Session(wd.policy("srm"), problem, horizon=20, seen=wd.count(problem, log, scopes=scopes))
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.experiments.small import CELLS, kept, run, small_plan
 from whichdo.errors import StorageError, UsageError
+from whichdo.experiments import results
 from whichdo.experiments.executors import Processes
 from whichdo.experiments.reproduce import Plan, chosen_policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow(
     "15 s: small experiments with one to four workers, some killed; finds cells that are lost or differ"
@@ -151,15 +153,24 @@ def test_a_folder_where_nothing_can_be_written_is_refused(tmp_path: Path) -> Non
         run(small_plan(), tmp_path / ("x" * 300), Processes(1))
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk that is always full")  # noqa: PTH110
-def test_a_full_disk_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "results.csv").symlink_to("/dev/full")
-    with pytest.raises(
-        StorageError, match=r"cannot be written: No space left on device\. What was computed before is kept"
-    ):
-        run(small_plan(), tmp_path, Processes(1))
-    (tmp_path / "results.csv").unlink()
+def test_a_full_disk_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, *_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "write_whole", full)
+        with pytest.raises(
+            StorageError, match=r"cannot be written: No space left on device\. What was computed before is kept"
+        ):
+            run(small_plan(), tmp_path, Processes(1))
     assert run(small_plan(), tmp_path, Processes(1)).computed == 0
+
+
+def test_a_device_in_place_of_results_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").symlink_to("/dev/null")
+    with pytest.raises(UsageError, match=r"results\.csv is a device, which is never replaced"):
+        run(small_plan(), tmp_path, Processes(1))
+    assert Path("/dev/null").is_char_device()
 
 
 @pytest.fixture
@@ -212,7 +223,7 @@ def test_a_policy_has_one_name_however_it_is_spelled() -> None:
 def test_policies_that_refuse_everything_leave_a_page_that_says_so(tmp_path: Path) -> None:
     done = run(small_plan(policies=["importance"], numbers=(4,)), tmp_path, Processes(1))
     assert "importance" in done.results.refusals(4)
-    assert "importance leaves out points" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Algorithm 2 leaves out points" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_policies_go_where_their_regret_is_asked_about() -> None:

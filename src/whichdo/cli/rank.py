@@ -138,7 +138,7 @@ def _print_models(found: Ranking, top: int) -> None:
 
     out = console()
     out.print(found.model_title, style="bold")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     heads = ("arm", "estimate", *found.model_heads[2:])
     for place, title in enumerate(heads):
         table.add_column(title, justify="right" if place else "left", overflow="fold", no_wrap=bool(place))

@@ -122,7 +122,8 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
 def save_figure(figure: Any, path: Path, *, force: bool = False) -> None:
     """The same, for a caller that knows what to do if the disk is full; the same figure gives the same bytes."""
     kind, drawn = path.suffix.lower(), BytesIO()
-    figure.savefig(drawn, format=kind.removeprefix("."), dpi=DOTS_PER_INCH, metadata=TIMELESS.get(kind))
+    with styled():
+        figure.savefig(drawn, format=kind.removeprefix("."), dpi=DOTS_PER_INCH, metadata=TIMELESS.get(kind))
     write_whole(path, drawn.getvalue(), DRAWING, force=force)
 
 
