@@ -75,7 +75,7 @@ def _print(found: WhatIf, top: int) -> None:
 
     out = console()
     size = f"{counted(len(found.edits), 'edit')}, {counted(found.looks, 'look')}"
-    out.print(f"{size}; {found.problem.goal} {found.problem.reward}", style="bold")
+    out.print(f"{size}; {found.problem.goal} {found.problem.label(found.problem.reward)}", style="bold")
     for line in found.summary:
         out.print(line)
     if top:

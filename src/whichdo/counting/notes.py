@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.counting.books import INTERVAL, BinBook
+from whichdo.counting.books import INTERVAL, BinBook, RangeBook
 from whichdo.counting.values import DomainBook, parse_number, text_at
 from whichdo.domains import MISSING_LEVEL
 from whichdo.errors import DataError, counted, option, quoted
@@ -208,9 +208,12 @@ def _number_hint(first: First, total: int) -> str:
     text = first.text.strip()
     if isinstance(first.book, BinBook) and INTERVAL.fullmatch(text):
         return " An interval must lie in one bin, and bins are closed at the left: pandas.cut(..., right=False)."
-    if first.book is not None and first.book.reads_numbers and ODD_NUMBER.fullmatch(text):
+    plain = parse_number(text) is not None
+    if plain and isinstance(first.book, RangeBook):
+        return " Widen reward_range if it is right."
+    if not plain and first.book is not None and first.book.reads_numbers and ODD_NUMBER.fullmatch(text):
         return " Write numbers plainly, as in 1234.5: no separators, signs of percent or currency."
-    if isinstance(first.book, DomainBook) and total >= MANY_NUMBERS and parse_number(text) is not None:
+    if plain and isinstance(first.book, DomainBook) and total >= MANY_NUMBERS:
         return " Declare all its values, or cut numbers into bins; whichdo init proposes both."
     return ""
 

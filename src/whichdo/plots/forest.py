@@ -121,7 +121,8 @@ def forest_plot(forest: Forest, path: Path | None = None, *, ax: Any = None, for
         if ax is None:
             _write_effects(axes, rows)
         _legend(figure if ax is None else axes, axes, rows, forest)
-        axes.set_title(forest.title, loc="left", fontsize=10, color=INK)
+        above = 16 if ax is None else 6  # points: a long title would run into the head of the effects
+        axes.set_title(forest.title, loc="left", fontsize=10, color=INK, pad=above)
     return figure
 
 
