@@ -63,7 +63,7 @@ def drawn(seed: int, rows: int = 400) -> Drawn:
     """A random problem with a random log: every kind of column, of gap, of weight."""
     random = np.random.default_rng(seed)
     nodes = [f"V{j}" for j in range(random.integers(3, 7))]
-    edges = [f"{a} -> {b}" for j, b in enumerate(nodes) for a in nodes[:j] if random.random() < 0.6]
+    edges = [*nodes, *(f"{a} -> {b}" for j, b in enumerate(nodes) for a in nodes[:j] if random.random() < 0.6)]
     edges.append(f"{nodes[0]} -> {nodes[-1]}")
     edges += [f"{a} <-> {b}" for j, b in enumerate(nodes[:-1]) for a in nodes[:j] if random.random() < 0.15]
     reward = nodes[-1]

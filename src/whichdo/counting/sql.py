@@ -288,6 +288,8 @@ class SqlCounter(RowCounter):
                 self._note_missing(name, by_set[one], one)
         if self.missing == "error":
             return
+        levels, order = self.gaps.compared.levels, (self.problem.reward, *self.problem.intervene)
+        self.gaps.compared.levels = {name: levels[name] for name in order if name in levels}
         for each in whole:
             sides = each.codes[SIDE]
             self.dropped += sum(number for number, side in zip(each.sums["n"], sides, strict=True) if side)

@@ -24,7 +24,7 @@ from whichdo.graph.identify import listed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Engine", "Ran", "TablePart", "is_warehouse_table", "recorded", "snapshot", "table_at"]
+__all__ = ["Engine", "Ran", "TablePart", "is_warehouse_table", "recorded", "table_at"]
 
 SAMPLE = 200_000
 """Rows that are brought here to propose values from; counting brings none."""
@@ -56,11 +56,14 @@ _recording: ContextVar[list[Ran] | None] = ContextVar("whichdo_ran", default=Non
 def recorded() -> Iterator[list[Ran]]:
     """Collects every statement that a database runs for counting inside the block."""
     ran: list[Ran] = []
+    outer = _recording.get()
     token = _recording.set(ran)
     try:
         yield ran
     finally:
         _recording.reset(token)
+        if outer is not None:
+            outer.extend(ran)
 
 
 def is_warehouse_table(data: object) -> bool:
@@ -181,11 +184,11 @@ class Engine:
             # What Ibis makes known to the engine before it asks, such as tables in memory, is made known here.
             self.backend.to_pyarrow(self._table.limit(0))
         connection = self.backend.con
-        try:
-            connection.execute("BEGIN TRANSACTION")
-        except duckdb.TransactionException:  # the caller's own is under way
+        first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
+        if first == second:  # a transaction is under way; to begin another would end it
             yield
             return
+        connection.execute("BEGIN TRANSACTION")
         try:
             yield
         finally:
@@ -225,10 +228,16 @@ def _first_line(error: Exception) -> str:
 
 def title_of(table: Any) -> str:
     """What a table is called in messages."""
+    name = own_name(table)
+    return "The query" if name is None else f"Table {quoted(name)}"
+
+
+def own_name(table: Any) -> str | None:
+    """The name of a table, or of the one of which these are some rows; None of any other query."""
     name = getattr(table.op(), "name", None)
-    if name is None and isinstance(query := getattr(table.op(), "query", None), str):  # a table with a condition
+    if name is None and isinstance(query := getattr(table.op(), "query", None), str):
         name = next((each.name for each in _tables_in(query, table)), None)
-    return "The query" if not isinstance(name, str) else f"Table {quoted(name)}"
+    return name if isinstance(name, str) else None
 
 
 def _tables_in(query: str, table: Any) -> Iterator[Any]:
@@ -236,13 +245,6 @@ def _tables_in(query: str, table: Any) -> Iterator[Any]:
 
     with suppress(sqlglot.errors.SqlglotError):
         yield from sqlglot.parse_one(query, read=table.get_backend().dialect).find_all(sqlglot.exp.Table)
-
-
-def snapshot(data: object) -> Any:
-    """A block in which a table of a database is seen as it was at the beginning; for anything else, nothing."""
-    from contextlib import nullcontext
-
-    return TablePart(data).engine.snapshot() if is_warehouse_table(data) else nullcontext()
 
 
 class TablePart:
@@ -255,6 +257,7 @@ class TablePart:
         self.engine = Engine(table)
         names = list(table.columns)
         self.columns = [plain_name(name) for name in names]
+        self.title = own_name(table) or "query"
         self.name = title_of(table)
         check_names(self.columns, self.name)
         self.own = dict(zip(self.columns, names, strict=True))
