@@ -10,7 +10,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo dist installed check quick test style types coverage setup bench families earning confounded estimates \
+.PHONY: scale demo dist installed check quick test style types coverage setup bench families earning confounded estimates \
         robustness checking reproduction tutorials soak clean
 
 demo: $(VENV)/.demo-ready
@@ -82,6 +82,10 @@ checking: setup
 # All eight experiments at full size; writes docs/reproduction.md and its figures.
 reproduction: setup
 	$(BIN)/python -m benchmarks.reproduction
+
+# Counting in DuckDB and PostgreSQL, up to 10^8 rows; writes the figures of docs/scale.md.
+scale: setup
+	$(BIN)/python -m benchmarks.scale
 
 # The notebooks of docs/tutorials/, run in place with what they show.
 tutorials: setup

@@ -70,6 +70,11 @@ class CellSet:
         return prod(self.levels)
 
     @property
+    def faulty(self) -> int:
+        """How many combinations of codes there are where each may also be a fault."""
+        return prod(level + 1 for level in self.levels)
+
+    @property
     def words(self) -> list[slice]:
         """Runs of columns whose codes one number holds."""
         found, begin, size = [], 0, 1

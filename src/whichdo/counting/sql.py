@@ -19,7 +19,7 @@ from whichdo.counting.counter import Counted
 from whichdo.counting.counting import RowCounter
 from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_sets, joined
 from whichdo.counting.notes import First
-from whichdo.counting.spelling import ColumnCode, column_code
+from whichdo.counting.spelling import CODE, ColumnCode, column_code
 from whichdo.counting.values import MISSING
 from whichdo.counting.warehouse import TablePart, ibis
 from whichdo.errors import DataError, TooLarge, UsageError, quoted
@@ -96,7 +96,7 @@ class SqlCounter(RowCounter):
         if level is None and name in self.gaps.needed:
             return found
         instead = self.problem.sizes[name] if level is None else level
-        return ibis().cases((code.missing(), ibis().literal(instead, "int64")), else_=found)
+        return ibis().cases((code.missing(), ibis().literal(instead, CODE)), else_=found)
 
     def _droppable(self) -> list[str]:
         """The columns whose missing values leave a row out, or are an error."""
@@ -189,7 +189,7 @@ class SqlCounter(RowCounter):
             for word, run in enumerate(one.words):
                 number = None
                 for name, level in zip(one.names[run], one.levels[run], strict=True):
-                    code = self._sided(name) if one.by_side else self._code(name)
+                    code = (self._sided(name) if one.by_side else self._code(name)).cast("int64")
                     number = code if number is None else number * library.literal(level, "int64") + code
                 number = number.fill_null(FAULTY) if number is not None else library.literal(0, "int64")
                 if lacks is not None and not one.by_side:
@@ -207,7 +207,7 @@ class SqlCounter(RowCounter):
     def _sided(self, name: str) -> Any:
         """A code in the comparison of kept and dropped rows: one more for a missing value."""
         code = self.codes[name]
-        return ibis().cases((code.missing(), ibis().literal(self.problem.sizes[name], "int64")), else_=code.level())
+        return ibis().cases((code.missing(), ibis().literal(self.problem.sizes[name], CODE)), else_=code.level())
 
     def _summed(self) -> dict[str, Any]:
         """What is summed up over rows, beside how many they are."""
@@ -236,10 +236,13 @@ class SqlCounter(RowCounter):
 
     def _take(self, sets: Sequence[CellSet]) -> None:
         """Ask for some sets in one statement, and sort the answer."""
-        inner = self._inner(sets)
         sums = list(self._summed())
         words = max(len(one.words) for one in sets)
-        rows = ask_sets(self.engine, inner, sets, sums, arms=self.arm_name is not None)
+        if len(sets) == 1 and not sets[0].by_side and self.missing == "error" and sets[0].faulty <= MOST_RETURNED:
+            rows = self._take_one(sets[0])
+        else:
+            inner = self._inner(sets)
+            rows = ask_sets(self.engine, inner, sets, sums, arms=self.arm_name is not None)
         by_set: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
         arms = {value: self._arm_code(value) for value in {row[1] for row in rows}}
         for row in rows:
@@ -259,6 +262,30 @@ class SqlCounter(RowCounter):
                 f"{self.part.name} changed while it was counted: it had {self.rows:,} rows, and then {total:,}. Count "
                 f"again, or count rows that no longer change (a condition on their day). Nothing was stored."
             )
+
+    def _take_one(self, one: CellSet) -> list[tuple[Any, ...]]:
+        """As `ask_sets` of a single set: grouped by its codes, which become a number only once they are counted."""
+        library = ibis()
+        codes = {f"k{place}": self._code(name).cast(CODE) for place, name in enumerate(one.names)}
+        arm = {} if self.arm_name is None else {"a": self.codes[self.arm_name].raw}
+        coded = self.part.table.select(**codes, **arm, **self._summed())
+        sums = {f"t_{name}": coded[name].sum() for name in self._summed()}
+        cells = coded.group_by([*codes, *arm]).aggregate(n=coded.count(), **sums)
+        numbers = {}
+        for word, run in enumerate(one.words):
+            own = [cells[key].cast("int64") for key in [*codes][run]]
+            number = reduce(
+                lambda left, right: left * right[0] + right[1], zip(one.levels[run], own, strict=True), own[0] * 0
+            )
+            numbers[f"p{word}"] = number.fill_null(FAULTY)
+        shown = cells.select(
+            place=library.literal(0, "int64"),
+            arm=cells["a"] if arm else library.null("string"),
+            **numbers,
+            n=cells["n"],
+            **{name: cells[name] for name in sums},
+        )
+        return self.engine.fetch(shown)
 
     def _arm_code(self, value: Any) -> int:
         return 0 if self.arm_name is None else self.codes[self.arm_name].book.code(value)
