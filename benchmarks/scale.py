@@ -23,10 +23,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN, END = "<!-- measured: make scale -->\n", "<!-- end -->\n"
 TURNS = 3
 COLUMNS = ("site", "age", "plan", "offer", "opened", "bought")
-GRAPH = "; ".join(
-    ["site -> offer", "age -> offer", "plan -> offer", "site -> bought", "age -> bought", "plan -> bought"]
-    + ["offer -> opened", "opened -> bought"]
-)
+PAIRS = ("site offer", "age offer", "plan offer", "site bought", "age bought", "plan bought", "offer opened")
+GRAPH = "; ".join(pair.replace(" ", " -> ") for pair in (*PAIRS, "opened bought"))
 MADE = """
     SELECT (h1 % 3)::{small} AS site, (18 + h2 % 60)::{small} AS age,
            CASE h3 % 4 WHEN 0 THEN 'free' WHEN 1 THEN 'basic' WHEN 2 THEN 'plus' ELSE 'pro' END AS plan,

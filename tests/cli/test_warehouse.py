@@ -78,6 +78,19 @@ def test_observe_stores_what_ran(call: Call) -> None:
     assert call("verify", "trial", *db).code == 0
 
 
+def test_what_cannot_be_counted_is_not_stored(call: Call, folder: Path) -> None:
+    db = ("--db", "campaigns.db")
+    assert call("start", "trial", "problem.toml", "--horizon", "50", *db).code == 0
+    backend = ibis.duckdb.connect(folder / "shop.db")
+    backend.con.execute("UPDATE visits SET X = 7 WHERE day = '2026-01-01' AND Y = 1")
+    backend.disconnect()
+    before = [*wd.Campaign.open("sqlite:///campaigns.db", "trial").export_lines()]
+    answer = call("observe", "trial", *TABLE, *db)
+    assert answer.code == 3
+    assert 'Table "visits", a row with' in " ".join(answer.err.split())
+    assert [*wd.Campaign.open("sqlite:///campaigns.db", "trial").export_lines()] == before
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("words", "code", "said"),

@@ -179,6 +179,32 @@ def test_missing_values_are_an_error_with_a_row(put: Any) -> None:
         wd.rank(PROBLEM, put("visits", pa.table(rows)))
 
 
+def test_what_is_not_a_number_is_missing(put: Any) -> None:
+    problem = wd.Problem("Z -> X; Z -> Y; X -> Y", "Y", ["X"], domains={"Z": wd.Bins((0, 1))}, reward_range=(0, 1))
+    random = np.random.default_rng(8)
+    rows = {"X": random.integers(0, 2, 90) * 1.0, "Z": random.normal(size=90), "Y": random.random(90)}
+    for place, name in enumerate(rows):
+        rows[name][place * 3] = np.nan
+    found = count_with_notes(problem, put("visits", pa.table(rows)), missing="drop")
+    expected = count_with_notes(problem, pa.table(rows), missing="drop")
+    assert found[1].dropped == 3
+    same_tables(found[0], expected[0])
+    same_notes(found[1], expected[1])
+    rows["Z"][50] = np.inf
+    with pytest.raises(DataError, match="1 such value in 1 column"):
+        wd.count(problem, put("endless", pa.table(rows)), missing="drop")
+
+
+def test_an_arm_in_several_spellings_is_one(put: Any) -> None:
+    spelled = ["do(X=1)", "do( X = 1 )", None, "", "do()"]
+    rows = visits(300, done=spelled * 60).to_pydict()
+    rows["X"] = [1 if text and "X" in text else x for text, x in zip(rows["done"], rows["X"], strict=True)]
+    table = put("visits", pa.table(rows))
+    found = wd.count(PROBLEM, table, arm="done")
+    same_tables(found, wd.count(PROBLEM, pa.table(rows), arm="done"))
+    assert found.pulls.sum() == 300
+
+
 def test_what_was_not_applied_is_an_error(put: Any) -> None:
     rows = visits(done=["do(X=1)"] * 300)
     with pytest.raises(DataError) as expected:

@@ -107,15 +107,6 @@ class Cells:
                 codes[SIDE] = rest
         return cls(codes, {name: _picked(name, column, keep) for name, column in values.items()})
 
-    def joined(self, other: Cells) -> Cells:
-        """With those of the same arm in another spelling."""
-        codes = {name: np.concatenate([mine, other.codes[name]]) for name, mine in self.codes.items()}
-        sums = {
-            name: [*mine, *other.sums[name]] if isinstance(mine, list) else np.concatenate([mine, other.sums[name]])
-            for name, mine in self.sums.items()
-        }
-        return Cells(codes, sums)
-
 
 def ask_sets(
     engine: Engine, inner: Any, sets: Sequence[CellSet], sums: Sequence[str], *, arms: bool

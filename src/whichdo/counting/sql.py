@@ -299,9 +299,7 @@ class SqlCounter(RowCounter):
         signs = ("c_bad", "w_bad") if self.missing != "error" else ("c_bad", "w_bad", "c_gap", "w_gap")
         self.faulty |= arm < 0 or bool((faulty & ~dropped).any()) or any(any(values.get(sign, ())) for sign in signs)
         keep = np.flatnonzero(~(faulty | dropped))
-        cells = Cells.read(one, numbers, values, keep)
-        known = self.answers.setdefault(arm, {}).get(one)
-        self.answers[arm][one] = cells if known is None else known.joined(cells)
+        self.answers.setdefault(arm, {})[one] = Cells.read(one, numbers, values, keep)
 
     def _sum_up(self) -> None:
         """What is told of the rows: how many lack what, and how those that are dropped differ."""
