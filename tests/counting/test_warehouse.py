@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import whichdo as wd
-from tests.counting.warehouses import drawn, into_duckdb, into_postgres
+from tests.counting.warehouses import Wire, drawn, into_duckdb, into_postgres
 from tests.soak import scaled
 from whichdo.counting import count_with_notes
 from whichdo.counting.gaps import with_missing_levels
@@ -320,6 +320,24 @@ class TestPostgres:
         finally:
             owner.con.execute("DROP OWNED BY reader; DROP ROLE reader")
             owner.con.close()
+
+    def test_bytes_on_the_wire_do_not_grow_with_rows(self, address: str) -> None:
+        owner = ibis.connect(address)
+        small, large = (into_postgres(owner, f"visits{size}", visits(size)).get_name() for size in (1_000, 30_000))
+        wire = Wire(address)
+        through = ibis.connect(wire.address)
+        crossed = []
+        for name in (small, large):
+            table = through.table(name)
+            before = wire.bytes
+            wd.rank(PROBLEM, table)
+            crossed.append(wire.bytes - before)
+        through.con.close()
+        wire.close()
+        owner.con.close()
+        # The same cells, whose counts have a digit or two more; 29,000 rows are at least 200,000 bytes.
+        assert crossed[0] <= crossed[1] <= crossed[0] + 200
+        assert crossed[1] < 10_000
 
     def test_time_limits_and_servers_that_hang_up(self, address: str) -> None:
         owner = ibis.connect(address)

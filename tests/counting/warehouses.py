@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +55,36 @@ def into_postgres(backend: Any, name: str, rows: pa.Table) -> Any:
     return backend.table(name)
 
 
+class Wire:
+    """A proxy before a server of PostgreSQL, which counts the bytes that cross it in both directions."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self._server = (parts.hostname, parts.port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = address.replace(f":{parts.port}/", f":{self._listener.getsockname()[1]}/")
+        self.bytes = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(self._server)
+                for source, target in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass_on, args=(source, target), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError), source, target:
+            while read := source.recv(1 << 16):
+                self.bytes += len(read)
+                target.sendall(read)
+
+
 class Drawn(NamedTuple):
     """A problem, a log of it, and how it is to be counted."""
 
@@ -70,7 +104,7 @@ def drawn(seed: int, rows: int = 400) -> Drawn:
     columns: dict[str, pa.Array] = {}
     settings: dict[str, Any] = {"domains": {}, "groups": {}}
     for name in nodes[:-1]:
-        domain, groups, column = random.choice(KINDS)(random, rows)  # type: ignore[arg-type]
+        domain, groups, column = random.choice(KINDS)(random, rows)
         if domain is not None:
             settings["domains"][name] = domain
         if groups is not None:
