@@ -104,7 +104,7 @@ def drawn(seed: int, rows: int = 400) -> Drawn:
     columns: dict[str, pa.Array] = {}
     settings: dict[str, Any] = {"domains": {}, "groups": {}}
     for name in nodes[:-1]:
-        domain, groups, column = random.choice(KINDS)(random, rows)
+        domain, groups, column = random.choice(KINDS)(random, rows)  # type: ignore[arg-type]
         if domain is not None:
             settings["domains"][name] = domain
         if groups is not None:
