@@ -10,7 +10,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
+.PHONY: scale demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
         robustness checking bounds reproduction tutorials soak clean
 
 demo: $(VENV)/.demo-ready
@@ -91,6 +91,10 @@ bounds: setup
 reproduction: setup
 	$(BIN)/python -m benchmarks.reproduction
 
+# Counting in DuckDB and PostgreSQL, up to 10^8 rows; writes the figures of docs/scale.md.
+scale: setup
+	$(BIN)/python -m benchmarks.scale
+
 # The notebooks of docs/tutorials/, run in place with what they show.
 tutorials: setup
 	$(BIN)/python -m benchmarks.tutorials
@@ -108,7 +112,7 @@ $(VENV)/.demo-ready: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers,plots,postgres,cluster,models]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers,plots,postgres,cluster,models,warehouse]'
 	@touch $@ $(VENV)/.demo-ready
 
 clean:

@@ -104,7 +104,7 @@ def lost(name: str, world: Planted, seen: Tally, seed: int) -> float:
 
 @pytest.mark.parametrize("name", ["warm-halving", "causal-ts", "causal-kl-ucb"])
 def test_policies_lose_less_where_the_logs_have_denied_the_graph(name: str) -> None:
-    """Than without the table that denies it: 11 worlds, two runs each, of a seed that nothing was tuned on; seeds are fixed.
+    """Than without the table that denies it: 11 worlds, two runs each, of a seed that nothing was tuned on.
 
     causal-kl-ucb explores what is doubted at all from the start, so that it gains little.
     """

@@ -21,7 +21,8 @@ from whichdo.counting.counting import count_with_notes
 from whichdo.counting.files import MOST_FILES
 from whichdo.counting.sources import opened
 from whichdo.counting.steady import Steady, Tail
-from whichdo.errors import DataError, TooLarge, quoted, visible
+from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded
+from whichdo.errors import DataError, TooLarge, masked, quoted, visible
 from whichdo.tables import MAX_CELLS, Radix, Table
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ class Log:
     """How long the file was; of one that grows, what it then began with is known by this."""
     since: str | None = None
     """Of a log that has grown: the hash of what was observed of it before, which is not counted again."""
+    database: Mapping[str, Any] | None = field(default=None, repr=False)
+    """Of a log that its database counted: the engine, the SQL, how many rows the table had, and a digest of the counts.
+    """
     prefixes: Mapping[int, str] = field(default_factory=dict, repr=False)
     """Hashes of its beginnings, for the sizes of the logs on record."""
 
@@ -64,7 +68,7 @@ class Log:
             for scope, table in self.tables.items()
         ]
         body = {"log": self.name, "sha256": self.sha256, "looks": self.looks, "tables": tables}
-        more = {"bytes": self.bytes, "since": self.since}
+        more = {"bytes": self.bytes, "since": self.since, "database": self.database}
         return body | {name: value for name, value in more.items() if value is not None}
 
     @classmethod
@@ -87,7 +91,8 @@ class Log:
         size = body.get("bytes")
         if size is not None and (type(size) is not int or size < 1):
             raise ValueError(f"a log of {size!r} bytes")
-        return cls(body["log"], body["sha256"], looks, tables, receipt=receipt, bytes=size, since=body.get("since"))
+        more: dict[str, Any] = {"bytes": size, "since": body.get("since"), "database": body.get("database")}
+        return cls(body["log"], body["sha256"], looks, tables, receipt=receipt, **more)
 
     def table(self, scope: Scope) -> Table | None:
         """The counts of some columns, from the smallest table that holds them; None where none does."""
@@ -128,6 +133,8 @@ def counted_log(
 
     ``known``: the logs on record.  Of a file that begins with one of them only what is new is counted, with ``append``.
     """
+    if is_warehouse_table(data):
+        return _counted_there(problem, data, scopes, name=name, counts=counts, missing=missing)
     if not isinstance(data, (str, os.PathLike)):
         log = _counted(problem, data, scopes, counts=counts, missing=missing)
         log = replace(log, name=name or "rows", is_file=False)
@@ -149,6 +156,22 @@ def counted_log(
         log = _counted(problem, data, scopes, counts=counts, missing=missing)
         since = None if before is None else before.sha256
         return replace(log, name=own, sha256=file.sha256, bytes=file.size, since=since, prefixes=dict(file.prefixes))
+
+
+def _counted_there(
+    problem: Problem, table: object, scopes: Iterable[Scope], *, name: str | None, counts: str | None, missing: str
+) -> Log:
+    """A log that its database counts; all that is asked sees the same rows.  It is known by its name and counts."""
+    part = TablePart(table)
+    with recorded() as ran, part.engine.snapshot():
+        log = _counted(problem, table, scopes, counts=counts, missing=missing)
+        rows = part.rows
+    log = replace(log, name=name or visible(part.title)[:200], is_file=False)
+    body = log.as_body()
+    digest = sha256(canonical({"looks": body["looks"], "tables": body["tables"]}).encode()).hexdigest()
+    sql = [masked(each.sql) for each in ran]
+    there = {"engine": part.engine.title, "sql": sql, "rows": rows, "digest": digest}
+    return replace(log, sha256=sha256(canonical(body).encode()).hexdigest(), database=there)
 
 
 def _before(file: Steady, known: Sequence[Log]) -> Log | None:

@@ -24,6 +24,7 @@ from whichdo.cli.databases import (
     stretch,
 )
 from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_if_compiling
+from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
 from whichdo.errors import UsageError, command, visible
 
 if TYPE_CHECKING:
@@ -123,8 +124,11 @@ def start(
 
 def observe(
     name: NameArgument,
-    logs: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or a glob in quotes.", show_default=False)],
+    logs: LogsArgument,
     *,
+    table: TableOption = None,
+    where: WhereOption = None,
+    explain: ExplainOption = False,
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     missing: MissingOption = "error",
     restart: Annotated[bool, typer.Option("--restart", help="Let the policy begin anew with them.")] = False,
@@ -137,7 +141,9 @@ def observe(
 ) -> None:
     """Take in logs of looks, each file once; the same file again changes nothing and says so."""
     campaign = opened(db, name, receipts)
-    made = campaign.observe(list(logs), counts=counts, missing=missing, restart=restart, append=append)
+    source = given_logs(list(logs), table, where)
+    with explained(explain):
+        made = campaign.observe(source, counts=counts, missing=missing, restart=restart, append=append)
     print_receipts([({"log": receipt.notes[0]}, "Observed", receipt) for receipt in made], format)
 
 

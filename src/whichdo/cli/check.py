@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json
+from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -20,8 +21,11 @@ CONTRADICTED = 1
 
 def check(
     problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],
-    logs: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or a glob in quotes.", show_default=False)],
+    logs: LogsArgument,
     *,
+    table: TableOption = None,
+    where: WhereOption = None,
+    explain: ExplainOption = False,
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
     missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
@@ -33,8 +37,8 @@ def check(
     from whichdo.problem_file import read_problem
 
     asked = read_problem(problem)
-    source: Any = logs[0] if len(logs) == 1 else list(logs)
-    with progress_bar("counting", "rows") as progress:
+    source = given_logs(logs, table, where)
+    with explained(explain), progress_bar("counting", "rows") as progress:
         found = check_graph(asked, source, counts=counts, arm=arm, missing=missing, progress=progress)
     if format is Format.JSON:
         print_json(found.to_dict())

@@ -18,6 +18,7 @@ from whichdo.cli.output import (
     print_csv,
     print_json,
 )
+from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
 from whichdo.errors import counted, visible
 from whichdo.progress import progress_bar
 
@@ -32,8 +33,11 @@ __all__ = ["rank"]
 
 def rank(
     problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],
-    logs: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or a glob in quotes.", show_default=False)],
+    logs: LogsArgument,
     *,
+    table: TableOption = None,
+    where: WhereOption = None,
+    explain: ExplainOption = False,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
     weights: Annotated[str | None, typer.Option(help="A column that says how much each row weighs.")] = None,
@@ -63,8 +67,8 @@ def rank(
         from whichdo.plots.canvas import check_plot
 
         check_plot(plot, force=force)
-    source: Any = logs[0] if len(logs) == 1 else list(logs)
-    with progress_bar("counting", "rows") as progress:
+    source = given_logs(logs, table, where)
+    with explained(explain), progress_bar("counting", "rows") as progress:
         found = rank_arms(
             asked,
             source,

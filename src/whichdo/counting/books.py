@@ -62,7 +62,7 @@ class RangeBook(NumberBook):
     """A reward that may be any number of a range: its nearest level or, exact, its bits on a scale from 0 to 1."""
 
     def __init__(self, numbers: NumberRange, *, exact: bool) -> None:
-        self._range, self._exact = numbers, exact
+        self.range, self._exact = numbers, exact
         self.dtype = np.int64 if exact else np.uint8
 
     def boolean(self, value: bool) -> int:  # noqa: FBT001
@@ -72,15 +72,15 @@ class RangeBook(NumberBook):
     def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
         """As above, without a Python step for each value."""
         numbers = values.astype(np.float64)
-        bad = ~((numbers >= self._range.low) & (numbers <= self._range.high))
-        units = np.clip((numbers - self._range.low) / (self._range.high - self._range.low), 0.0, 1.0)
+        bad = ~((numbers >= self.range.low) & (numbers <= self.range.high))
+        units = np.clip((numbers - self.range.low) / (self.range.high - self.range.low), 0.0, 1.0)
         units = np.where(bad, 0.0, units) + 0.0
         codes = units.view(np.int64) if self._exact else np.rint(units * (RANGE_LEVELS - 1)).astype(np.uint8)
         return codes, bad if bad.any() else None
 
     def allowed(self) -> str:
         """In words."""
-        return str(self._range)
+        return str(self.range)
 
 
 class BinBook(NumberBook):
@@ -93,7 +93,7 @@ class BinBook(NumberBook):
 
     def __init__(self, cut: Bins) -> None:
         self._bins = cut
-        self._cuts = np.array(cut.cuts, np.float64)
+        self.cuts = np.array(cut.cuts, np.float64)
         self._names = {name: code for code, name in enumerate(cut.values)}
 
     def text(self, value: str) -> int:
@@ -114,16 +114,16 @@ class BinBook(NumberBook):
         if written is None:
             return BAD
         low, high = float(written[1]), float(written[2])
-        last = int(np.searchsorted(self._cuts, high, "right" if written[3] == "]" else "left"))
-        first = int(np.searchsorted(self._cuts, low, "right"))
+        last = int(np.searchsorted(self.cuts, high, "right" if written[3] == "]" else "left"))
+        first = int(np.searchsorted(self.cuts, low, "right"))
         return first if first == last and low <= high else BAD
 
     def numbers(self, values: Array) -> tuple[Array, BoolArray | None]:
         """How many cuts each number has reached."""
         if values.dtype.kind == "f":
             bad = ~np.isfinite(values)
-            return np.searchsorted(self._cuts, values, "right").astype(np.uint8), bad if bad.any() else None
-        return np.searchsorted(self._cuts, values, "right").astype(np.uint8), None
+            return np.searchsorted(self.cuts, values, "right").astype(np.uint8), bad if bad.any() else None
+        return np.searchsorted(self.cuts, values, "right").astype(np.uint8), None
 
     def allowed(self) -> str:
         """In words."""

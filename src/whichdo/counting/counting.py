@@ -17,6 +17,7 @@ from whichdo.counting.notes import CountNotes, Faults
 from whichdo.counting.packed import Adder, Plan
 from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, decode
+from whichdo.counting.warehouse import TablePart
 from whichdo.domains import RANGE_LEVELS
 from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
@@ -57,7 +58,7 @@ def count(
 
     ``data``: a dict of arrays or lists; a pandas, Polars or PyArrow frame; an Arrow record batch, a list or a reader of
     them; a path, glob or list of paths to CSV, TSV (plain or gzip) or Parquet files, each counted once however often it
-    is named; or a `Tally`, which is returned as it is.
+    is named; a table expression of Ibis, which its database counts; or a `Tally`, which is returned as it is.
     ``counts``: a column that says how often each row counts.
     ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
     ``missing``: "error"; "drop" to leave out the rows that lack a value that is needed; or "level" to count a missing
@@ -110,7 +111,7 @@ def count_with_notes(
         there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
         if keeper is not None:
             keeper.open(there)
-        counter: Counter = RowCounter(
+        counter: Counter = _counter_for(source)(
             problem,
             counts=counts,
             arm=arm,
@@ -137,6 +138,15 @@ def count_with_notes(
     for one, tables in counted.tables.items():
         levels[problem.index(one)] = tables[problem.reward,].dense().count
     return Tally(problem, levels, counted.tables), counted.notes
+
+
+def _counter_for(source: Source) -> type[RowCounter]:
+    """What counts a source: a database counts its own tables."""
+    if not any(isinstance(part, TablePart) for part in source.parts):
+        return RowCounter
+    from whichdo.counting.sql import SqlCounter
+
+    return SqlCounter
 
 
 def check_missing(missing: str) -> None:
@@ -346,11 +356,15 @@ class RowCounter:
             )
         if self.weight_name is not None:
             self._check_weight(self.weight_name)
-        if self.share_name is not None and not any(each.weight > 0 for each in self.moments.values()):
+        if self.share_name is not None and not self._weighs():
             raise DataError(
                 f"Every weight in column {quoted(self.share_name)} is 0, so nothing is left. Is it the column that "
                 f"says how much each row weighs?"
             )
+
+    def _weighs(self) -> bool:
+        """Whether any row that is kept weighs anything."""
+        return any(each.weight > 0 for each in self.moments.values())
 
     def _notes(self, source: Source) -> CountNotes:
         """What a reader should be told."""
@@ -412,7 +426,7 @@ class RowCounter:
         arms = codes.pop(self.arm_name) if self.arm_name is not None else None
         values = _Values(weights, shares, rewards)
         if self.missing != "error":
-            self.gaps.compare(codes, missing, keep, size, weights, rewards)
+            self.gaps.compare(codes, {**unsaid, **missing}, keep, size, weights, rewards)
         self._keep(columns, codes, keep, size, values, arms)
         if arms is None:
             self._count(0, codes, keep, size, values)
@@ -505,6 +519,9 @@ class RowCounter:
         whole = _sum(weights if missing is None else weights[~missing])
         self.weight += whole
         self.weight_dropped += 0 if keep is None else whole - _sum(weights[keep])
+        self._check_most()
+
+    def _check_most(self) -> None:
         if self.weight > MOST:
             raise TooLarge(
                 f"The counts in column {quoted(self.weight_name)} add up to over {MOST:,}, more than a table can hold."

@@ -15,6 +15,7 @@ import numpy as np
 from whichdo.counting.books import book_of
 from whichdo.counting.sources import CHUNK, BatchPart, opened
 from whichdo.counting.values import Decoded, decode
+from whichdo.counting.warehouse import TablePart
 from whichdo.domains import MISSING_LEVEL, Bins, Value
 from whichdo.errors import DataError, UsageError, counted, option, quoted
 from whichdo.evidence import Tally
@@ -64,7 +65,7 @@ class Gaps:
         gaps = found.missing
         if gaps is None:
             return
-        level = self._level(name)
+        level = self.level(name)
         if level is not None:
             codes[name] = np.where(gaps, found.codes.dtype.type(level), found.codes)
             self.levelled[name] += int(gaps.sum())
@@ -74,7 +75,8 @@ class Gaps:
             unsaid[name] = gaps
             self.spared[name] += int(gaps.sum())
 
-    def _level(self, name: str) -> int | None:
+    def level(self, name: str) -> int | None:
+        """The code that a missing value of a node counts as; None where it counts as none."""
         if self._way != "level" or name == self._problem.reward:
             return None
         domain = self._problem.domains.get(name, ())
@@ -156,6 +158,10 @@ def with_missing_levels(problem: Problem, data: object, reading: Reading) -> Pro
 
 def _lacking(problem: Problem, part: Any, names: Iterable[str]) -> set[str]:
     books = {name: book_of(problem, name) for name in names}
+    if isinstance(part, TablePart):
+        from whichdo.counting.spelling import lacking
+
+        return lacking(part, books)
     place = [part.columns.index(name) for name in books]
     found: set[str] = set()
     for columns in part.chunks(place, CHUNK) if books else ():

@@ -159,6 +159,21 @@ class Faults:
             values = listed(f"{name} is {value}" for name, value in found.items())
             self._first_contradiction = First(part, row, next(iter(found)), f"the arm is {arm}, but {values}")
 
+    def found_bad(self, name: str, count: int, first: First | None) -> None:
+        """So many values of one column that are outside its domain, counted elsewhere."""
+        self.bad[name] += count
+        self._first_bad = self._first_bad or first
+
+    def found_missing(self, first: First, by_column: Mapping[str, int], rows: int) -> None:
+        """Missing values, counted elsewhere; ``rows`` have any."""
+        self.missing.update(by_column)
+        self.missing_rows += rows
+        self._first_missing = self._first_missing or first
+
+    def found_contradiction(self, first: First, count: int, arm: Arm, found: Mapping[str, object]) -> None:
+        """Rows that cannot come from the arm that they name, counted elsewhere."""
+        self.add_contradiction(first.part, first.row, count, arm, found)
+
     def check(self, rows: int, *, drop: bool) -> None:
         """Raise what was found, the worst first."""
         if self._first_bad is not None:
@@ -223,6 +238,7 @@ def _hint(first: First) -> str:
     text = first.text.strip()
     if text.lower() in ABSENT:
         blank = "leave the field empty" if first.part.name is not None else "put None in its place"
+        blank = getattr(first.part, "absent", blank)
         return f" If it stands for a missing value, {blank}; {option('missing', 'drop')} then drops such rows."
     if text != first.text:
         return " Blanks around a value count; remove them."

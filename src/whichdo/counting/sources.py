@@ -27,7 +27,7 @@ CHUNK = 1 << 17  # rows at a time: the packed columns of a 100-node problem then
 
 SOURCES = (
     "a dict of arrays, a pandas, Polars or PyArrow frame, Arrow record batches, a path to a CSV or Parquet "
-    "file (or a list or glob of them), or a Tally"
+    "file (or a list or glob of them), a table of a database as Ibis has it, or a Tally"
 )
 
 
@@ -79,6 +79,14 @@ def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Source
             yield Source(files.parts, files.repeated, files.unverified)
     elif isinstance(data, Mapping):
         yield Source([DictPart(data)])
+    elif type(data).__module__.split(".")[0] == "ibis":
+        from whichdo.counting.warehouse import TablePart, is_warehouse_table
+
+        if not is_warehouse_table(data):
+            raise UsageError(f"A {type(data).__name__} of Ibis is no table. Give a table expression.")
+        part = TablePart(data)
+        with part.engine.snapshot():
+            yield Source([part])
     elif (batches := _arrow_batches(data)) is not None:
         yield Source([batches])
     else:

@@ -179,6 +179,16 @@ class DomainBook(Codebook):
         """The declared values."""
         return _choices(list(map(str, self._domain)))
 
+    @property
+    def spellings(self) -> list[str]:
+        """The texts that the declared values are most likely written as."""
+        return [*self._texts, *map(str, self._declared)]
+
+    def held(self, dtype: np.dtype[Any]) -> dict[Any, int]:
+        """The numbers of the domain as a column of this type holds them, and their codes."""
+        numbers, codes = self._table(dtype)
+        return dict(zip(numbers.tolist(), codes.tolist(), strict=True))
+
     @cached_property
     def dates(self) -> bool:
         """Whether all declared values are dates, as in 2024-12-31."""

@@ -65,7 +65,7 @@ def rank(
         Which node is the reward and which arms there are.
     data
         A dict of columns; a pandas, Polars or PyArrow frame; Arrow record batches; a path, a glob or a list of paths to
-        CSV or Parquet files; or a `Tally`.
+        CSV or Parquet files; a table expression of Ibis, which its database counts; or a `Tally`.
     reading
         How much of the graph an estimate leans on: "robust", that an adjustment set is valid; "graph", every missing
         edge, which needs fewer rows if the graph is right; "paper", the paper's algorithms as printed.

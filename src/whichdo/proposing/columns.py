@@ -18,6 +18,7 @@ import numpy as np
 
 from whichdo.counting.sources import CHUNK
 from whichdo.counting.values import ABSENT_TEXTS, LONGEST_NUMBER, WHOLE_NUMBER, parse_number
+from whichdo.counting.warehouse import TablePart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -303,7 +304,8 @@ def read_columns(parts: Sequence[Part], names: Iterable[str]) -> dict[str, Colum
         if not there:
             continue
         place = [list(part.columns).index(name) for name in there]
-        for chunk in part.chunks(place, CHUNK):
+        # Rows of a database stay there: a sample of them, and the values that it lacks, are enough to propose from.
+        for chunk in part.sample(place) if isinstance(part, TablePart) else part.chunks(place, CHUNK):
             for name, values in zip(there, chunk, strict=True):
                 found[name].add(values)
     for column in found.values():

@@ -1,0 +1,505 @@
+"""Counts a log in the database that holds it: a `whichdo.counting.counter.Counter` over a table expression of Ibis.
+
+Rows are coded by expressions (`whichdo.counting.spelling`), so each row has one number for each group of columns that
+is counted, and the database returns how often each number occurred.  What is wrong with a log is asked only once a
+count shows that something is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import reduce
+from itertools import chain
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whichdo.counting.counter import Counted
+from whichdo.counting.counting import RowCounter
+from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_sets, joined
+from whichdo.counting.notes import First
+from whichdo.counting.spelling import CODE, ColumnCode, column_code
+from whichdo.counting.values import MISSING
+from whichdo.counting.warehouse import TablePart, ibis
+from whichdo.errors import DataError, TooLarge, UsageError, quoted
+from whichdo.graph.identify import listed
+from whichdo.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whichdo.arrays import IntArray
+    from whichdo.counting.sources import Source
+    from whichdo.problem import Arm
+    from whichdo.tables import Scope
+
+__all__ = ["MOST_RETURNED", "SqlCounter"]
+
+MOST_RETURNED = 1 << 20
+"""Rows that a database may return for one log: cells, whatever the number of rows."""
+MOST_SPELLINGS = 10_000
+"""Different values of a column that are judged one by one."""
+TOGETHER = 32
+"""Sets of columns that one statement counts."""
+
+
+class SqlCounter(RowCounter):
+    """Counts a table of a database where it is.  Parameters as of `whichdo.counting.counting.count_with_notes`."""
+
+    def count(self, source: Source, scopes: Sequence[Scope], spare: Sequence[Scope] = ()) -> Counted:
+        """Count all rows of the table, or raise what is wrong with them."""
+        (part,) = source.parts
+        if not isinstance(part, TablePart):
+            raise UsageError("A counter of databases counts a table expression of Ibis.")
+        if self.keeper is not None:
+            raise UsageError(
+                f"A model reads rows, and those of {part.name} stay in their database. Rank without a model, or give "
+                f"the rows, as with table.to_pyarrow()."
+            )
+        self.part, self.engine = part, part.engine
+        self.answers: dict[int, dict[CellSet, Cells]] = {}
+        self.faulty = False
+        self.scopes = tuple(dict.fromkeys((*scopes, *spare)))
+        self.gaps.needed = {*chain(*scopes), *(name for name, _ in self._roles())}
+        self.names = self._wanted(part)
+        self.rows = self.total = part.rows
+        if not self.rows:
+            self._check(source)
+        self.codes = {name: column_code(part, name, self._book(name)) for name in self.names}
+        self._ask_first()
+        self._count_sets()
+        self._check(source)
+        if self.progress is not None:
+            self.progress(self.rows, self.rows)
+        return Counted(self._tables(scopes), self._notes(source))
+
+    # What is counted
+
+    @property
+    def _nodes(self) -> list[str]:
+        """The columns that are nodes."""
+        return [name for name in self.names if name in self.problem.domains]
+
+    def _levels(self, name: str) -> int:
+        """How many codes of a column a cell may have: a value that may be missing is one more."""
+        return self.problem.sizes[name] + (name not in self.gaps.needed and self._level(name) is None)
+
+    def _level(self, name: str) -> int | None:
+        return self.gaps.level(name)
+
+    def _code(self, name: str) -> Any:
+        """The code by which rows are counted: NULL for a fault."""
+        code = self.codes[name]
+        level = self._level(name)
+        found = code.level()
+        if level is None and name in self.gaps.needed:
+            return found
+        instead = self.problem.sizes[name] if level is None else level
+        return ibis().cases((code.missing(), ibis().literal(instead, CODE)), else_=found)
+
+    def _droppable(self) -> list[str]:
+        """The columns whose missing values leave a row out, or are an error."""
+        return [
+            name
+            for name in self.names
+            if name in self.gaps.needed and self._level(name) is None and name != self.arm_name
+        ]
+
+    def _lacks(self) -> Any:
+        """Whether a row lacks a value that must be there."""
+        return reduce(or_, [self.codes[name].missing() for name in self._droppable()])
+
+    def _sets(self) -> list[CellSet]:
+        """What is asked: sets of columns of which every scope is a margin."""
+        sizes = {name: self._levels(name) for name in self._nodes}
+        wanted = list(self.scopes)
+        wanted += [(name,) for name in self._nodes]  # each for what it lacks, or to check what was done
+        found = [CellSet(names, tuple(sizes[name] for name in names)) for names in joined(wanted, sizes)]
+        if self.missing != "error":
+            found += [CellSet((name,), (self.problem.sizes[name] + 1,), by_side=True) for name in self._nodes]
+        return found
+
+    # What is asked
+
+    def _ask_first(self) -> None:
+        """Judge the values of columns of which nothing is known before: what was done, moments, texts of numbers."""
+        for code in self.codes.values():
+            if code.spelled and not code.known and not code.asked:
+                self._ask(code, code.raw.notnull())
+
+    def _ask(self, code: ColumnCode, where: Any) -> int:
+        """Judge every value that a column has in some rows; how many rows hold a value outside the domain."""
+        most = MOST_SPELLINGS + len(self.problem.arms)
+        rows = self.part.table.filter(where).select(v=code.raw)
+        found = self.engine.fetch(rows.group_by("v").aggregate(n=rows.count()).limit(most + 1))
+        number = code.judge({value: int(count) for value, count in found})
+        if len(found) > most and not number:
+            raise TooLarge(
+                f"{self.part.name}, column {code.name} has more than {most:,} different values of type "
+                f"{quoted(code.raw.type())}, too many to judge one by one. If they are numbers, cast the column to a "
+                f"number in a view."
+            )
+        return number
+
+    def _check_returned(self, sets: Sequence[CellSet]) -> None:
+        """Refuse what would return too much, before it is counted."""
+        arms = 1 if self.arm_name is None else len(self.codes[self.arm_name].known) + 1
+
+        def most(one: CellSet) -> int:
+            return min((one.cells * (1 + one.by_side) + 2) * arms, self.rows)
+
+        if sum(map(most, sets)) <= MOST_RETURNED:
+            return
+        large = [one for one in sets if most(one) > JOINED]
+        keys = ["a"] if self.arm_name is not None else []
+        cells = sum(most(one) for one in sets if one not in large)
+        for one in large:
+            inner = self._inner([one])
+            words = [f"s0_{word}" for word in range(len(one.words))]
+            rows = inner.select(*words, *keys).distinct()
+            cells += int(self.engine.fetch(rows.aggregate(n=rows.count()))[0][0])
+            if cells > MOST_RETURNED:
+                raise TooLarge(
+                    f"Counting {listed(one.names, most=12)} together in {self.part.name} would return over "
+                    f"{MOST_RETURNED:,} cells. Give fewer columns or values, or coarser bins."
+                )
+
+    def _count_sets(self) -> None:
+        """Ask for every set, until no value is unknown."""
+        while True:
+            sets = self._sets()
+            self._check_returned(sets)
+            self.answers, self.faulty = {}, False
+            for first in range(0, len(sets), TOGETHER):
+                self._take(sets[first : first + TOGETHER])
+            if not self.faulty:
+                break
+            if not self._diagnose():
+                return
+        self._sum_up()
+        self._check_done()
+
+    def _inner(self, sets: Sequence[CellSet]) -> Any:
+        """For each row the numbers of its cells, and what is summed up."""
+        library = ibis()
+        columns: dict[str, Any] = {}
+        lacks = self._lacks() if self.missing != "error" else None
+        for place, one in enumerate(sets):
+            for word, run in enumerate(one.words):
+                number = None
+                for name, level in zip(one.names[run], one.levels[run], strict=True):
+                    code = (self._sided(name) if one.by_side else self._code(name)).cast("int64")
+                    number = code if number is None else number * library.literal(level, "int64") + code
+                number = number.fill_null(FAULTY) if number is not None else library.literal(0, "int64")
+                if lacks is not None and not one.by_side:
+                    number = library.cases((lacks, library.literal(DROPPED, "int64")), else_=number)
+                elif lacks is not None:
+                    side = library.cases(
+                        (lacks, library.literal(one.cells, "int64")), else_=library.literal(0, "int64")
+                    )
+                    number = library.cases((number >= 0, number + side), else_=number)
+                columns[f"s{place}_{word}"] = number
+        if self.arm_name is not None:
+            columns["a"] = self.codes[self.arm_name].raw
+        return self.part.table.select(**columns, **self._summed())
+
+    def _sided(self, name: str) -> Any:
+        """A code in the comparison of kept and dropped rows: one more for a missing value."""
+        code = self.codes[name]
+        return ibis().cases((code.missing(), ibis().literal(self.problem.sizes[name], CODE)), else_=code.level())
+
+    def _summed(self) -> dict[str, Any]:
+        """What is summed up over rows, beside how many they are."""
+        library = ibis()
+        found: dict[str, Any] = {}
+        zero = library.literal(0.0, "float64")
+        for name, sign in ((self.weight_name, "c"), (self.share_name, "w")):
+            if name is None:
+                continue
+            code = self.codes[name]
+            value = code.value()
+            found[f"{sign}_bad"] = library.cases((code.unknown(), 1), else_=0).cast("int64")
+            found[f"{sign}_gap"] = library.cases((code.missing(), 1), else_=0).cast("int64")
+            found[sign] = library.coalesce(value, library.literal(0, "int64") if sign == "c" else zero)
+        weight = found.get("w", found.get("c"))
+        weight = None if weight is None else weight.cast("float64")
+        if "w" in found:
+            found["ww"] = found["w"] * found["w"]
+        if self.numeric:
+            reward = library.coalesce(self.codes[self.problem.reward].value(), zero)
+            found["y"] = reward if weight is None else weight * reward
+            found["yy"] = reward * reward if weight is None else weight * (reward * reward)
+            if "w" in found:
+                found["u"], found["uu"] = reward, reward * reward
+        return found
+
+    def _take(self, sets: Sequence[CellSet]) -> None:
+        """Ask for some sets in one statement, and sort the answer."""
+        sums = list(self._summed())
+        words = max(len(one.words) for one in sets)
+        if len(sets) == 1 and not sets[0].by_side and self.missing == "error" and sets[0].faulty <= MOST_RETURNED:
+            rows = self._take_one(sets[0])
+        else:
+            inner = self._inner(sets)
+            rows = ask_sets(self.engine, inner, sets, sums, arms=self.arm_name is not None)
+        by_set: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
+        arms = {value: self._arm_code(value) for value in {row[1] for row in rows}}
+        for row in rows:
+            by_set[row[0], arms[row[1]]].append(row[2:])
+        for (place, arm), found in by_set.items():
+            columns = [*zip(*found, strict=True)]
+            numbers = [np.array([each or 0 for each in column], np.int64) for column in columns[:words]]
+            values = dict(zip(["n", *sums], columns[words:], strict=True))
+            self._sort(sets[place], arm, numbers, values)
+        totals = [0] * len(sets)
+        for row in rows:
+            totals[row[0]] += int(row[2 + words])
+        for total in totals:
+            if total == self.rows:
+                continue
+            raise DataError(
+                f"{self.part.name} changed while it was counted: it had {self.rows:,} rows, and then {total:,}. Count "
+                f"again, or count rows that no longer change (a condition on their day). Nothing was stored."
+            )
+
+    def _take_one(self, one: CellSet) -> list[tuple[Any, ...]]:
+        """As `ask_sets` of a single set: grouped by its codes, which become a number only once they are counted."""
+        library = ibis()
+        codes = {f"k{place}": self._code(name).cast(CODE) for place, name in enumerate(one.names)}
+        arm = {} if self.arm_name is None else {"a": self.codes[self.arm_name].raw}
+        coded = self.part.table.select(**codes, **arm, **self._summed())
+        sums = {f"t_{name}": coded[name].sum() for name in self._summed()}
+        cells = coded.group_by([*codes, *arm]).aggregate(n=coded.count(), **sums)
+        numbers = {}
+        for word, run in enumerate(one.words):
+            own = [cells[key].cast("int64") for key in [*codes][run]]
+            number = reduce(
+                lambda left, right: left * right[0] + right[1], zip(one.levels[run], own, strict=True), own[0] * 0
+            )
+            numbers[f"p{word}"] = number.fill_null(FAULTY)
+        shown = cells.select(
+            place=library.literal(0, "int64"),
+            arm=cells["a"] if arm else library.null("string"),
+            **numbers,
+            n=cells["n"],
+            **{name: cells[name] for name in sums},
+        )
+        return self.engine.fetch(shown)
+
+    def _arm_code(self, value: Any) -> int:
+        return 0 if self.arm_name is None else self.codes[self.arm_name].book.code(value)
+
+    # What comes back
+
+    def _sort(self, one: CellSet, arm: int, numbers: Sequence[IntArray], values: Mapping[str, Sequence[Any]]) -> None:
+        """Keep the cells of one set and arm, and notice faults."""
+        faulty = np.logical_or.reduce([number == FAULTY for number in numbers])
+        dropped = np.logical_or.reduce([number == DROPPED for number in numbers])
+        signs = ("c_bad", "w_bad") if self.missing != "error" else ("c_bad", "w_bad", "c_gap", "w_gap")
+        self.faulty |= arm < 0 or bool((faulty & ~dropped).any()) or any(any(values.get(sign, ())) for sign in signs)
+        keep = np.flatnonzero(~(faulty | dropped))
+        self.answers.setdefault(arm, {})[one] = Cells.read(one, numbers, values, keep)
+
+    def _sum_up(self) -> None:
+        """What is told of the rows: how many lack what, and how those that are dropped differ."""
+        whole = [by_set[one] for by_set in self.answers.values() for one in [self._whole(by_set)]]
+        if self.weight_name is not None:
+            self.weight = sum(sum(each.sums["c"]) for each in whole)
+            self._check_most()
+        for name in self._nodes:
+            for by_set in self.answers.values():
+                one = next(one for one in by_set if name in one.names and one.by_side == (self.missing != "error"))
+                self._note_missing(name, by_set[one], one)
+        if self.missing == "error":
+            return
+        levels, order = self.gaps.compared.levels, (self.problem.reward, *self.problem.intervene)
+        self.gaps.compared.levels = {name: levels[name] for name in order if name in levels}
+        for each in whole:
+            sides = each.codes[SIDE]
+            self.dropped += sum(number for number, side in zip(each.sums["n"], sides, strict=True) if side)
+            if self.weight_name is not None:
+                self.weight_dropped += sum(n for n, side in zip(each.sums["c"], sides, strict=True) if side)
+            for role, sign in ((self.weight_name, "c_gap"), (self.share_name, "w_gap")):
+                if role is not None and sum(each.sums[sign]):
+                    self.faults.missing[role] += sum(each.sums[sign])
+
+    def _whole(self, by_set: Mapping[CellSet, Cells]) -> CellSet:
+        """A set that has every row, the dropped ones too."""
+        return next(one for one in by_set if one.by_side == (self.missing != "error"))
+
+    def _note_missing(self, name: str, cells: Cells, one: CellSet) -> None:
+        """How many values of a node are missing, and for some nodes how kept and dropped rows compare."""
+        size, level = self.problem.sizes[name], self._level(name)
+        gaps = cells.codes[name] == size
+        number = sum(cells.sums["n"][place] for place in np.flatnonzero(gaps))
+        if number and level is not None:
+            self.gaps.levelled[name] += number
+        elif number and name in self.gaps.needed:
+            self.faults.missing[name] += number
+        elif number:
+            self.gaps.spared[name] += number
+        if not one.by_side or name not in {self.problem.reward, *self.problem.intervene}:
+            return
+        there = np.ones(len(gaps), np.bool_) if level is not None else ~gaps
+        codes = np.where(gaps, 0 if level is None else level, cells.codes[name])[there]
+        side = cells.codes[SIDE][there]
+        rows = np.array(cells.sums["c" if self.weight_name is not None else "n"], np.int64)[there]
+        if name == self.problem.reward and self.numeric:
+            first, second = ("u", "uu") if self.share_name is not None else ("y", "yy")
+            for number, own in enumerate((side == 0, side == 1)):
+                sums = (cells.sums[first][there][own].sum(), cells.sums[second][there][own].sum())
+                self.gaps.compared.moments[number] += (rows[own].sum(), *sums)
+            return
+        table = Table.from_rows(
+            ("", name), (2, size), [side.astype(np.uint8), codes.astype(np.uint8)], rows
+        ).count.reshape(-1)
+        known = self.gaps.compared.levels.get(name)
+        self.gaps.compared.levels[name] = table if known is None else known + table
+
+    def _tables(self, scopes: Sequence[Scope]) -> dict[Arm, Mapping[Scope, Table]]:
+        """The table of every scope, for do() and each arm that has rows."""
+        reward = (self.problem.reward,)
+        counted = self.scopes if self.levels or not self.sums else (reward,)
+        without = set(reward) if self.numeric else set()
+        moments = [tuple(name for name in scope if name not in without) for scope in self.scopes]
+        found: dict[Arm, Mapping[Scope, Table]] = {}
+        for arm in sorted({0, *self._present()}):
+            tables = {scope: self._table(arm, scope) for scope in counted if self._is_served(scope, scopes)}
+            if self.sums and arm in self._present():
+                some = dict.fromkeys(scope for scope in moments if self._is_served(scope, scopes))
+                tables |= {scope: self._table(arm, scope, summed=True) for scope in some}
+            found[self.problem.arms[arm]] = self.gaps.served(tables, scopes)
+        return found
+
+    def _is_served(self, scope: Scope, scopes: Sequence[Scope]) -> bool:
+        return scope in scopes or not self.gaps.spared.keys() & set(scope)
+
+    def _present(self) -> set[int]:
+        """The arms that have rows which are kept."""
+        return {
+            arm
+            for arm, by_set in self.answers.items()
+            if any(cells.sums["n"] for one, cells in by_set.items() if not one.by_side)
+        }
+
+    def _table(self, arm: int, scope: Scope, *, summed: bool = False) -> Table:
+        """The margin of the smallest set that holds a scope."""
+        sizes = [self.problem.sizes[name] for name in scope]
+        by_set = self.answers.get(arm, {})
+        holding = [one for one in by_set if not one.by_side and set(scope) <= set(one.names)]
+        if not holding:
+            return Table.from_rows(scope, sizes, [np.zeros(0, np.uint8) for _ in scope], np.zeros(0, np.int64))
+        cells = by_set[min(holding, key=lambda one: one.cells)]
+        count = np.array(cells.sums["n" if self.weight_name is None else "c"], np.int64)
+        statistics: dict[str, Any] = {}
+        if summed:
+            names = {"weight": "w", "weight_square": "ww", "sum": "y", "square": "yy"}
+            statistics = {name: cells.sums[sign] for name, sign in names.items() if sign in cells.sums}
+        return Table.from_rows(
+            scope, sizes, [cells.codes[name].astype(np.uint8) for name in scope], count, **statistics
+        )
+
+    def _weighs(self) -> bool:
+        """Whether any row that is kept weighs anything."""
+        return any(
+            float(np.sum(cells.sums["w"])) > 0
+            for by_set in self.answers.values()
+            for one, cells in by_set.items()
+            if not one.by_side
+        )
+
+    # What is wrong
+
+    def _diagnose(self) -> bool:
+        """Find out what is wrong; True where it was only that values were written in a way not expected."""
+        library = ibis()
+        asked: dict[str, Any] = {}
+        for place, (name, code) in enumerate(self.codes.items()):
+            asked[f"u{place}"] = library.cases((code.unknown(), 1), else_=0).cast("int64")
+            if name in self._droppable():
+                asked[f"m{place}"] = library.cases((code.missing(), 1), else_=0).cast("int64")
+        asked["lacks"] = library.cases((self._lacks(), 1), else_=0).cast("int64")
+        rows = self.part.table.select(**asked)
+        answer = self.engine.fetch(rows.aggregate(**{name: rows[name].sum() for name in asked}))[0]
+        found = {name: int(number or 0) for name, number in zip(asked, answer, strict=True)}
+        learnt = False
+        for place, (name, code) in enumerate(self.codes.items()):
+            number = found[f"u{place}"]
+            if number and code.spelled and not code.asked:
+                learnt = True
+                number = self._ask(code, code.unknown())
+            elif number and code.spelled and not code.bad:
+                raise DataError(
+                    f"{self.part.name}, column {name}: {quoted(code.raw.type())} values cannot be matched with what "
+                    f"the database returned for them. Cast the column to text in a view."
+                )
+            if number:
+                self._blame(code, number)
+        if self.faults.bad or learnt:
+            return not self.faults.bad
+        gaps = {name: found.get(f"m{place}", 0) for place, name in enumerate(self.codes)}
+        gaps = {name: number for name, number in gaps.items() if number}
+        first = next(name for name in gaps)
+        self.faults.found_missing(self._first(first, self.codes[first].missing()), gaps, found["lacks"])
+        return False
+
+    def _blame(self, code: ColumnCode, number: int) -> None:
+        """Values outside a domain, with one of them."""
+        where = code.among(code.bad[:1]) if code.bad else code.unknown()
+        first = self._first(code.name, where) if not self.faults.bad else None
+        self.faults.found_bad(code.name, number, first)
+
+    def _first(self, name: str, where: Any) -> First:
+        """A row of a kind, to be shown."""
+        rows = self.part.table.filter(where).select(
+            **{f"c{j}": self.codes[each].raw for j, each in enumerate(self.names)}
+        )
+        row = self.engine.fetch(rows.limit(1))[0]
+        self.part.example = dict(zip(self.names, row, strict=True))
+        return First(self.part, 0, name, str(self.part.example[name]), self.codes[name].book)
+
+    def _check_done(self) -> None:
+        """A row of do(X=1) has X = 1, or does not say."""
+        if self.arm_name is None:
+            return
+        wrong = []
+        for position, by_set in self.answers.items():
+            arm = self.problem.arms[position]
+            there = {name: arm.settings[name] for name in arm.targets if name in self._nodes}
+            wanted = {name: self.problem.domains[name].index(value) for name, value in there.items()}
+            if any(self._differs(by_set, name, code) for name, code in wanted.items()):
+                wrong.append((position, wanted))
+        if not wrong:
+            return
+        rows = reduce(or_, [self._contradicts(position, wanted) for position, wanted in wrong])
+        if self.missing != "error":
+            rows = rows & ~self._lacks()
+        wrong_rows = self.part.table.filter(rows)
+        number = int(self.engine.fetch(wrong_rows.aggregate(n=wrong_rows.count()))[0][0])
+        first = self._first(self.arm_name, rows)
+        position = self._arm_code(self.part.example[self.arm_name])
+        arm = self.problem.arms[position]
+        values = {name: self._said(name) for name in arm.targets if name in self._nodes}
+        said = {name: value for name, value in values.items() if value not in {None, arm.settings[name]}}
+        self.faults.found_contradiction(first, number, arm, said)
+
+    def _said(self, name: str) -> Any:
+        """The declared value of a node in the row that is shown; None where it does not say."""
+        code = self.codes[name].book.code(self.part.example[name])
+        found = self._level(name) if code == MISSING else code
+        return None if found is None else self.problem.domains[name][found]
+
+    def _differs(self, by_set: Mapping[CellSet, Cells], name: str, code: int) -> bool:
+        one = next(one for one in by_set if not one.by_side and name in one.names)
+        found = by_set[one].codes[name]
+        return bool(((found != code) & (found < self.problem.sizes[name])).any())
+
+    def _contradicts(self, position: int, wanted: Mapping[str, int]) -> Any:
+        """Whether a row names an arm and has another value than it sets."""
+        code = self.codes[self.arm_name or ""]
+        named = code.among([value for value, own in code.known.items() if own == position])
+        others = [
+            (self._code(name) != each) & (self._code(name) < self.problem.sizes[name]) for name, each in wanted.items()
+        ]
+        return named & reduce(or_, others)
