@@ -10,7 +10,7 @@ import pytest
 
 import whichdo as wd
 from tests.counting.warehouses import Wire, drawn, into_duckdb, into_postgres
-from tests.soak import scaled
+from tests.soak import repeated, scaled
 from whichdo.counting import count_with_notes
 from whichdo.counting.gaps import with_missing_levels
 from whichdo.counting.warehouse import recorded, table_at
@@ -82,7 +82,7 @@ def same_notes(one: Any, two: Any) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(scaled(200, 10)))
+@pytest.mark.parametrize("seed", range(repeated(scaled(200, 10), quick=3)))
 def test_any_log_is_counted_as_its_rows_are(put: Any, seed: int) -> None:
     problem, rows, options = drawn(seed)
     table = put("visits", rows)
