@@ -119,8 +119,11 @@ def answer(seen: Tally, rule: Rule | None = None) -> Answer:
     must_try = (pooled.pulls == 0) & (~pooled.known | (high - low > OF_USE))
     must_try[0] = False
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    bounds = np.stack(bound_arms(problem, seen, worth, rule or Rule(), looked, 0.95))
-    return Answer(pooled, Contest(pooled, pooled.known & ~must_try, sign, target_sets(problem), bounds=bounds))
+    ranked = pooled.known & ~must_try
+    bounds = None  # they say nothing of arms that can be compared
+    if not ranked.all():
+        bounds = np.stack(bound_arms(problem, seen, worth, rule or Rule(), looked, 0.95))
+    return Answer(pooled, Contest(pooled, ranked, sign, target_sets(problem), bounds=bounds))
 
 
 # ----------------------------------------------------------------------------------------------------------- mechanisms
