@@ -99,8 +99,7 @@ def test_visible_edges_that_move_an_arm_are_found(hidden: bool) -> None:
     """20,000 rows: at least 80% of 400 wrong graphs each; a run of few allows four standard errors below that.
 
     On another seed 95.5% of 400 arrows and 86% of 400 hidden causes were found; 80% of 400 is missed by chance in less
-    than one of a thousand runs then, and this seed is fixed.  Seen to fail, with hidden causes, where the negligible
-    is said in ten times as many nats, and of rewards not at all.
+    than one of a thousand runs then, and this seed is fixed.
     """
     worlds = scaled(400, 20)
     rng = np.random.default_rng([3_141, hidden])
