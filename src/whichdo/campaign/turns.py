@@ -8,6 +8,8 @@ so to open and close it undoes none of them.
 A turn lasts for some transactions, if one follows the other: to hand it on after each would cost more than they do.  It
 only makes waiting fair, and SQLite's lock still keeps writers apart; so where a turn does not come in a few seconds,
 because a process is frozen within its own, one goes on without.
+
+Threads are told by queues, not by events: an interrupt that comes while an event is set can leave its lock taken.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import os
 import threading
 import time
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from whichdo.campaign.companions import place_of
 
@@ -37,7 +40,7 @@ class Turns:
         self._ends = 0.0
         self._lock = threading.Lock()
         self._kept = False  # whether the turn goes on, with nothing under way
-        self._ender: tuple[int, threading.Event] | None = None
+        self._ender: tuple[int, SimpleQueue[None]] | None = None
 
     def wait(self) -> None:
         """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is."""
@@ -61,9 +64,9 @@ class Turns:
                 return
             self._kept = True
         if self._ender is None or self._ender[0] != os.getpid():  # a fork leaves threads behind
-            self._ender = os.getpid(), threading.Event()
+            self._ender = os.getpid(), SimpleQueue()
             threading.Thread(target=self._end, args=(self._ender[1],), name="whichdo turns", daemon=True).start()
-        self._ender[1].set()
+        self._ender[1].put(None)
 
     def close(self) -> None:
         """Give the file up, and a turn with it."""
@@ -74,12 +77,12 @@ class Turns:
                 os.close(file)
         if self._ender is not None:
             ender, self._ender = self._ender, None
-            ender[1].set()
+            ender[1].put(None)
 
-    def _end(self, kept: threading.Event) -> None:
+    def _end(self, kept: SimpleQueue[None]) -> None:
         """Hand a turn on when it is over, for one that went off to do something else."""
-        while kept.wait():
-            kept.clear()
+        while True:
+            kept.get()
             if self._ender is None or self._ender[1] is not kept:
                 return
             while self._kept:
@@ -133,9 +136,9 @@ class _Waiter:
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._came = threading.Event()
+        self._came: SimpleQueue[None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._given_up = False
+        self._given_up = self._has_come = False
         threading.Thread(target=self._run, name="whichdo turn", daemon=True).start()
 
     @classmethod
@@ -143,7 +146,9 @@ class _Waiter:
         """Whether the turn came within a few seconds."""
         waiter, came = cls(file), False
         try:
-            came = waiter._came.wait(WITHOUT)
+            with suppress(Empty):
+                waiter._came.get(timeout=WITHOUT)
+                came = True
         finally:
             if not came:
                 turns.forget()
@@ -156,12 +161,13 @@ class _Waiter:
         with suppress(OSError):
             fcntl.flock(self._file, fcntl.LOCK_EX)
         with self._lock:
-            self._came.set()
+            self._has_come = True
+            self._came.put(None)
             if self._given_up:
                 os.close(self._file)
 
     def _give_up(self) -> None:
         with self._lock:
             self._given_up = True
-            if self._came.is_set():
+            if self._has_come:
                 os.close(self._file)
