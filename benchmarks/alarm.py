@@ -19,12 +19,12 @@ import numpy as np
 
 import whichdo as wd
 from tests.campaign.campaigns import Believed
-from whichdo.campaign.alarm import conflicts
 from whichdo.errors import WhichdoError
 from whichdo.estimate.estimator import look
 from whichdo.evidence import Tally
 from whichdo.formulas import counted_scopes
 from whichdo.graph.admg import CausalGraph
+from whichdo.monitoring.alarm import conflicts
 from whichdo.problem import LOOK, Arm, Problem
 from whichdo.tables import Table
 from whichdo.world.instances import random_confounded

@@ -51,6 +51,7 @@ LAYERS = {
     "simulation": 5,
     "comparison": 5,
     "campaign": 6,
+    "monitoring": 5,
     "experiments": 6,
     "report": 7,
     "demo": 7,

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.campaign.alarm import conflicts, watched_scopes
 from whichdo.evidence import TABLES, Batch, Tally
+from whichdo.monitoring.alarm import conflicts, watched_scopes
 from whichdo.problem import Arm, Problem
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from whichdo.campaign.alarm import Conflict
+    from whichdo.monitoring.alarm import Conflict
     from whichdo.world.network import CausalNetwork
 
     Alarm = Callable[..., tuple[object, ...]]

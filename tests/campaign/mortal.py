@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM
-from whichdo.campaign import exchange, ledger, migration, statements, store
+from whichdo.campaign import exchange, ledger
+from whichdo.campaign.storage import migration, statements, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from tests.soak import scaled
-from whichdo.campaign.certainty import Standing, certainty
-from whichdo.campaign.wealth import mean_bounds
 from whichdo.errors import ProblemError, UsageError
 from whichdo.estimate.rank import rank
 from whichdo.evidence import Tally
+from whichdo.monitoring.certainty import Standing, certainty
+from whichdo.monitoring.wealth import mean_bounds
 from whichdo.problem import Problem, do
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whichdo.campaign.certainty import Certainty
+    from whichdo.monitoring.certainty import Certainty
 
 SEED = 20_261_116
 PROBLEM = Problem("X -> Y", "Y")  # do(), do(X=0), do(X=1)

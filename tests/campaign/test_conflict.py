@@ -10,14 +10,14 @@ import pytest
 
 from tests.campaign import worlds
 from tests.campaign.campaigns import Believed
-from whichdo.campaign.conflict import Kind, Suspect, carried, fallback, lost_arms
-from whichdo.campaign.diagnosis import counts_of, first_changed, watched_scopes
 from whichdo.errors import UsageError
 from whichdo.estimate.estimator import look
 from whichdo.evidence import ROWS, Batch, Rows, Tally, observe
 from whichdo.formulas import Reading, formulas
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.gallery import gallery
+from whichdo.monitoring.conflict import Kind, Suspect, carried, fallback, lost_arms
+from whichdo.monitoring.diagnosis import counts_of, first_changed, watched_scopes
 from whichdo.problem import Arm, Problem, do
 from whichdo.tables import Table
 from whichdo.world.sampler import World

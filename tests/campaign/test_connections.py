@@ -12,7 +12,7 @@ import whichdo as wd
 from tests.campaign.servers import new_database
 from tests.campaign.trials import Clock, create, rng, row_of, run, transaction
 from whichdo.campaign.state import State
-from whichdo.campaign.store import Store
+from whichdo.campaign.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +139,7 @@ def test_a_connection_that_was_dropped_at_rest_is_made_anew(server: str, monkeyp
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     other.close()
-    monkeypatch.setattr("whichdo.campaign.line.REST", 0.0)
+    monkeypatch.setattr("whichdo.campaign.storage.line.REST", 0.0)
     assert campaign.tell(ticket, {"Y": 1}).seq == 2
 
 

@@ -14,8 +14,8 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import create, row_of, run, transaction
 from tests.soak import scaled
-from whichdo.campaign import engines, schema
-from whichdo.campaign.schema import FORM
+from whichdo.campaign.storage import engines, schema
+from whichdo.campaign.storage.schema import FORM
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from sqlalchemy.event import listen, remove
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run, transaction
 from tests.soak import scaled
-from whichdo.campaign.store import Store
+from whichdo.campaign.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,11 +11,11 @@ import pytest
 import whichdo as wd
 from tests.campaign.campaigns import audited
 from whichdo.campaign import terms
-from whichdo.campaign.alarm import Kind, Suspect, conflicts, fallback, watched_scopes
 from whichdo.campaign.pool import pooled
 from whichdo.campaign.terms import Terms
 from whichdo.errors import DataError
 from whichdo.evidence import Tally
+from whichdo.monitoring.alarm import Kind, Suspect, conflicts, fallback, watched_scopes
 from whichdo.world.network import CausalNetwork, bernoulli
 from whichdo.world.sampler import World
 

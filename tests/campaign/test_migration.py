@@ -14,7 +14,7 @@ import whichdo as wd
 from tests.campaign.mortal import know_next_form
 from tests.campaign.trials import create, run, transaction
 from tests.soak import scaled
-from whichdo.campaign import schema
+from whichdo.campaign.storage import schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable

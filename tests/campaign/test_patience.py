@@ -12,8 +12,8 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run
-from whichdo.campaign import engines, line, turns
-from whichdo.campaign.turns import Turns
+from whichdo.campaign.storage import engines, line, turns
+from whichdo.campaign.storage.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

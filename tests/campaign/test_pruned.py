@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import whichdo as wd
-from whichdo.campaign.alarm import Kind, Suspect
-from whichdo.campaign.certainty import certainty
 from whichdo.campaign.revised import Revision
 from whichdo.campaign.terms import Terms
 from whichdo.evidence import Tally
+from whichdo.monitoring.alarm import Kind, Suspect
+from whichdo.monitoring.certainty import certainty
 from whichdo.report.campaign import campaign_page
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from scipy import integrate, special
 
 from tests.soak import scaled
-from whichdo.campaign.wealth import log_wealth, mean_bounds
 from whichdo.errors import UsageError
+from whichdo.monitoring.wealth import log_wealth, mean_bounds
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from whichdo.campaign.store import Store
+    from whichdo.campaign.storage.store import Store
 
 PROBLEM = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"])
 

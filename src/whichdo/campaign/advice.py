@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.certainty import certainty
 from whichdo.campaign.homogeneity import disagreements
 from whichdo.campaign.status import forbidden_lines
 from whichdo.campaign.tickets import Phase
@@ -14,12 +13,13 @@ from whichdo.errors import counted
 from whichdo.estimate.rank import ranking
 from whichdo.frames import html_lines
 from whichdo.graph.identify import listed
+from whichdo.monitoring.certainty import certainty
 from whichdo.problem import Goal
 
 if TYPE_CHECKING:
-    from whichdo.campaign.certainty import Certainty
     from whichdo.campaign.state import State
     from whichdo.estimate.ranking import ArmRank, Ranking
+    from whichdo.monitoring.certainty import Certainty
     from whichdo.problem import Arm
 
 __all__ = ["Advice", "advised", "as_shown"]

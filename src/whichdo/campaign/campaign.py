@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.beginnings import begun_anew, begun_once
-from whichdo.campaign.engines import who_am_i
 from whichdo.campaign.events import in_chain, plain_text
 from whichdo.campaign.exchange import backup, export_lines, read_export
 from whichdo.campaign.ledger import Ledger, understood, wall_clock
@@ -33,7 +32,8 @@ from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.rows import RowReader
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.campaign.store import PATIENCE, Store
+from whichdo.campaign.storage.engines import who_am_i
+from whichdo.campaign.storage.store import PATIENCE, Store
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
 from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted

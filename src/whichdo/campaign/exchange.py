@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from whichdo.campaign.store import Store
+    from whichdo.campaign.storage.store import Store
 
 __all__ = ["backup", "events_of", "export_lines", "read_export"]
 

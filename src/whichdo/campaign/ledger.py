@@ -16,8 +16,8 @@ from whichdo.campaign.beginnings import can_go_on, due, restarting
 from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
 from whichdo.campaign.proposals import Draft, Proposed, Receipt, overdue
 from whichdo.campaign.state import State
+from whichdo.campaign.storage.trouble import mending
 from whichdo.campaign.terms import differences
-from whichdo.campaign.trouble import mending
 from whichdo.campaign.watch import enough, found_wrong
 from whichdo.errors import (
     Busy,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from whichdo.campaign.receipts import ReceiptFile
-    from whichdo.campaign.store import Place, Store
+    from whichdo.campaign.storage.store import Place, Store
 
     Clock = Callable[[], datetime]
     Parts = dict[str, Any]

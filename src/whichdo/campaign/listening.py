@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.campaign.alarm import conflicts
-from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.staleness import is_suspicious, outdated, to_blame
 from whichdo.evidence import Tally
+from whichdo.monitoring.alarm import conflicts
+from whichdo.monitoring.diagnosis import watched_scopes
 from whichdo.problem import LOOK
 from whichdo.tables import Radix, Table
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whichdo.arrays import IntArray
-    from whichdo.campaign.conflict import Conflict, Suspect
     from whichdo.campaign.logs import Log
     from whichdo.campaign.staleness import Difference
+    from whichdo.monitoring.conflict import Conflict, Suspect
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 

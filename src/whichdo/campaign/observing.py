@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichdo.campaign.beginnings import begun_anew
-from whichdo.campaign.diagnosis import watched_scopes
 from whichdo.campaign.events import plain_text
 from whichdo.campaign.logs import Log, counted_log, sources_of
 from whichdo.campaign.proposals import Draft, Receipt
 from whichdo.checking.denial import statement_scopes
 from whichdo.errors import Busy, ConflictError, Unsuitable, counted, quoted, spoken, visible
+from whichdo.monitoring.diagnosis import watched_scopes
 from whichdo.session import Session
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.campaign.conflict import Suspect, fallback
 from whichdo.errors import ConflictError
+from whichdo.monitoring.conflict import Suspect, fallback
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -5,8 +5,8 @@ together, do() included.  Two questions are asked.
 
 *At all times* (`outdated`): do fresh looks differ from the logs at all?  The mean reward, the shares of each node's
 values and the cells of the tables that estimates rest on are compared, as direct pulls are compared with looking
-(`whichdo.campaign.contrast`): most of the stake on the reward, a fifth each on nodes and cells.  So logs that
-are right are set aside by mistake in one campaign of a hundred at most; see `whichdo.campaign.alarm`.
+(`whichdo.monitoring.contrast`): most of the stake on the reward, a fifth each on nodes and cells.  So logs that
+are right are set aside by mistake in one campaign of a hundred at most; see `whichdo.monitoring.alarm`.
 
 *Once pulls contradict looking* (`to_blame`): is it the graph, or the logs?  Something is wrong for sure then, and the
 only question is what.  So a plain test of homogeneity decides, at one time and at 1%.  The same test, less strict, says
@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.campaign.contrast import log_evidence, mean_of_levels
 from whichdo.campaign.homogeneity import homogeneous
 from whichdo.errors import counted
 from whichdo.estimate.ranking import decimals
 from whichdo.estimate.shrinkage import unit_scale
 from whichdo.formulas import counted_scopes
 from whichdo.graph.identify import listed
+from whichdo.monitoring.contrast import log_evidence, mean_of_levels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whichdo.arrays import FloatArray
-    from whichdo.campaign.conflict import Conflict
+    from whichdo.monitoring.conflict import Conflict
     from whichdo.problem import Problem
     from whichdo.tables import Scope, Table
 

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from whichdo.campaign.conflict import Suspect
     from whichdo.campaign.events import Event
     from whichdo.checking.denial import Denial
     from whichdo.estimate.ranking import Ranking
     from whichdo.evidence import Tally
+    from whichdo.monitoring.conflict import Suspect
     from whichdo.policies.base import Recommendation
     from whichdo.problem import Arm, Problem
 

@@ -9,7 +9,7 @@ from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.plan import decided_elsewhere
 from whichdo.campaign.receipts import ReceiptFile, parsed
 from whichdo.campaign.sealing import ENVIRONMENT, secret_of
-from whichdo.campaign.trouble import mending
+from whichdo.campaign.storage.trouble import mending
 from whichdo.errors import Damaged, ReplayDiverged, visible
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.campaign.events import Event
-    from whichdo.campaign.store import Store
+    from whichdo.campaign.storage.store import Store
 
 __all__ = ["Verified", "verified"]
 

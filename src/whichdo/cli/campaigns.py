@@ -361,7 +361,7 @@ def backup(
 ) -> None:
     """Copy the whole database as it stands into a new file, while others work on it."""
     from whichdo.campaign.exchange import backup as copied
-    from whichdo.campaign.store import Store
+    from whichdo.campaign.storage.store import Store
 
     if not str(file).strip():
         raise UsageError("Name the file to write.")

@@ -13,8 +13,8 @@ from whichdo.report.audit import short_time
 from whichdo.report.intervals import ALL, BOUNDS, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
 
 if TYPE_CHECKING:
-    from whichdo.campaign.certainty import ArmCertainty
     from whichdo.estimate.ranking import ArmRank
+    from whichdo.monitoring.certainty import ArmCertainty
     from whichdo.report.history import History
     from whichdo.report.intervals import Kind
 

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 
-from whichdo.campaign.schema import APPLICATION
+from whichdo.campaign.storage.schema import APPLICATION
 from whichdo.errors import NotOurs, StorageError, UsageError, masked, quoted
 
 if TYPE_CHECKING:

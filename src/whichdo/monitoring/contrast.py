@@ -1,7 +1,8 @@
 """Evidence that two samples have different means: one that was seen once, and one that grows pull by pull.
 
 The first is a *reference*: an estimate by looking, or shares in logs.  The second is judged after every few tells, for
-weeks.  Evidence is the product of two wealths (`whichdo.campaign.wealth`), each at most 1 on average at any time if the
+weeks.  Evidence is the product of two wealths
+(`whichdo.monitoring.wealth`), each at most 1 on average at any time if the
 common mean is p: what bets on the second sample made against p, and what bets on the reference made.  At the true p the
 product reaches 1/miss with chance ``miss`` at most, at all times together; so the least product over all p does too.
 
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.campaign.wealth import log_wealth
+from whichdo.monitoring.wealth import log_wealth
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray

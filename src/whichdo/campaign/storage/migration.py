@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, inspect, text, update
 
 from whichdo._version import __version__
-from whichdo.campaign import migrations
-from whichdo.campaign.schema import APPLICATION, FORM, store
+from whichdo.campaign.storage import migrations
+from whichdo.campaign.storage.schema import APPLICATION, FORM, store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

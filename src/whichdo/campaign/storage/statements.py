@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from sqlalchemy import bindparam, insert, select, update
 
-from whichdo.campaign.schema import campaigns, events, store
+from whichdo.campaign.storage.schema import campaigns, events, store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

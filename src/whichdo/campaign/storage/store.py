@@ -15,13 +15,13 @@ from sqlalchemy import Connection, create_engine, insert, inspect, select, text
 from sqlalchemy.pool import NullPool
 
 from whichdo._version import __version__
-from whichdo.campaign.engines import engine_of, make_private, path_of, url_of
 from whichdo.campaign.events import Event
-from whichdo.campaign.line import Line
-from whichdo.campaign.read_only import can_only_be_read, reader_of
-from whichdo.campaign.schema import FORM, campaigns, store
-from whichdo.campaign.statements import STORED, Statements
-from whichdo.campaign.trouble import speaking, who_locks
+from whichdo.campaign.storage.engines import engine_of, make_private, path_of, url_of
+from whichdo.campaign.storage.line import Line
+from whichdo.campaign.storage.read_only import can_only_be_read, reader_of
+from whichdo.campaign.storage.schema import FORM, campaigns, store
+from whichdo.campaign.storage.statements import STORED, Statements
+from whichdo.campaign.storage.trouble import speaking, who_locks
 from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, masked, quoted, spoken, visible
 from whichdo.files import guard
 
@@ -201,7 +201,7 @@ class Store:
 
     def _migrate(self) -> None:
         """One process does it, while the others wait; the copy is of what was there before."""
-        from whichdo.campaign.migration import keep_tables, migrate
+        from whichdo.campaign.storage.migration import keep_tables, migrate
 
         def work(connection: Connection) -> None:
             if not self.sqlite:

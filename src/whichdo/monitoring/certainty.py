@@ -1,7 +1,7 @@
 """How sure a campaign is, and whether it may stop.
 
 Two kinds of intervals, kept apart.  Those of *direct pulls* are valid at every time and however arms are chosen
-(`whichdo.campaign.wealth`): a campaign may look at them after every tell and stop when it likes, and all of them hold
+(`whichdo.monitoring.wealth`): a campaign may look at them after every tell and stop when it likes, and all of them hold
 at all times together with the stated confidence.  They do not lean on the graph, nor on logs: of do() only fresh looks
 count.  Those of *looking* (`whichdo.estimate.rank`) hold at one time, and only if the graph is right and the logs are
 of today.  A verdict rests on direct pulls alone; the intervals of looking stand beside it.
@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.campaign.wealth import chance, mean_bounds
 from whichdo.errors import UsageError, rounded
 from whichdo.graph.identify import Route, listed
+from whichdo.monitoring.wealth import chance, mean_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,8 @@ broken promise means that the graph is wrong there (or that the intervention was
 will help.
 
 The alarm is heard after every few tells, for weeks, over all arms, and may go off by mistake in one campaign of twenty.
-Each promise is a test whose evidence holds at all times (`whichdo.campaign.contrast`).  All tests together are one bet:
+Each promise is a test whose evidence holds at all times
+(`whichdo.monitoring.contrast`).  All tests together are one bet:
 the average of their wealths, weighted before anything is pulled, 0.55 for the arms' means, 0.15 for nodes that should
 not move and 0.1 for laws given parents.  What is left of the chance of a mistake belongs to
 `whichdo.campaign.staleness`, which asks whether the logs are out of date.
@@ -22,9 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.campaign.conflict import Conflict, Kind, Suspect, carried, fallback, lost_arms
-from whichdo.campaign.contrast import Reference, log_evidence, mean_of_levels
-from whichdo.campaign.diagnosis import (
+from whichdo.errors import UsageError
+from whichdo.estimate.estimator import look
+from whichdo.estimate.shrinkage import unit_scale
+from whichdo.evidence import whole_number
+from whichdo.graph.identify import Route
+from whichdo.monitoring.conflict import Conflict, Kind, Suspect, carried, fallback, lost_arms
+from whichdo.monitoring.contrast import Reference, log_evidence, mean_of_levels
+from whichdo.monitoring.diagnosis import (
     MAX_FAMILY,
     counts_of,
     families_of,
@@ -32,12 +38,7 @@ from whichdo.campaign.diagnosis import (
     rows_of_arm,
     watched_scopes,
 )
-from whichdo.campaign.wealth import chance
-from whichdo.errors import UsageError
-from whichdo.estimate.estimator import look
-from whichdo.estimate.shrinkage import unit_scale
-from whichdo.evidence import whole_number
-from whichdo.graph.identify import Route
+from whichdo.monitoring.wealth import chance
 from whichdo.problem import LOOK, Arm
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from weakref import finalize, ref
 
 from sqlalchemy import event
 
-from whichdo.campaign.companions import Companions, abandon, lost, place_of, rescue
-from whichdo.campaign.deadline import Deadline
-from whichdo.campaign.trouble import is_broken
-from whichdo.campaign.turns import Turns
+from whichdo.campaign.storage.companions import Companions, abandon, lost, place_of, rescue
+from whichdo.campaign.storage.deadline import Deadline
+from whichdo.campaign.storage.trouble import is_broken
+from whichdo.campaign.storage.turns import Turns
 from whichdo.errors import Busy, StorageError, WhichdoError, is_interrupt
 
 if TYPE_CHECKING:

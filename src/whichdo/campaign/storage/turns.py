@@ -20,7 +20,7 @@ import time
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from whichdo.campaign.companions import place_of
+from whichdo.campaign.storage.companions import place_of
 
 __all__ = ["Turns"]
 

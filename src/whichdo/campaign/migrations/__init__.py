@@ -1,1 +1,0 @@
-"""Migrations of the campaign database, one file a form; forward only, run by `whichdo.campaign.migration`."""

@@ -1,0 +1,1 @@
+"""Where the events of campaigns are kept: SQLite by default, PostgreSQL by URL."""
