@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Line, best, seconds
 from whichdo.campaign.campaign import Campaign
-from whichdo.campaign.events import sealed, time_text
-from whichdo.campaign.proposals import asking
+from whichdo.campaign.chain import sealed, time_text
+from whichdo.campaign.commands import Ask
+from whichdo.campaign.decide import decide
+from whichdo.campaign.events import Told, body_of
+from whichdo.campaign.tickets import Pull
 from whichdo.policy_names import policy
 from whichdo.problem import Problem
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from whichdo.campaign.events import Said
     from whichdo.campaign.state import State
 
 PAIRS = 200
@@ -96,23 +100,23 @@ def _long(folder: Path, name: str) -> Iterator[Line]:
 
 def _fill(campaign: Campaign) -> None:
     """Asks and tells in one transaction: what is measured is reading them."""
-    ledger, now = campaign._ledger, time_text(datetime(2026, 3, 1, tzinfo=UTC))
+    ledger, today = campaign._ledger, datetime(2026, 3, 1, tzinfo=UTC)
+    now = time_text(today)
 
     def work(connection: Connection) -> None:
         state, place = ledger._caught_up(connection, lock=True)
         new = []
 
-        def add(state: State, kind: str, body: dict[str, Any]) -> None:
-            new.append(sealed("long", state.events, kind, body, now, state.head))
-            state.apply(new[-1])
+        def add(state: State, what: Said) -> None:
+            new.append(sealed("long", state.events, what.kind, body_of(what), now, state.head))
+            state.apply(new[-1], sealed=True)
 
         for number in range((EVENTS - 1) // 2):
-            drafts = asking(state, 1, "me").drafts
-            assert isinstance(drafts, list)
-            ((kind, body),) = drafts
-            add(state, kind, body)
-            ticket = body["tickets"][0]["id"]
-            add(state, "told", {"ticket": ticket, "row": row(state.tickets[ticket].arm, number)})
+            (asked,) = decide(state, Ask(1, "me"), today).events
+            add(state, asked)
+            (position,) = state.tickets.out
+            pull = Pull(state.tickets, position)
+            add(state, Told(pull.id, row(pull.arm, number)))
         ledger.store.append(connection, place, new)
 
     ledger.store.run(work, writes=True)

@@ -18,7 +18,7 @@ from whichdo._version import __version__
 if TYPE_CHECKING:
     from whichdo.campaign.advice import Advice
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
@@ -164,7 +164,7 @@ __all__ = [
 _ROOMS = {
     "whichdo.campaign.advice": ("Advice",),
     "whichdo.campaign.campaign": ("Campaign",),
-    "whichdo.campaign.proposals": ("Receipt",),
+    "whichdo.campaign.commands": ("Receipt",),
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),

@@ -15,8 +15,7 @@ from contextlib import closing
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
-from whichdo.campaign.sealing import secret_for
+from whichdo.campaign.chain import GENESIS, MOST_LETTERS, Event, canonical, check_chain, secret_for
 from whichdo.errors import ConflictError, Damaged, InputError, StorageError, visible
 from whichdo.files import draft_of, sync_folder
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 import gc
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from whichdo.campaign.advice import advised
-from whichdo.campaign.beginnings import can_go_on, due, restarting
-from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
-from whichdo.campaign.proposals import Draft, Proposed, Receipt, overdue
+from whichdo.campaign.chain import GENESIS, Event, canonical, check_chain, sealed, time_text
+from whichdo.campaign.commands import Receipt, Settle
+from whichdo.campaign.decide import already_due, decide, parts_of
+from whichdo.campaign.events import body_of
+from whichdo.campaign.follow import consequences
 from whichdo.campaign.state import State
+from whichdo.campaign.storage.snapshots import event_of_key
+from whichdo.campaign.storage.store import Place
 from whichdo.campaign.storage.trouble import mending
-from whichdo.campaign.terms import differences
-from whichdo.campaign.watch import enough, found_wrong
+from whichdo.campaign.terms import differences, plain_text
 from whichdo.errors import (
     Busy,
     ConflictError,
@@ -38,19 +41,16 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from whichdo.campaign.commands import Command
+    from whichdo.campaign.events import Said
     from whichdo.campaign.receipts import ReceiptFile
-    from whichdo.campaign.storage.store import Place, Store
+    from whichdo.campaign.storage.store import Store
 
     Clock = Callable[[], datetime]
-    Parts = dict[str, Any]
-    Request = tuple[str, Parts | Callable[[State], Parts]]
 
 __all__ = ["Ledger", "understood", "wall_clock"]
 
 T = TypeVar("T")
-
-WATCHED = frozenset({"told", "closed", "amended"})
-"""Kinds after which evidence has changed."""
 
 
 def wall_clock() -> datetime:
@@ -70,6 +70,8 @@ class Ledger:
         self.receipts: ReceiptFile | None = None
         """Where receipts are kept besides the database."""
         self._written: list[str] = []  # receipts of the events that were appended last
+        self._new: list[Event] = []  # those events, which may not be on record yet
+        self._connection: Connection | None = None  # of the transaction that is on
         self.lock = store.line.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
@@ -137,6 +139,8 @@ class Ledger:
         finally:
             if was_on:
                 gc.enable()
+        if state is not None:
+            state.tickets.record = self
         if state is None or state.events != place.length or state.head != place.head:
             raise self._cut(place, 0 if state is None else state.events)
         self._state, self._sound = state, state.events
@@ -167,17 +171,26 @@ class Ledger:
         Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
         moment, also in the middle of an event.
         """
+
+        def within(connection: Connection) -> T:
+            self._new.clear()
+            self._connection = connection
+            try:
+                return work(connection)
+            finally:
+                self._connection = None
+
         with self.lock:
             self.store.line.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
-                    answer = self.store.run(work, writes=writes)
+                    answer = self.store.run(within, writes=writes)
                 except (StorageError, Busy):
                     if not writes or not self.store.line.may_repeat:
                         raise
                     self._state = None  # the connection broke before the commit: once more, from what is on record
-                    answer = self.store.run(work, writes=writes)
+                    answer = self.store.run(within, writes=writes)
                 if self._state is not None:
                     self.known = self._state.events, self._state.head  # committed
                 return answer  # noqa: TRY300 - it belongs to what may fail
@@ -207,6 +220,7 @@ class Ledger:
                 )
             first = sealed(self.name, 0, "created", dict(body), time_text(self._now(connection)), GENESIS, None)
             self._state = State(first)
+            self._state.tickets.record = self
             self.store.add(connection, first)
 
         self._run(work, writes=True)
@@ -232,6 +246,7 @@ class Ledger:
             if (place.length, place.head) != (imported.events, imported.head):
                 raise ConflictError("The export changed while it was read. Nothing was imported; try again.")
             self._state = imported
+            imported.tickets.record = self
             return Receipt.of(imported.receipt)
 
         receipt = self._run(work, writes=True)
@@ -244,36 +259,29 @@ class Ledger:
             said = [] if answer is None else [str(answer)]
             self.receipts.add(self.name, dict.fromkeys([*self._written, *said, self._state.receipt]))
 
-    def write(
-        self,
-        propose: Callable[[State, datetime], Proposed],
-        *,
-        key: str | None = None,
-        request: Request | None = None,
-    ) -> tuple[State, Receipt | None]:
-        """Put on record what is proposed; the state after it and the receipt, None where nothing was to be written.
+    def write(self, order: Command, *, key: str | None = None) -> tuple[State, Receipt | None, tuple[Said, ...]]:
+        """Put on record what a command comes to; the state after it, the receipt and the events, if there are any.
 
-        ``key``: a request under a key that is on record gets the answer it got then; ``request``, its kind and what
-        tells it apart (in the body of its event), must be the same.
+        ``key``: a command under a key that is on record gets the answer it got then; it must be the same command.
         """
 
-        def work(connection: Connection) -> tuple[State, Receipt | None] | None:
+        def work(connection: Connection) -> tuple[State, Receipt | None, tuple[Said, ...]] | None:
             self._written = []
             state, place = self._caught_up(connection, lock=True)
             now = self._now(connection)
-            drafts = overdue(state, now) or due(state)
-            if drafts:  # what is due stands by itself, whatever becomes of the request
-                self._append(connection, place, state, drafts, now, None)
+            standing = already_due(state, now)
+            if standing:  # it stands by itself, whatever becomes of the command
+                self._append(connection, place, state, [standing], now, None)
                 return None
-            if key is not None and key in state.keys:
-                return state, _same_request(state, state.keys[key], request)
-            found, notes, then = propose(state, now)
-            if isinstance(found, Receipt):
-                return state, found
-            if not found:
-                return state, None
-            answer = self._append(connection, place, state, found, now, key, then)
-            return state, Receipt.of(answer.receipt, notes=notes)
+            before = None if key is None else self.keyed(key)
+            if before is not None:
+                return state, _same_request(state, before, order), ()
+            decision = decide(state, order, now)
+            if decision.before is not None or not decision.events:
+                return state, decision.before, ()
+            parts, notes = [decision.events], decision.notes
+            answer = self._append(connection, place, state, parts, now, key, order if decision.make_way else None)
+            return state, Receipt.of(answer.receipt, notes=notes), parts[-1]
 
         with self.lock:
             if self.receipts is not None:
@@ -296,53 +304,70 @@ class Ledger:
     def settle(self) -> None:
         """Put on record what the clock says, if it says anything."""
         with self.lock:
-            if overdue(self.state(), self._now()):
-                self.write(lambda _state, _now: Proposed([]))
+            if any(self.state().due(self._now())):
+                self.write(Settle())
 
     def _append(
         self,
         connection: Connection,
         place: Place,
         state: State,
-        drafts: list[Draft],
+        parts: list[tuple[Said, ...]],
         now: datetime,
         key: str | None,
-        then: Callable[[State], list[Draft]] | None = None,
+        order: Command | None = None,
     ) -> Event:
-        """Append events, those that ``then`` makes of the state after them, and the alarms they give cause for.
+        """Append events, what the ``order`` comes to that they make way for, and what follows of them.
 
         The answer, which has the key, is the first event; where some only make way for others, the first of those.
         """
-        time = time_text(now)
-        new: list[Event] = []
-        answer = 0
+        time, new = time_text(now), self._new
+        new.clear()
 
-        def add(kind: str, body: dict[str, object], own: str | None = None) -> None:
-            new.append(sealed(self.name, state.events, kind, body, time, state.head, own, state.secret))
+        def add(what: Said, own: str | None = None) -> None:
+            new.append(sealed(self.name, state.events, what.kind, body_of(what), time, state.head, own, state.secret))
             state.apply(new[-1], sealed=True)
 
-        def add_all(those: list[Draft], own: str | None) -> None:
-            for number, (kind, body) in enumerate(those):
-                add(kind, body, None if number else own)
+        def add_all(those: tuple[Said, ...], own: str | None) -> None:
+            for number, what in enumerate(those):
+                add(what, None if number else own)
 
-        add_all(drafts, key if then is None else None)
-        if then is not None and (following := then(state)):
+        answer = 0
+        add_all(parts[0], key if order is None else None)
+        if order is not None and (following := decide(state, order, now).events):
             answer = len(new)
             add_all(following, key)
-        told = [name for kind, body in drafts if kind in WATCHED for name in body.get("tickets", [body.get("ticket")])]
-        if told:
-            for (kind, body), reason in found_wrong(state, told):
-                add(kind, body)
-                if reason is not None and can_go_on(state):
-                    add(*restarting(state, reason)[0])
-            sure = enough(state)
-            if sure is not None:
-                add("stopped", {"reason": sure})
-        for kind, body in due(state):
-            add(kind, body)
+        for what in consequences(state, parts[0]):
+            add(what)
         self.store.append(connection, place, new)
         self._written = [event.receipt for event in new] if self.receipts is not None else []
         return new[answer]
+
+    # ---------------------------------------------------------------------------------------------------- looking up
+
+    def event(self, seq: int) -> Event:
+        """The event of a number, checked by itself."""
+
+        def find(connection: Connection) -> list[Event]:
+            place = self._place(connection, lock=False)
+            return list(self.store.since(connection, Place(place.id, place.name, seq + 1, ""), seq))
+
+        own = next((event for event in self._new if event.seq == seq), None)
+        if own is not None:
+            return own
+        found = self._look_up(find)
+        if not found:
+            raise Damaged(f"Campaign {quoted(self.name)} is damaged: event {seq} is missing.", seq)
+        check_chain(found, seq, found[0].previous, None if self._state is None else self._state.secret)
+        return found[0]
+
+    def keyed(self, key: str) -> Event | None:
+        """The event of a key; None where there is none."""
+        return self._look_up(lambda connection: event_of_key(connection, self._place(connection, lock=False), key))
+
+    def _look_up(self, work: Callable[[Connection], T]) -> T:
+        """Within the transaction that is on, or in one of its own."""
+        return self.store.run(work) if self._connection is None else work(self._connection)
 
 
 def understood(events: Iterable[Event]) -> State:
@@ -367,17 +392,15 @@ def understood(events: Iterable[Event]) -> State:
     return state
 
 
-def _same_request(state: State, before: Event, request: Request | None) -> Receipt:
-    if request is not None:
-        kind, parts = request
-        now = parts(state) if callable(parts) else parts
-        body = before.content
-        then = {name: body.get(name) for name in now}
-        if (before.kind, then) != (kind, now):
-            was = canonical(then if before.kind == kind else body)
-            raise ConflictError(
-                f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}): "
-                f"{before.kind} {was[:300]}, now {kind} {canonical(now)}. Nothing was changed; choose a new key "
-                f"for a new request."
-            )
+def _same_request(state: State, before: Event, order: Command) -> Receipt:
+    kind, now = parts_of(state, order)
+    body = before.content
+    then = {name: body.get(name) for name in now}
+    if (before.kind, then) != (kind, now):
+        was = canonical(then if before.kind == kind else body)
+        raise ConflictError(
+            f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}): "
+            f"{before.kind} {was[:300]}, now {kind} {canonical(now)}. Nothing was changed; choose a new key "
+            f"for a new request."
+        )
     return Receipt.of(before.receipt, repeated=True)

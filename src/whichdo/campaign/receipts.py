@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import canonical
+from whichdo.campaign.chain import canonical
 from whichdo.errors import ConflictError, Damaged, InputError, StorageError, UsageError, counted, quoted, visible
 from whichdo.files import is_guarded
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
 
 __all__ = ["ReceiptFile", "parsed"]
 

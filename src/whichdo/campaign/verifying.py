@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
+from whichdo.campaign.chain import ENVIRONMENT, secret_of
 from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.plan import decided_elsewhere
 from whichdo.campaign.receipts import ReceiptFile, parsed
-from whichdo.campaign.sealing import ENVIRONMENT, secret_of
 from whichdo.campaign.storage.trouble import mending
 from whichdo.errors import Damaged, ReplayDiverged, visible
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
     from whichdo.campaign.storage.store import Store
 
 __all__ = ["Verified", "verified"]

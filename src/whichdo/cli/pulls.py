@@ -32,7 +32,7 @@ from whichdo.errors import InputError, UsageError, Wait, WhichdoError, command, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
 
 __all__ = ["amend", "ask", "tell", "void"]
 

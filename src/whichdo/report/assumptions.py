@@ -25,7 +25,7 @@ MOST = 50
 
 def alarms(found: History) -> str:
     """What somebody should look at, alarms first; a sentence where there is none."""
-    loud = [str(each.get("text", "")) for each in (*found.state.set_aside, *found.state.alarms)]
+    loud = [*(each.text for each in found.state.set_aside), *(each.text for each in found.state.alarms)]
     status, advice = found.status, found.advice
     quiet = dict.fromkeys([*status.warnings, *advice.warnings])
     rest = [each for each in quiet if each not in loud]
@@ -116,7 +116,7 @@ def _terms(found: History) -> str:
     policy = f"{policy_text(terms.policy)}, revision {terms.revision}, seed {terms.seed}"
     said = [f"Policy: {'; '.join([policy, f'begun with whichdo {terms.made_by}', *rules, *stretches])}."]
     said += [
-        f"Restarted at {short_time(each['time'])} (event {each['seq']}): {each['reason']}"
+        f"Restarted at {short_time(each.time)} (event {each.receipt.partition(':')[0]}): {each.reason}"
         for each in found.state.restarts
     ]
     said += decided_elsewhere(found.state)

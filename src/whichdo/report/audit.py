@@ -10,7 +10,7 @@ from whichdo.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
 
 __all__ = ["short_text", "short_time", "trail"]
 

@@ -68,8 +68,9 @@ def _by_arm(found: History) -> str:
     problem = found.state.terms.problem
     costs = problem.prices
     priced = any(cost != 1 for cost in costs.values())
-    told = Counter(pull.arm for pull in found.state.tickets.values() if pull.phase is Phase.TOLD)
-    lost = Counter(pull.arm for pull in found.state.tickets.values() if pull.phase in {Phase.VOIDED, Phase.EXPIRED})
+    tickets = found.state.tickets
+    told = Counter(tickets.by_arm(tickets.where(phase=Phase.TOLD)))
+    lost = Counter(tickets.by_arm(tickets.where(phase=Phase.VOIDED) | tickets.where(phase=Phase.EXPIRED)))
     arms = [arm for arm in problem.offered if told[arm] or lost[arm]]
     arms.sort(key=lambda arm: -told[arm] * costs[arm])
     if not arms:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, create_engine, insert, inspect, select, text
 from sqlalchemy.pool import NullPool
 
 from whichdo._version import __version__
-from whichdo.campaign.events import Event
+from whichdo.campaign.chain import Event
 from whichdo.campaign.storage.engines import engine_of, make_private, path_of, url_of
 from whichdo.campaign.storage.line import Line
 from whichdo.campaign.storage.read_only import can_only_be_read, reader_of
