@@ -25,8 +25,8 @@ from whichdo.campaign.commands import (
     Void,
 )
 from whichdo.campaign.decide import tickets_of
-from whichdo.campaign.exchange import backup, export_lines, read_export
-from whichdo.campaign.ledger import Ledger, understood, wall_clock
+from whichdo.campaign.exchange import backup, export_lines, read_export, understood
+from whichdo.campaign.ledger import Ledger, wall_clock
 from whichdo.campaign.logs import logs_for, receipts_for
 from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.state import State

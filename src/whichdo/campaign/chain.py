@@ -34,6 +34,7 @@ __all__ = [
     "Event",
     "canonical",
     "check_chain",
+    "digest_of",
     "in_chain",
     "moment",
     "new_seal",

@@ -50,9 +50,9 @@ class Said:
     @classmethod
     def from_body(cls, body: Body) -> Self:
         """Read a body; a KeyError or a TypeError where it is not one of this kind."""
-        given = {name: _fixed(body[name]) for name in cls.__match_args__ if name in body}
+        given = {each.name: _fixed(body[each.name]) for each in fields(cls) if each.name in body}
         for each in fields(cls):
-            if each.default is None and given.get(each.name, each) is None:
+            if each.default is None and each.name in given and given[each.name] is None:
                 raise ValueError(f"{each.name} is None")  # what is not there is left out
         return cls(**given)
 

@@ -7,21 +7,22 @@ its own transaction, so what it checks is what is on record.  If a write fails, 
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from whichdo.campaign.advice import advised
 from whichdo.campaign.chain import GENESIS, Event, canonical, check_chain, sealed, time_text
 from whichdo.campaign.commands import Receipt, Settle
 from whichdo.campaign.decide import already_due, decide, parts_of
 from whichdo.campaign.events import body_of
 from whichdo.campaign.follow import consequences
+from whichdo.campaign.snapshot import opened, taken
 from whichdo.campaign.state import State
-from whichdo.campaign.storage.snapshots import event_of_key
+from whichdo.campaign.storage.snapshots import event_of_key, keep_snapshot
 from whichdo.campaign.storage.store import Place
 from whichdo.campaign.storage.trouble import mending
-from whichdo.campaign.terms import differences, plain_text
+from whichdo.campaign.terms import differences
 from whichdo.errors import (
     Busy,
     ConflictError,
@@ -30,7 +31,6 @@ from whichdo.errors import (
     Unknown,
     UsageError,
     WhichdoError,
-    is_interrupt,
     nearest,
     quoted,
 )
@@ -48,9 +48,13 @@ if TYPE_CHECKING:
 
     Clock = Callable[[], datetime]
 
-__all__ = ["Ledger", "understood", "wall_clock"]
+__all__ = ["Ledger", "wall_clock"]
 
 T = TypeVar("T")
+
+
+FEWEST_NEW, SHARE_NEW = 1_000, 50
+"""A snapshot is kept again after so many new events, and after a fiftieth of all: replaying these is quick."""
 
 
 def wall_clock() -> datetime:
@@ -61,8 +65,10 @@ def wall_clock() -> datetime:
 class Ledger:
     """One campaign of a database."""
 
-    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+    def __init__(self, store: Store, name: str, clock: Clock = wall_clock, *, snapshots: bool = True) -> None:
         self.store, self.name, self._clock = store, name, clock
+        self._snapshots = snapshots
+        self._kept = 0  # how many events the snapshot has that was read or kept last
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
         self.known: tuple[int, str] | None = None
@@ -126,6 +132,9 @@ class Ledger:
         state = self._state
         if self.known is not None and (place.length < self.known[0] or self._went_another_way(place)):
             raise self._went_back(place)
+        if state is None and self._snapshots:
+            state = opened(self.store, connection, place, self.known)
+            self._kept = 0 if state is None else state.events
         was_on = gc.isenabled()
         gc.disable()  # of a hundred thousand tickets none is garbage, and looking for it takes long
         try:
@@ -146,6 +155,24 @@ class Ledger:
         self._state, self._sound = state, state.events
         self.known = state.events, state.head
         return state, place
+
+    def _keep_snapshot(self) -> None:
+        """Keep a snapshot, where there has been enough since the last; the log does not depend on it."""
+        state = self._state
+        if state is None or not self._snapshots or self.store.only_reads:
+            return
+        if state.events - self._kept <= max(FEWEST_NEW, state.events // SHARE_NEW):
+            return
+        self._kept = state.events  # whatever comes of it, it is not tried again at every verb
+        with suppress(StorageError, Busy, MemoryError):
+            body = taken(state)
+            if body is not None:
+                self.store.run(
+                    lambda connection: keep_snapshot(
+                        connection, self._place(connection, lock=False), state.events, body
+                    ),
+                    writes=True,
+                )
 
     def _went_back(self, place: Place) -> Damaged:
         length, head = self.known or (0, "")
@@ -251,6 +278,7 @@ class Ledger:
 
         receipt = self._run(work, writes=True)
         self._keep(receipt)
+        self._keep_snapshot()
         return receipt
 
     def _keep(self, answer: Receipt | None) -> None:
@@ -290,6 +318,7 @@ class Ledger:
                 self._keep(None)
             if answer[1] is not None:
                 self._keep(answer[1])
+            self._keep_snapshot()
             return answer
 
     def _now(self, connection: Connection | None = None) -> datetime:
@@ -368,28 +397,6 @@ class Ledger:
     def _look_up(self, work: Callable[[Connection], T]) -> T:
         """Within the transaction that is on, or in one of its own."""
         return self.store.run(work) if self._connection is None else work(self._connection)
-
-
-def understood(events: Iterable[Event]) -> State:
-    """The state of a log that comes from elsewhere; whatever stands in it, it must make sense."""
-    following = iter(events)
-    first = next(following)
-    try:
-        plain_text(first.campaign, "name of a campaign", 200)
-        state = State(first)
-        for event in following:
-            state.apply(event)
-        advised(state)
-    except WhichdoError:
-        raise
-    except Exception as error:
-        if is_interrupt(error):
-            raise
-        raise Damaged(
-            f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
-            f"imported."
-        ) from error
-    return state
 
 
 def _same_request(state: State, before: Event, order: Command) -> Receipt:

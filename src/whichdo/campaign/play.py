@@ -102,6 +102,7 @@ class Play(_Slots):
             policy, problem, budget, seed, seen, places, None if saved is None else saved["driver"]
         )
         self._first = 0 if saved is None else saved["first"]
+        self._answers = _Answers(self._width)
         self._open()
         if saved is not None:
             self._resume(saved)
@@ -134,7 +135,8 @@ class Play(_Slots):
         self._ends = [self._first, *(self._first + end for end in accumulate(counts))]
         self._fresh = self._first
         self._returned, self._back = [], set()
-        self._answers = _Answers(self._width)
+        if self._answers.count:
+            self._answers = _Answers(self._width)
 
     # ------------------------------------------------------------------------------------------------ handing out
 
@@ -202,9 +204,13 @@ class Play(_Slots):
         """What came of a slot; the last of its batch lets the policy decide on."""
         if self.failure is not None:
             return
+        size = self._ends[-1] - self._first
+        if size == 1:  # a policy that decides every round
+            self._close(np.array([codes], np.int16))
+            return
         self._answers.put(slot - self._first, codes)
-        if self._answers.count == self._ends[-1] - self._first:
-            self._close()
+        if self._answers.count == size:
+            self._close(self._answers.rows())
 
     def refill(self, slot: int, codes: Codes) -> bool:
         """Another outcome for a slot; False if the policy has already decided on the first."""
@@ -213,9 +219,9 @@ class Play(_Slots):
         self._answers.put(slot - self._first, codes)
         return True
 
-    def _close(self) -> None:
+    def _close(self, rows: Array) -> None:
         """Tell the batch, arm by arm in the order of the slots."""
-        first, rows = self._first, self._answers.rows()
+        first = self._first
         try:
             for position, arm in enumerate(self._arms):
                 start, end = self._ends[position] - first, self._ends[position + 1] - first

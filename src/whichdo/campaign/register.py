@@ -75,6 +75,7 @@ class Register:
         """The events that told those which were amended since."""
         self.out: dict[int, Out] = {}
         """Those that are out, by position."""
+        self._out_by_id: dict[str, int] = {}
         self.odd: dict[str, int] = {}
         """Ids that are not what their number and arm make of them."""
         self.record: Record | None = None
@@ -82,7 +83,7 @@ class Register:
     def add(self, ask: Asked, handed: Handed, arm: Arm, event: Event, lease: int, window: int) -> int:
         """A ticket that goes out; its position."""
         position = len(self.arm)
-        if handed.id != ticket_id(self._campaign, position + 1, arm):
+        if handed.id != ticket_id(self._campaign, position + 1, handed.arm):
             if self.find(handed.id) is not None:
                 raise ValueError(f"ticket {handed.id} is handed out twice")
             self.odd[handed.id] = position
@@ -98,8 +99,19 @@ class Register:
         for column in (self.phase, self.late, self.extra, self.counted):
             column.append(0)
         self.codes.extend(repeat(-1, self.nodes))
-        self.out[position] = Out(event.time, event.receipt, ask.process)
+        self.go_out(position, Out(handed.id, event.time, event.receipt, ask.process))
         return position
+
+    def go_out(self, position: int, out: Out) -> None:
+        """A ticket is out."""
+        self.out[position] = out
+        self._out_by_id[out.id] = position
+
+    def come_back(self, position: int) -> str:
+        """A ticket is no longer out; its id."""
+        name = self.out.pop(position).id
+        del self._out_by_id[name]
+        return name
 
     def set_codes(self, position: int, codes: tuple[int, ...]) -> None:
         """The codes of a row, of all nodes; -1 where it does not say."""
@@ -113,6 +125,8 @@ class Register:
 
     def find(self, name: object) -> int | None:
         """The position of a ticket; None where there is none of this id."""
+        if name in self._out_by_id:
+            return self._out_by_id[str(name)]
         if name in self.odd:
             return self.odd[str(name)]
         position = self.numbered(name)
@@ -134,6 +148,8 @@ class Register:
 
     def id(self, position: int) -> str:
         """The id of a ticket."""
+        if position in self.out:
+            return self.out[position].id
         if self.odd:
             odd = next((name for name, each in self.odd.items() if each == position), None)
             if odd is not None:

@@ -335,9 +335,8 @@ class State(Knowledge):
     def _release(self, position: int) -> None:
         """A ticket is no longer out."""
         tickets = self.tickets
-        self.held[tickets.clients[tickets.client[position]]].pop(tickets.id(position), None)
+        self.held[tickets.clients[tickets.client[position]]].pop(tickets.come_back(position), None)
         self.promised -= tickets.costs[tickets.arm[position]]
-        tickets.out.pop(position, None)
 
     def _close(self, names: tuple[str, ...]) -> None:
         for name in names:

@@ -83,6 +83,7 @@ class Record(Protocol):
 class Out(NamedTuple):
     """What is held of a ticket while it is out."""
 
+    id: str
     asked: str
     receipt: str
     process: str
@@ -189,7 +190,7 @@ class Pull:
         if out is not None:
             return out
         event = self._event(self.asked_at)
-        return Out(event.time, event.receipt, str(event.content.get("process", "")))
+        return Out(self.id, event.time, event.receipt, str(event.content.get("process", "")))
 
     @property
     def asked(self) -> str:
@@ -255,7 +256,7 @@ class Pull:
         return str(event.content.get("client", self.client)) if event.kind == "told" else ""
 
 
-def ticket_id(campaign: str, number: int, arm: Arm) -> str:
+def ticket_id(campaign: str, number: int, arm: Arm | str) -> str:
     """A number and two letters that depend on it: a slip of the finger names no other ticket."""
     digest = sha256(f"{campaign}\n{number}\n{arm}".encode()).digest()
     return f"{number}-{LETTERS[digest[0] % len(LETTERS)]}{LETTERS[digest[1] % len(LETTERS)]}"

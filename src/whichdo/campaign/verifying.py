@@ -50,7 +50,7 @@ def verified(
         (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
         if said != "ok":
             raise Damaged(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
-    ledger = Ledger(store, name)
+    ledger = Ledger(store, name, snapshots=False)
     ledger.known = known
     state = ledger.state()
     if receipt is not None:
