@@ -16,9 +16,9 @@ from whichdo.checking.what_if import what_if
 from whichdo.errors import ConflictError, Damaged
 from whichdo.problem import Problem, do
 from whichdo.report import audit
-from whichdo.report.audit import ENDS
 from whichdo.report.campaign import campaign_page, write_report
 from whichdo.report.history import MOMENTS, recalled
+from whichdo.report.trail import ENDS
 
 if TYPE_CHECKING:
     from pathlib import Path

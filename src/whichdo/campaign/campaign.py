@@ -9,32 +9,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, overload
 
+from whichdo.campaign import commands
 from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.chain import in_chain
-from whichdo.campaign.commands import (
-    Allow,
-    Amend,
-    Ask,
-    Forbid,
-    Observe,
-    Pause,
-    Receipt,
-    Restart,
-    Resume,
-    Tell,
-    Void,
-)
+from whichdo.campaign.commands import Receipt
 from whichdo.campaign.decide import tickets_of
 from whichdo.campaign.exchange import backup, export_lines, read_export, understood
 from whichdo.campaign.ledger import Ledger, wall_clock
 from whichdo.campaign.logs import logs_for, receipts_for
-from whichdo.campaign.receipts import ReceiptFile
+from whichdo.campaign.receipts import ReceiptFile, Verified, verified
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.storage.engines import who_am_i
 from whichdo.campaign.storage.store import PATIENCE, Store
 from whichdo.campaign.terms import agreed, plain_text
-from whichdo.campaign.verifying import Verified, verified
 from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted
 from whichdo.evidence import whole_number
 from whichdo.files import EXPORT, write_file
@@ -164,8 +152,9 @@ class Campaign:
         patience: float = PATIENCE,
         receipts: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Find a campaign; its whole log is checked and replayed.
+        """Find a campaign; what is new in its log since the last snapshot is checked and replayed, else all of it.
 
+        `verify` checks everything from the first event on, whatever snapshots there are.
         ``receipts``: a file outside the database to which every receipt is added.
         """
         store = Store(str(database), patience=patience)
@@ -222,7 +211,7 @@ class Campaign:
         who = plain_text(who_am_i() if client is None else client, "client", 200)
         own_key = _key(key)
         with self._ledger.lock:
-            order = Ask(wanted, who, keyed=own_key is not None, process=process)
+            order = commands.Ask(wanted, who, keyed=own_key is not None, process=process)
             state, receipt, _ = self._ledger.write(order, key=own_key)
             names = list(state.held.get(who, ()))[:wanted]
             if own_key is not None and receipt is not None and receipt.repeated:
@@ -253,12 +242,12 @@ class Campaign:
         """
         name = _ticket_id(ticket)
         who = None if client is None else plain_text(client, "client", 200)
-        return self._done(Tell(name, row, arm, who), key)
+        return self._done(commands.Tell(name, row, arm, who), key)
 
     def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:
         """A ticket came to nothing: its budget is returned and its pull owed again."""
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
-        return self._done(Void(name, why), key)
+        return self._done(commands.Void(name, why), key)
 
     def amend(self, ticket: str | Ticket, row: object, reason: str, *, key: str | None = None) -> Receipt:
         """Correct what was told of a ticket, or tell one that was voided or has expired; with a reason on record.
@@ -267,7 +256,7 @@ class Campaign:
         stands, since the pulls have been made (docs/decisions/0011-amending.md).
         """
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
-        return self._done(Amend(name, row, why), key)
+        return self._done(commands.Amend(name, row, why), key)
 
     # ---------------------------------------------------------------------------------------------------- the evidence
 
@@ -296,7 +285,7 @@ class Campaign:
 
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
         with self._ledger.lock:
-            state, _, events = self._ledger.write(Observe(tuple(logs), restart=restart))
+            state, _, events = self._ledger.write(commands.Observe(tuple(logs), restart=restart))
             return receipts_for(state, logs, events)
 
     def status(self, *, settle: bool = True) -> Status:
@@ -339,38 +328,43 @@ class Campaign:
     def pause(self, reason: str, *, key: str | None = None) -> Receipt:
         """Hand out nothing more until `resume`; what is out may be told."""
         why = plain_text(reason, "reason")
-        return self._done(Pause(why), key)
+        return self._done(commands.Pause(why), key)
 
     def resume(self, reason: str, *, key: str | None = None) -> Receipt:
         """Go on after `pause`."""
         why = plain_text(reason, "reason")
-        return self._done(Resume(why), key)
+        return self._done(commands.Resume(why), key)
 
     def forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
         """Never pull this arm again, nor recommend it; the play restarts with what is left of the budget.
 
         Tickets for it that are out are voided.
         """
-        return self._forbid(arm, reason, key, forbid=True)
+        return self._forbid(commands.Forbid, arm, reason, key)
 
     def allow(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
         """Take back `forbid`; the play restarts with what is left of the budget."""
-        return self._forbid(arm, reason, key, forbid=False)
+        return self._forbid(commands.Allow, arm, reason, key)
 
-    def _forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, key: str | None, *, forbid: bool) -> Receipt:
+    def _forbid(
+        self,
+        order: type[commands.Forbid | commands.Allow],
+        arm: str | Arm | Sequence[str | Arm],
+        reason: str,
+        key: str | None,
+    ) -> Receipt:
         why = plain_text(reason, "reason")
         given = [arm] if isinstance(arm, (str, Arm)) or arm is None else [*arm]
         problem = self.problem.unpruned
         found = {each if isinstance(each, Arm) else problem.arm(each) for each in given}
-        arms = sorted(found, key=problem.index)
-        return self._done((Forbid if forbid else Allow)(tuple(arms), why), key)
+        return self._done(order(tuple(sorted(found, key=problem.index)), why), key)
 
     def restart(self, reason: str, *, key: str | None = None) -> Receipt:
         """Let the policy begin anew with what is left of the budget and all that is known.
 
         Repeated for the same reason before anything was asked, it is the same answer.
         """
-        return self._done(Restart(plain_text(reason, "reason"), keyed=key is not None), key)
+        return self._done(commands.Restart(plain_text(reason, "reason"), keyed=key is not None), key)
 
     # -------------------------------------------------------------------------------------------- checking and copying
 

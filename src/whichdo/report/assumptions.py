@@ -10,9 +10,9 @@ from whichdo.drawing.labels import safe
 from whichdo.drawing.svg import draw_svg
 from whichdo.errors import TooLarge, counted
 from whichdo.policy_names import policy_text
-from whichdo.report.audit import short_time
 from whichdo.report.inspection import WORDS, marks_of
 from whichdo.report.one_edge import one_edge_wrong
+from whichdo.report.trail import short_time
 
 if TYPE_CHECKING:
     from whichdo.report.history import History

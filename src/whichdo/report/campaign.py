@@ -17,11 +17,11 @@ from whichdo.errors import counted
 from whichdo.files import PAGE, check_target, write_file
 from whichdo.problem import Goal
 from whichdo.report.assumptions import alarms, assumptions
-from whichdo.report.audit import short_time, trail
 from whichdo.report.evidence import forest, over_time
 from whichdo.report.history import History, recalled
 from whichdo.report.page import STYLE, document
 from whichdo.report.spending import spending
+from whichdo.report.trail import short_time, trail
 
 if TYPE_CHECKING:
     import os

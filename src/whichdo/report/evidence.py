@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from whichdo.drawing.labels import safe
 from whichdo.errors import counted
 from whichdo.problem import Goal
-from whichdo.report.audit import short_time
 from whichdo.report.intervals import ALL, BOUNDS, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
+from whichdo.report.trail import short_time
 
 if TYPE_CHECKING:
     from whichdo.estimate.ranking import ArmRank
