@@ -172,7 +172,7 @@ HOW = "hmac-sha256"
 SHORTEST = 16
 
 
-def digest_of(data: bytes, secret: bytes | None) -> str:
+def digest_of(data: bytes | memoryview, secret: bytes | None) -> str:
     """The hash of some bytes, under a key if there is one."""
     return sha256(data).hexdigest() if secret is None else hmac.digest(secret, data, "sha256").hex()
 

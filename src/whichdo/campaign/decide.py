@@ -177,8 +177,8 @@ def _handed_out(state: State, order: Ask, held: tuple[str, ...]) -> tuple[Asked,
     tickets, number = [], len(state.tickets)
     for slot in slots:
         number += 1
-        arm = play.arm_of(slot)
-        tickets.append(Handed(ticket_id(state.terms.name, number, arm), str(arm), slot))
+        arm = str(play.arm_of(slot))
+        tickets.append(Handed(ticket_id(state.terms.name, number, arm), arm, slot))
     noted: dict[str, Any] = {"wanted": order.wanted, "held": held} if order.keyed else {}
     return (Asked(order.client, play.number, tuple(play.needed), tuple(tickets), order.process, **noted),)
 

@@ -18,7 +18,7 @@ from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
 from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from whichdo.arrays import Array
     from whichdo.policies.base import Policy, Recommendation
@@ -33,46 +33,67 @@ Wanted = tuple[tuple["Arm", ...], tuple[int, ...], tuple[str, ...]]
 
 
 class Batches:
-    """Any policy, through a session; what it was told is kept, so that it can be told again."""
+    """Any policy, through a session; what it was told is kept, so that it can be told again.
 
-    def __init__(self, session: Session, problem: Problem, places: dict[str, int], saved: Saved | None) -> None:
-        self._session, self._places, self._problem = session, places, problem
+    One that was saved knows what it wants now.  The policy is run again on what it was told when it has to decide.
+    """
+
+    def __init__(
+        self, begin: Callable[[], Session], problem: Problem, places: dict[str, int], saved: Saved | None
+    ) -> None:
+        self._begin, self._places, self._problem = begin, places, problem
+        self._made = begin() if saved is None else None
+        self._saved = saved
         self._levels = len(problem.domains[problem.reward])
         self._reward = places[problem.reward]
         self._heard = [array("q"), array("q"), array("q"), array("q")]  # arm, rows and columns of each tell; levels
         self._codes = bytearray()
-        if saved is not None:
-            self._retell(saved)
 
-    def saved(self) -> dict[str, Any]:
+    @property
+    def _session(self) -> Session:
+        if self._made is None or self._saved is not None:
+            self._made = self._begin()
+            saved, self._saved = self._saved, None
+            if saved is not None:
+                self._retell(saved)
+        return self._made
+
+    def saved(self) -> Saved:
+        if self._saved is not None:
+            return self._saved
         names = ("arms", "rows", "columns", "levels")
         heard: dict[str, Any] = {name: np.array(each) for name, each in zip(names, self._heard, strict=True)}
-        return heard | {"codes": np.frombuffer(bytes(self._codes), np.uint8)}
+        arms, counts, needed = self.wanted()
+        wanted = [[self._problem.index(arm) for arm in arms], counts, needed]
+        return heard | {"codes": np.frombuffer(bytes(self._codes), np.uint8), "wanted": wanted, "over": self.finished}
 
     def _retell(self, saved: Saved) -> None:
         """Run the policy again on what it was told."""
         levels, at = saved["levels"].astype(np.int64).reshape(-1, self._levels), 0
         tells = zip(saved["arms"].tolist(), saved["rows"].tolist(), saved["columns"].tolist(), levels, strict=True)
         for place, rows, columns, came in tells:
-            codes = saved["codes"][at : at + rows * columns].reshape(rows, columns)
+            codes = saved["codes"][at : at + rows * columns].reshape(rows, columns).copy()
             at += rows * columns
             self._tell(self._problem.arms[place], Told(came, codes))
 
     def wanted(self) -> Wanted:
-        batch, needed = self._session.batch, self._session.needed
-        self._columns = [self._places[name] for name in needed]
-        return batch.arms, batch.counts, needed
+        if self._saved is not None:
+            places, counts, needed = self._saved["wanted"]
+            return tuple(self._problem.arms[place] for place in places), tuple(counts), tuple(needed)
+        batch = self._session.batch
+        return batch.arms, batch.counts, self._session.needed
 
     @property
     def finished(self) -> bool:
-        return self._session.finished
+        return self._session.finished if self._saved is None else bool(self._saved["over"])
 
     def recommendation(self) -> Recommendation:
         return self._session.recommend()
 
     def tell(self, arm: Arm, codes: Array) -> None:
+        columns = [self._places[name] for name in self._session.needed]
         levels = np.bincount(codes[:, self._reward], minlength=self._levels).astype(np.int64)
-        self._tell(arm, Told(levels, codes[:, self._columns].astype(np.uint8)))
+        self._tell(arm, Told(levels, codes[:, columns].astype(np.uint8)))
 
     def _tell(self, arm: Arm, told: Told) -> None:
         self._session.tell(arm, told)
@@ -159,7 +180,7 @@ def driver_of(
     if isinstance(policy, Audit):
         return Listed(policy, problem.reward, saved)
     if not isinstance(policy, Sequential):
-        return Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places, saved)
+        return Batches(lambda: Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places, saved)
     check_policy(policy, problem, budget)
     rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
     return Turns(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem), saved), problem, places)

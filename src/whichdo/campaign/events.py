@@ -302,16 +302,19 @@ def said(kind: str, body: Body) -> Said:
 def body_of(event: Said) -> dict[str, Any]:
     """The body that goes on record."""
     match event:
+        case Told(ticket, row, client, late):  # written out, as most events are told or asked
+            body: dict[str, Any] = {"ticket": ticket, "row": row}
+            if client is not None:
+                body["client"] = client
+            return body | {"late": True} if late else body
+        case Asked(client, play, needed, tickets, process, wanted, held):
+            handed = [{"id": each.id, "arm": each.arm, "slot": each.slot} for each in tickets]
+            body = {"client": client, "play": play, "needed": needed, "tickets": handed}
+            if process:
+                body["process"] = process
+            return body if wanted is None else body | {"wanted": wanted, "held": held}
         case Created(terms):
             return dict(terms)
-        case Asked(tickets=tickets):
-            handed = [{"id": each.id, "arm": each.arm, "slot": each.slot} for each in tickets]
-            return _given(event) | {"tickets": handed}
         case _:
-            return _given(event)
-
-
-def _given(event: Said) -> dict[str, Any]:
-    """All fields but those that are left at their default; a default of None, False or "" means absent."""
-    values = ((each, getattr(event, each.name)) for each in fields(event))
-    return {each.name: value for each, value in values if value is not each.default and value != each.default}
+            values = ((each, getattr(event, each.name)) for each in fields(event))
+            return {each.name: value for each, value in values if value is not each.default and value != each.default}

@@ -76,6 +76,7 @@ class Register:
         self.out: dict[int, Out] = {}
         """Those that are out, by position."""
         self._out_by_id: dict[str, int] = {}
+        self._came_back = "", 0
         self.odd: dict[str, int] = {}
         """Ids that are not what their number and arm make of them."""
         self.record: Record | None = None
@@ -111,6 +112,7 @@ class Register:
         """A ticket is no longer out; its id."""
         name = self.out.pop(position).id
         del self._out_by_id[name]
+        self._came_back = name, position
         return name
 
     def set_codes(self, position: int, codes: tuple[int, ...]) -> None:
@@ -127,6 +129,8 @@ class Register:
         """The position of a ticket; None where there is none of this id."""
         if name in self._out_by_id:
             return self._out_by_id[str(name)]
+        if name == self._came_back[0]:  # whoever tells a ticket asks for it again
+            return self._came_back[1]
         if name in self.odd:
             return self.odd[str(name)]
         position = self.numbered(name)

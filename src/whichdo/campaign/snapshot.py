@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.storage.store import Store
     from whichdo.problem import Problem
+    from whichdo.tables import Scope
 
     Tree = dict[str, Any]
 
@@ -56,6 +57,9 @@ LENGTH = 8
 """Bytes that say how long the header is."""
 COLUMNS = {"arm": "i", "client": "i", "needed": "i", "play": "i", "slot": "q", "asked_at": "q", "at": "q"}
 COLUMNS |= {"lease": "q", "window": "q", "phase": "b", "late": "b", "extra": "b", "counted": "b", "codes": "h"}
+
+
+MOMENTS = ("lease", "window")
 
 
 class Snapshot(dict[str, Any]):
@@ -74,8 +78,8 @@ class Snapshot(dict[str, Any]):
     @classmethod
     def read(cls, data: bytes, secret: bytes | None) -> Snapshot | None:
         """What was `taken`; None where it is not, to the last bit."""
-        digest, rest = data[:64], data[64:]
-        if not rest.startswith(MAGIC) or digest != digest_of(rest, secret).encode():
+        digest, rest = data[:64], memoryview(data)[64:]
+        if rest[: len(MAGIC)] != MAGIC or digest != digest_of(rest, secret).encode():
             return None
         return cls(_decoded(rest[len(MAGIC) :]))
 
@@ -103,8 +107,8 @@ def _encoded(tree: Tree) -> bytes:
     return b"".join([len(header).to_bytes(LENGTH, "big"), header, *(each.tobytes() for each in arrays)])
 
 
-def _decoded(data: bytes) -> Tree:
-    """What `_encoded` wrote; an error where it did not."""
+def _decoded(data: memoryview) -> Tree:
+    """What `_encoded` wrote, its arrays not to be written to; an error where it did not."""
     length = int.from_bytes(data[:LENGTH], "big")
     at = LENGTH + length
 
@@ -114,11 +118,11 @@ def _decoded(data: bytes) -> Tree:
             return value
         dtype = np.dtype(value["dtype"])
         count = int(np.prod(value["shape"], dtype=np.int64))
-        found = np.frombuffer(data, dtype, count, at).reshape(value["shape"]).copy()  # one that can be written
+        found = np.frombuffer(data, dtype, count, at).reshape(value["shape"])
         at += count * dtype.itemsize
         return found
 
-    tree: Tree = json.loads(data[LENGTH:at], object_hook=array_of)
+    tree: Tree = json.loads(bytes(data[LENGTH:at]), object_hook=array_of)
     return tree
 
 
@@ -173,7 +177,10 @@ def taken(state: State) -> bytes | None:
 
 def _tickets(state: State) -> Tree:
     tickets = state.tickets
-    columns: Tree = {name: _small(getattr(tickets, name)) for name in COLUMNS}
+    columns: Tree = {name: _small(getattr(tickets, name)) for name in COLUMNS if name not in MOMENTS}
+    columns |= {
+        name: None if set(column := getattr(tickets, name)) <= {NEVER} else np.array(column) for name in MOMENTS
+    }
     return columns | {
         "clients": tickets.clients.things,
         "needs": tickets.needs.things,
@@ -320,9 +327,11 @@ def _resumed(state: State, play: Tree) -> Play | Followed | None:
 def _fill_tickets(state: State, tree: Tree) -> None:
     tickets = state.tickets
     for name, code in COLUMNS.items():
+        kept = tree[name]
         column = array(code)
-        column.frombytes(tree[name].astype(np.dtype(code)).tobytes())
-        setattr(tickets, name, column)
+        if kept is not None:
+            column.frombytes(kept.astype(np.dtype(code)).tobytes())
+        setattr(tickets, name, column if kept is not None else array(code, [NEVER]) * len(tree["arm"]))
     tickets.clients, tickets.needs = Interned(tree["clients"]), Interned(map(tuple, tree["needs"]))
     tickets.amended, tickets.first_at = dict(tree["amended"].tolist()), dict(tree["first_at"].tolist())
     tickets.odd = tree["odd"]
@@ -338,17 +347,18 @@ def _fill_tickets(state: State, tree: Tree) -> None:
 
 
 def _read_log(tree: Tree) -> Log:
-    tables = {tuple(scope): Table(tuple(scope), sizes, count, cells) for scope, sizes, count, cells in tree["tables"]}
-    return Log(**{**tree, "tables": tables})
+    return Log(**{**tree, "tables": _read_tables(tree["tables"])})
+
+
+def _read_tables(kept: list[Any]) -> dict[Scope, Table]:
+    return {
+        tuple(scope): Table(tuple(scope), sizes, count.copy(), None if cells is None else cells.copy())
+        for scope, sizes, count, cells in kept
+    }
 
 
 def _read_tally(state: State, problem: Problem, tree: Tree | None) -> Tally | None:
     if tree is None:
         return None
-    tables = {
-        state.arms[text]: {
-            tuple(scope): Table(tuple(scope), sizes, count, cells) for scope, sizes, count, cells in held
-        }
-        for text, held in tree["tables"]
-    }
-    return Tally(problem, tree["counts"], tables)
+    tables = {state.arms[text]: _read_tables(held) for text, held in tree["tables"]}
+    return Tally(problem, tree["counts"].copy(), tables)
