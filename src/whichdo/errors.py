@@ -4,26 +4,27 @@
 
     WhichdoError
     ├── UsageError            the call itself is wrong                          exit code 2
-    ├── WorkerLost            processes that share work died again and again    exit code 1
+    ├── WorkerLostError       processes that share work died again and again    exit code 1
     ├── ClusterError          a cluster that cannot be reached, or has another version   exit code 1
     ├── ConflictError         what is on record says otherwise                  exit code 4
-    │   └── ReplayDiverged    a logged ask is not what the same revision of the policy would ask now
-    ├── StorageError          a database or folder that cannot be used         exit code 5
-    │   ├── NotOurs           it holds something else
-    │   ├── Damaged           what it holds is not what was written; names the first bad event
-    │   └── TooNew            a later whichdo wrote it; names both versions
-    ├── Busy                  try again later: another process holds the database  exit code 6
-    │   └── Wait              the policy wants to hear of open tickets first, and names them
+    │   └── ReplayDivergedError    a logged ask is not what the same revision of the policy would ask now
+    ├── StorageError          a database or folder that cannot be used          exit code 5
+    │   ├── NotOursError      it contains something else
+    │   ├── DamagedError      its contents are not what was written; names the first bad event
+    │   └── TooNewError       a later whichdo wrote it; names both versions
+    ├── BusyError             try again later: another process holds the database  exit code 6
+    │   └── WaitError         the policy must hear of open tickets first; names them
     └── InputError            a file or a value is wrong                        exit code 3
-        ├── GraphError        a graph that is no causal graph (a cycle, a self-loop, an unknown node)
+        ├── GraphError        a graph that is not a causal graph (a cycle, a self-loop, an unknown node)
         │   └── GraphSyntaxError   text that is in none of the formats, with line and column
         ├── ProblemError      a reward, an arm, a domain or a cost that does not fit the graph
         ├── NetworkError      mechanisms that do not make a network
-        ├── DataError         a log that cannot be counted: columns, values, a file that is no table
-        ├── Unknown           a campaign or a ticket that is not there; names the nearest
-        ├── NotIdentifiedError   an effect that the available rows cannot settle; names the hedge
-        ├── Unsuitable        a policy that cannot serve this problem or this budget
-        └── TooLarge          over a limit, with the number that was found
+        ├── DataError         a log that cannot be counted: columns, values, a file that is not a table
+        ├── UnknownCampaignError   a campaign that does not exist; names the nearest
+        ├── UnknownTicketError     a ticket that does not exist; names the one that was meant
+        ├── NotIdentifiedError     an effect that the available rows cannot settle; names the hedge
+        ├── UnsuitableError   a policy that cannot serve this problem or this budget
+        └── TooLargeError     over a limit, with the number that was found
 
 A message says what is wrong, where, what was found, and what to do.  The command line prints it and exits
 with the code above; it never shows a traceback unless ``--debug`` asks for one.
@@ -44,29 +45,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 __all__ = [
-    "Busy",
+    "BusyError",
     "CacheWarning",
     "ConflictError",
-    "Damaged",
+    "DamagedError",
     "DataError",
     "GraphError",
     "GraphSyntaxError",
     "InputError",
     "NetworkError",
     "NotIdentifiedError",
-    "NotOurs",
+    "NotOursError",
     "Place",
     "ProblemError",
-    "ReplayDiverged",
+    "ReplayDivergedError",
     "StorageError",
-    "TooLarge",
-    "TooNew",
-    "Unknown",
-    "Unsuitable",
+    "TooLargeError",
+    "TooNewError",
+    "UnknownCampaignError",
+    "UnknownTicketError",
+    "UnsuitableError",
     "UsageError",
-    "Wait",
+    "WaitError",
     "WhichdoError",
-    "WorkerLost",
+    "WorkerLostError",
     "command",
     "counted",
     "is_interrupt",
@@ -109,7 +111,7 @@ class UsageError(WhichdoError):
     exit_code = 2
 
 
-class WorkerLost(WhichdoError):  # noqa: N818 - it says what happened
+class WorkerLostError(WhichdoError):
     """Processes that shared the work died more often than is worth another try; the message says how."""
 
 
@@ -123,7 +125,7 @@ class ConflictError(WhichdoError):
     exit_code = 4
 
 
-class ReplayDiverged(ConflictError):  # noqa: N818 - it says what happened
+class ReplayDivergedError(ConflictError):
     """A logged ask is not what the policy, run again on the log at the same revision, would ask."""
 
 
@@ -133,11 +135,11 @@ class StorageError(WhichdoError):
     exit_code = 5
 
 
-class NotOurs(StorageError):  # noqa: N818 - it says what the file is, as the next two do
+class NotOursError(StorageError):
     """The database holds something else."""
 
 
-class Damaged(StorageError):  # noqa: N818
+class DamagedError(StorageError):
     """What the database holds is not what was written; ``seq`` is the first bad event, where it is known."""
 
     def __init__(self, message: str, seq: int | None = None) -> None:
@@ -145,17 +147,17 @@ class Damaged(StorageError):  # noqa: N818
         self.seq = seq
 
 
-class TooNew(StorageError):  # noqa: N818
+class TooNewError(StorageError):
     """A later version wrote this; the message names both."""
 
 
-class Busy(WhichdoError):  # noqa: N818 - it says what the other side is
+class BusyError(WhichdoError):
     """Another process holds the database for longer than was waited; try again."""
 
     exit_code = 6
 
 
-class Wait(Busy):
+class WaitError(BusyError):
     """The policy decides on once open tickets are told; ``tickets`` are their ids."""
 
     def __init__(self, message: str, tickets: tuple[str, ...] = ()) -> None:
@@ -218,15 +220,19 @@ class NotIdentifiedError(InputError):
         self.hedge = hedge
 
 
-class Unknown(InputError):  # noqa: N818 - it says what the named thing is
-    """A campaign or a ticket of this name is not there; the message lists the nearest."""
+class UnknownCampaignError(InputError):
+    """A campaign of this name does not exist; the message lists the nearest."""
 
 
-class Unsuitable(InputError):  # noqa: N818 - it says what a policy is, as the next does of a size
+class UnknownTicketError(InputError):
+    """A ticket of this name does not exist; the message names the one that was meant, or the nearest."""
+
+
+class UnsuitableError(InputError):
     """A policy that cannot serve this problem or this budget; the message names the least that would do."""
 
 
-class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
+class TooLargeError(InputError):
     """A limit was passed.  The message holds the number that was found and the way out."""
 
 

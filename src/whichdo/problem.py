@@ -42,7 +42,7 @@ from whichdo.domains import (
     plain_value,
     worth_of_levels,
 )
-from whichdo.errors import ProblemError, TooLarge, UsageError, counted, nearest, quoted, visible
+from whichdo.errors import ProblemError, TooLargeError, UsageError, counted, nearest, quoted, visible
 from whichdo.frames import html_table, text_table
 from whichdo.graph.identify import Verdict, listed
 from whichdo.identification.reasons import complete_verdicts, verdict_warnings
@@ -303,7 +303,7 @@ class Problem:
             return MappingProxyType({})
         try:
             made, found = arms_at_once(self.graph, self.reward, self.intervene, self.at_once)
-        except TooLarge:
+        except TooLargeError:
             return MappingProxyType({})
         return MappingProxyType(found if made == self.offered else {})
 

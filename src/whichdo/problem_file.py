@@ -37,7 +37,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from whichdo.domains import Bins, bins
-from whichdo.errors import InputError, ProblemError, TooLarge, nearest, quoted, visible
+from whichdo.errors import InputError, ProblemError, TooLargeError, nearest, quoted, visible
 from whichdo.files import write_file
 from whichdo.graph.formats import parse_graph, read_graph
 from whichdo.graph.formats.files import read_file
@@ -197,7 +197,7 @@ def _problem(content: dict[str, Any], path: Path) -> Problem:
             raise ProblemError(f"{visible(path.name)} has the unknown key {quoted(key)}.{nearest(key, KEYS)}")
     try:
         return _build(content, path)
-    except (ProblemError, TooLarge) as error:
+    except (ProblemError, TooLargeError) as error:
         raise error.within(path.name) from None
     except ValueError as error:  # a number too long to be shown
         raise ProblemError(f"{visible(path.name)}: {error}") from None

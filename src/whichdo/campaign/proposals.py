@@ -17,11 +17,11 @@ from whichdo.campaign.revised import without_arms
 from whichdo.campaign.tickets import Phase, Ticket, ticket_id
 from whichdo.errors import (
     ConflictError,
-    ReplayDiverged,
-    TooNew,
-    Unknown,
+    ReplayDivergedError,
+    TooNewError,
+    UnknownTicketError,
     UsageError,
-    Wait,
+    WaitError,
     command,
     counted,
     nearest,
@@ -125,7 +125,7 @@ def asking(state: State, wanted: int, client: str, *, keyed: bool = False, proce
                 then=lambda after: _handed_out(after, wanted, client, held, more),
             )
         if not held:
-            raise TooNew(refusal)
+            raise TooNewError(refusal)
     drafts = opening(state) if wanted > len(held) else []
     if drafts:
         return Proposed(drafts, then=lambda after: _handed_out(after, wanted, client, held, more))
@@ -169,7 +169,7 @@ def _check_open(state: State) -> None:
         way = spoken("campaign.resume(reason=...)", command("resume", name, more=REASON))
         raise ConflictError(f"Campaign {quoted(name)} is paused: {state.paused}. To go on: {way}.")
     if state.diverged is not None:
-        raise ReplayDiverged(state.diverged)
+        raise ReplayDivergedError(state.diverged)
     if state.failure is not None:
         way = spoken("campaign.recommend()", command("recommend", name))
         raise ConflictError(
@@ -178,7 +178,7 @@ def _check_open(state: State) -> None:
         )
 
 
-def _wait(state: State) -> Wait:
+def _wait(state: State) -> WaitError:
     number = None if state.play is None else state.play.number
     mine = [pull for pull in state.tickets.values() if pull.play == number and not pull.extra]
     out = tuple(pull.id for pull in mine if pull.phase is Phase.ASKED)
@@ -187,7 +187,7 @@ def _wait(state: State) -> Wait:
     if waiting:
         ends = min(end for each in waiting if (end := state.tickets[each].window_end) is not None)
         said.append(f"the reward windows of {listed(waiting, most=12)} have closed, the next at {time_text(ends)}")
-    return Wait(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
+    return WaitError(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
 
 
 # ------------------------------------------------------------------------------------------------- tell, void and amend
@@ -206,7 +206,7 @@ def found_pull(state: State, ticket: str) -> Pull:
         hint = nearest(str(ticket), state.tickets)
     else:
         hint = ""
-    raise Unknown(
+    raise UnknownTicketError(
         f"There is no ticket {quoted(ticket)} in campaign {quoted(state.terms.name)}.{hint} Nothing was stored."
     )
 

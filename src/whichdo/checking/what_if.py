@@ -85,7 +85,7 @@ def what_if(
     ------
     DataError
         If the data cannot be counted.
-    TooLarge
+    TooLargeError
         If there are too many edits; nothing is counted then.
     UsageError
         If the arguments do not go together.

@@ -27,7 +27,7 @@ from whichdo.cli.databases import (
     print_receipts,
 )
 from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.errors import InputError, UsageError, Wait, WhichdoError, command, quoted, visible
+from whichdo.errors import InputError, UsageError, WaitError, WhichdoError, command, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ def ask(
     try:
         own = {} if client is not None else {"process": str(os.getpid())}
         tickets = campaign.ask(n, client=user_at_host() if client is None else client, key=key, **own)
-    except Wait as wait:
+    except WaitError as wait:
         if format is not Format.JSON:
             raise
         print_json({"tickets": [], "finished": False, "wait": list(wait.tickets)})

@@ -19,7 +19,7 @@ from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, decode
 from whichdo.counting.warehouse import TablePart
 from whichdo.domains import RANGE_LEVELS
-from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
+from whichdo.errors import DataError, TooLargeError, UsageError, nearest, option, quoted
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes, doubted_scope, naive_scope
 from whichdo.graph.identify import listed
@@ -523,7 +523,7 @@ class RowCounter:
 
     def _check_most(self) -> None:
         if self.weight > MOST:
-            raise TooLarge(
+            raise TooLargeError(
                 f"The counts in column {quoted(self.weight_name)} add up to over {MOST:,}, more than a table can hold."
             )
 

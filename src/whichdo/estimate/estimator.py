@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.blends import Blend
-from whichdo.errors import TooLarge, UsageError
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.estimate.evaluate import evaluator
 from whichdo.estimate.settled import Settled, WeightedSum
 from whichdo.estimate.settling import Scope as JointTable
@@ -214,7 +214,7 @@ class Looking:
             if not same and chosen not in first:
                 try:
                     found, cells = self.evaluated(chosen)
-                except TooLarge as error:  # only its slopes are
+                except TooLargeError as error:  # only its slopes are
                     why_not[targets] = str(error)
                     continue
                 first[chosen] = size
@@ -251,7 +251,7 @@ class Looking:
                 return chosen
             try:
                 evaluator(chosen.estimand, {**self.sizes, self.problem.reward: 1})
-            except TooLarge as error:
+            except TooLargeError as error:
                 why = str(error)
                 candidates.remove(chosen)
             else:

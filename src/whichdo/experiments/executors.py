@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whichdo.crew import RETRIES, shared
-from whichdo.errors import ClusterError, UsageError, WorkerLost, visible
+from whichdo.errors import ClusterError, UsageError, WorkerLostError, visible
 from whichdo.experiments.journal import sources
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Cluster:
     def _lost(self, distributed: Any, future: Any) -> Exception:
         error = future.exception()
         if isinstance(error, distributed.KilledWorker):
-            return WorkerLost(
+            return WorkerLostError(
                 f"The cluster gave a part of the work up, because workers died while doing it: {visible(error)}"
             )
         if isinstance(error, Exception):

@@ -17,7 +17,7 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from whichdo.errors import GraphError, TooLarge, UsageError, nearest, quoted
+from whichdo.errors import GraphError, TooLargeError, UsageError, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -268,7 +268,7 @@ class CausalGraph:
                 if 0 < len(self.nodes) <= MOST_SHOWN
                 else f"<pre>{escape(repr(self))}</pre>"
             )
-        except TooLarge:
+        except TooLargeError:
             return f"<pre>{escape(str(self))}</pre>"
 
     def __setattr__(self, name: str, value: object) -> None:

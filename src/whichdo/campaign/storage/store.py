@@ -22,7 +22,7 @@ from whichdo.campaign.storage.read_only import can_only_be_read, reader_of
 from whichdo.campaign.storage.schema import FORM, campaigns, store
 from whichdo.campaign.storage.statements import STORED, Statements
 from whichdo.campaign.storage.trouble import speaking, who_locks
-from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, masked, quoted, spoken, visible
+from whichdo.errors import DamagedError, NotOursError, StorageError, TooNewError, masked, quoted, spoken, visible
 from whichdo.files import guard
 
 if TYPE_CHECKING:
@@ -122,7 +122,9 @@ class Store:
         if type(form) is not int or form > FORM:
             raise self._too_new(*self._form(connection))
         if (type(number), type(length), type(head)) != (int, int, str):
-            raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
+            raise DamagedError(
+                f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should."
+            )
         return Place(number, own_name, length, head)
 
     def time(self, connection: Connection) -> datetime:
@@ -163,7 +165,7 @@ class Store:
             connection, campaign=place.id, before=place.length, after=last.seq + 1, new_head=last.hash
         )
         if moved.rowcount != 1 or new[0].seq != place.length:
-            raise Damaged(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
+            raise DamagedError(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
         place.length, place.head = last.seq + 1, last.hash
 
     # ------------------------------------------------------------------------------------------------------- opening
@@ -183,18 +185,18 @@ class Store:
             return 0, ""
         row = connection.execute(select(store.c.form, store.c.written_by)).one_or_none()
         if row is None or type(row.form) is not int:
-            raise Damaged(f"{self.name} does not say which form its tables have. Restore a backup.")
+            raise DamagedError(f"{self.name} does not say which form its tables have. Restore a backup.")
         return row.form, row.written_by
 
-    def _empty(self) -> NotOurs:
-        return NotOurs(f"{self.name} holds no campaigns. Start one in it: {self._begin()}.")
+    def _empty(self) -> NotOursError:
+        return NotOursError(f"{self.name} holds no campaigns. Start one in it: {self._begin()}.")
 
     def _begin(self) -> str:
         shell = shlex.join(["whichdo", "start", "NAME", "problem.toml", "--horizon", "100", "--db", self.name])
         return spoken("whichdo.Campaign.create(...)", shell)
 
-    def _too_new(self, form: int, written_by: str) -> TooNew:
-        return TooNew(
+    def _too_new(self, form: int, written_by: str) -> TooNewError:
+        return TooNewError(
             f"{self.name} has form {form} and was written by whichdo {written_by}; this is whichdo {__version__}, "
             f"which knows forms up to {FORM}. Update whichdo; nothing was changed."
         )

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphSyntaxError, TooLarge, UsageError, nearest, visible
+from whichdo.errors import GraphSyntaxError, TooLargeError, UsageError, nearest, visible
 from whichdo.files import write_file
 from whichdo.graph.formats.dot import read_dot, write_dot
 from whichdo.graph.formats.files import MAX_BYTES, read_file
@@ -83,7 +83,7 @@ def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[CausalGraph, st
     text = read_file(file)
     try:
         return _parse(text, visible(file.name), SUFFIXES.get(Path(name).suffix.lower()))
-    except (GraphSyntaxError, TooLarge) as error:
+    except (GraphSyntaxError, TooLargeError) as error:
         raise error.within(file.name) from None
 
 
@@ -131,7 +131,7 @@ def _as_path(path: str | os.PathLike[str]) -> Path:
 
 def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGraph, str]:
     if len(text) > MAX_BYTES:
-        raise TooLarge(f"{source} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
+        raise TooLargeError(f"{source} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = PREAMBLE.match(text)
     begin = start.end() if start is not None else 0
