@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from tests.twins import letters
-from whichdo.errors import GraphSyntaxError, ProblemError, TooLargeError, UsageError, nearest
+from whichdo.errors import GraphSyntaxError, ProblemError, TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route
 from whichdo.problem import Arm, Goal, Problem, do
+from whichdo.text import nearest
 
 FRONT_DOOR = letters("XMY", "XM MY", "XY")
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whichdo._version import __version__
 
 if TYPE_CHECKING:
+    from whichdo import errors
     from whichdo.campaign.advice import Advice
     from whichdo.campaign.campaign import Campaign
     from whichdo.campaign.proposals import Receipt
@@ -141,6 +142,7 @@ __all__ = [
     "count",
     "do",
     "draw_svg",
+    "errors",
     "gallery",
     "graph_from",
     "identify",
@@ -211,7 +213,8 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"whichdo has no name {name!r}")
+        errors = import_module("whichdo.errors")
+        return errors if name == "errors" else errors.by_old_name(name, __name__)
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from whichdo.domains import known_node, plain_value
-from whichdo.errors import ProblemError, TooLargeError, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import ProblemError, TooLargeError, UsageError
 from whichdo.graph.targets import acting_targets
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

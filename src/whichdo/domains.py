@@ -13,8 +13,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLargeError, nearest, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import ProblemError, TooLargeError
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

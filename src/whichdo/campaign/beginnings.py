@@ -14,9 +14,10 @@ from whichdo.campaign.audit import (
     round_of_audits,
 )
 from whichdo.campaign.plan import stamp, too_new
-from whichdo.errors import TooNewError, UnsuitableError, counted
+from whichdo.errors import TooNewError, UnsuitableError
 from whichdo.problem import LOOK
 from whichdo.session import Session
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

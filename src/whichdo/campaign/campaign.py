@@ -36,11 +36,12 @@ from whichdo.campaign.storage.engines import who_am_i
 from whichdo.campaign.storage.store import PATIENCE, Store
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
-from whichdo.errors import BusyError, ConflictError, StorageError, UsageError, quoted
+from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.files import EXPORT, write_file
 from whichdo.policy_names import as_policy
 from whichdo.problem import Arm
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     import os

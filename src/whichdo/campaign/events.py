@@ -32,7 +32,8 @@ from json.encoder import encode_basestring as json_text
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.campaign.sealing import digest_of, secret_for
-from whichdo.errors import DamagedError, TooLargeError, UsageError, quoted
+from whichdo.errors import DamagedError, TooLargeError, UsageError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

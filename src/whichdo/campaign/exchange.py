@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
 from whichdo.campaign.sealing import secret_for
-from whichdo.errors import ConflictError, DamagedError, InputError, StorageError, visible
+from whichdo.errors import ConflictError, DamagedError, InputError, StorageError
 from whichdo.files import draft_of, sync_folder
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

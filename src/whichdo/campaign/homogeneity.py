@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.campaign.pool import pooled
-from whichdo.graph.identify import listed
 from whichdo.problem import LOOK
 from whichdo.tails import chi_square_tail
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,10 +28,8 @@ from whichdo.errors import (
     UsageError,
     WhichdoError,
     is_interrupt,
-    nearest,
-    quoted,
 )
-from whichdo.graph.identify import listed
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -22,8 +22,9 @@ from whichdo.counting.files import MOST_FILES
 from whichdo.counting.sources import opened
 from whichdo.counting.steady import Steady, Tail
 from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded
-from whichdo.errors import DataError, TooLargeError, masked, quoted, visible
+from whichdo.errors import DataError, TooLargeError
 from whichdo.tables import MAX_CELLS, Radix, Table
+from whichdo.text import masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,9 +9,11 @@ from whichdo.campaign.events import plain_text
 from whichdo.campaign.logs import Log, counted_log, sources_of
 from whichdo.campaign.proposals import Draft, Receipt
 from whichdo.checking.denial import statement_scopes
-from whichdo.errors import BusyError, ConflictError, UnsuitableError, counted, quoted, spoken, visible
+from whichdo.errors import BusyError, ConflictError, UnsuitableError
 from whichdo.monitoring.diagnosis import watched_scopes
+from whichdo.remedies import Option
 from whichdo.session import Session
+from whichdo.text import counted, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +87,9 @@ def _check_overlap(log: Log, logs: Sequence[Log]) -> None:
             raise ConflictError(
                 f"{visible(log.name)} has grown: it begins with the {counted(old.looks, 'look')} that were observed "
                 f"before (event {old.receipt.partition(':')[0]}), and they would count twice. Nothing was stored. To "
-                f"observe only what is new: {spoken('observe(..., append=True)', '--append')}."
+                f"observe only what is new: ",
+                Option("append", True, of="observe"),
+                ".",
             )
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.events import canonical
-from whichdo.errors import ConflictError, DamagedError, InputError, StorageError, UsageError, counted, quoted, visible
+from whichdo.errors import ConflictError, DamagedError, InputError, StorageError, UsageError
 from whichdo.files import is_guarded
+from whichdo.text import counted, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,8 @@ import os
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import DamagedError, StorageError, UsageError, quoted
+from whichdo.errors import DamagedError, StorageError, UsageError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from whichdo._version import __version__
 from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical, in_units, plain_text, seconds_of
 from whichdo.campaign.sealing import new_seal
-from whichdo.errors import DamagedError, TooNewError, UsageError, WhichdoError, quoted
+from whichdo.errors import DamagedError, TooNewError, UsageError, WhichdoError
 from whichdo.evidence import whole_number
 from whichdo.policies.registry import AbsentPolicy, absent_policy
 from whichdo.policy_names import is_file_policy, policy_class
@@ -23,6 +23,7 @@ from whichdo.policy_names import policy as policy_named
 from whichdo.problem import Problem
 from whichdo.problem_file import problem_from_json, problem_to_json
 from whichdo.session import Session
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,8 @@ from whichdo.campaign.plan import decided_elsewhere
 from whichdo.campaign.receipts import ReceiptFile, parsed
 from whichdo.campaign.sealing import ENVIRONMENT, secret_of
 from whichdo.campaign.storage.trouble import mending
-from whichdo.errors import DamagedError, ReplayDivergedError, visible
+from whichdo.errors import DamagedError, ReplayDivergedError
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,8 +15,9 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLargeError, UsageError, quoted
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLargeError, counted, rounded
-from whichdo.graph.identify import listed
+from whichdo.errors import TooLargeError
+from whichdo.text import counted, listed, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

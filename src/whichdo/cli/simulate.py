@@ -19,7 +19,8 @@ from whichdo.cli.output import (
     print_json,
     say_if_compiling,
 )
-from whichdo.errors import UnsuitableError, UsageError, counted, quoted, short_number, visible
+from whichdo.errors import UnsuitableError, UsageError
+from whichdo.text import counted, quoted, short_number, visible
 
 if TYPE_CHECKING:
     from rich.console import Console

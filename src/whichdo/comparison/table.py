@@ -9,12 +9,13 @@ from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import UnsuitableError, UsageError, counted, short_number, visible
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.frames import frame_of, html_table, text_table
 from whichdo.plots.canvas import WIDE
 from whichdo.policy_names import as_policy, policy_text
 from whichdo.simulation import Job, check_horizon, simulate_all
+from whichdo.text import counted, short_number, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

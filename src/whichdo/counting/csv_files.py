@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from whichdo.counting.sources import check_names, plain_name
-from whichdo.errors import DataError, InputError, TooLargeError, counted, quoted
+from whichdo.errors import DataError, InputError, TooLargeError
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,9 +22,9 @@ from whichdo.counting.notes import First
 from whichdo.counting.spelling import CODE, ColumnCode, column_code
 from whichdo.counting.values import MISSING
 from whichdo.counting.warehouse import TablePart, ibis
-from whichdo.errors import DataError, TooLargeError, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.tables import Table
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

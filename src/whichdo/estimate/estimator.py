@@ -31,9 +31,10 @@ from whichdo.estimate.shrinkage import (
 )
 from whichdo.estimate.thin import number_settings, numbered_form, settle_numbered
 from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
-from whichdo.graph.identify import Route, listed, verdicts
+from whichdo.graph.identify import Route, verdicts
 from whichdo.problem import LOOK
 from whichdo.tables import MAX_CELLS, Radix, Table, TableIndex
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.errors import TooLargeError
-from whichdo.graph.identify import listed
 from whichdo.graph.ordering import min_fill
 from whichdo.identification.estimand import Conditional, Product, Ratio, Sum, conditionals_in
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -23,9 +23,9 @@ from whichdo.estimate.estimator import Rule
 from whichdo.estimate.factors import FactorSource
 from whichdo.estimate.settled import LawParts
 from whichdo.formulas import Reading
-from whichdo.graph.identify import listed
 from whichdo.identification.engine import CFactors
 from whichdo.tails import chi_square_tail
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

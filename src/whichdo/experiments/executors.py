@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whichdo.crew import RETRIES, shared
-from whichdo.errors import ClusterError, UsageError, WorkerLostError, visible
+from whichdo.errors import ClusterError, UsageError, WorkerLostError
 from whichdo.experiments.journal import sources
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -10,9 +10,10 @@ import heapq
 import unicodedata
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError, nearest, quoted
+from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.admg import MAX_EDGES, CausalGraph
 from whichdo.graph.projection import project, shortened
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

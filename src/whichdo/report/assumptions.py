@@ -8,11 +8,12 @@ from whichdo.campaign.plan import decided_elsewhere
 from whichdo.checking.check import check
 from whichdo.drawing.labels import safe
 from whichdo.drawing.svg import draw_svg
-from whichdo.errors import TooLargeError, counted
+from whichdo.errors import TooLargeError
 from whichdo.policy_names import policy_text
 from whichdo.report.audit import short_time
 from whichdo.report.inspection import WORDS, marks_of
 from whichdo.report.one_edge import one_edge_wrong
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.report.history import History

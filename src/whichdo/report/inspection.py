@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLargeError, counted, visible
+from whichdo.errors import ProblemError, TooLargeError
 from whichdo.files import DRAWING, write_file
 from whichdo.graph.formats import read_graph_and_format
-from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path, listed
+from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path
 from whichdo.problem import Problem
 from whichdo.problem_file import read_problem
+from whichdo.text import counted, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

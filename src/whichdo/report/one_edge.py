@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from whichdo.checking.what_if import what_if
 from whichdo.checking.words import TITLES, cells
 from whichdo.drawing.labels import safe
-from whichdo.errors import TooLargeError, counted
+from whichdo.errors import TooLargeError
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.checking.outcomes import WhatIf

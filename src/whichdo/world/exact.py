@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import TooLargeError, quoted
+from whichdo.errors import TooLargeError
 from whichdo.estimate.rarity import rarity_scopes
 from whichdo.graph.ordering import min_fill
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from whichdo.errors import NetworkError, TooLargeError, nearest, quoted
+from whichdo.errors import NetworkError, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.graph.projection import project
 from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, plain_value
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     import os

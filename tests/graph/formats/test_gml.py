@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from tests.graph.formats.test_text import edges, refused
+from tests.graph.formats.test_dagitty import edges, refused
 from whichdo.errors import TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import parse_graph

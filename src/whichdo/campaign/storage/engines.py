@@ -20,7 +20,8 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 
 from whichdo.campaign.storage.schema import APPLICATION
-from whichdo.errors import NotOursError, StorageError, UsageError, masked, quoted
+from whichdo.errors import NotOursError, StorageError, UsageError
+from whichdo.text import masked, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

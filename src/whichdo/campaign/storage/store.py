@@ -7,7 +7,6 @@ synchronous=FULL, PostgreSQL with synchronous_commit and fsync, and both are rea
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,8 +21,10 @@ from whichdo.campaign.storage.read_only import can_only_be_read, reader_of
 from whichdo.campaign.storage.schema import FORM, campaigns, store
 from whichdo.campaign.storage.statements import STORED, Statements
 from whichdo.campaign.storage.trouble import speaking, who_locks
-from whichdo.errors import DamagedError, NotOursError, StorageError, TooNewError, masked, quoted, spoken, visible
+from whichdo.errors import DamagedError, NotOursError, StorageError, TooNewError
 from whichdo.files import guard
+from whichdo.remedies import Verb
+from whichdo.text import masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -64,7 +65,7 @@ class Store:
         if self.path is not None and str(path_of(self.url)) == self.url.database:
             self.url = self.url.set(database=str(self.path))  # the same file, wherever the program goes
         if self.path is not None and not create and not self.path.exists():
-            raise StorageError(f"There is no database {self.name}. Start a campaign in it: {self._begin()}.")
+            raise StorageError(f"There is no database {self.name}. Start a campaign in it: ", self._start(), ".")
         if self.path is not None and self.path.is_dir():
             raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
         if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
@@ -189,11 +190,10 @@ class Store:
         return row.form, row.written_by
 
     def _empty(self) -> NotOursError:
-        return NotOursError(f"{self.name} holds no campaigns. Start one in it: {self._begin()}.")
+        return NotOursError(f"{self.name} holds no campaigns. Start one in it: ", self._start(), ".")
 
-    def _begin(self) -> str:
-        shell = shlex.join(["whichdo", "start", "NAME", "problem.toml", "--horizon", "100", "--db", self.name])
-        return spoken("whichdo.Campaign.create(...)", shell)
+    def _start(self) -> Verb:
+        return Verb("start", "NAME", {"problem": "problem.toml", "horizon": 100, "db": self.name})
 
     def _too_new(self, form: int, written_by: str) -> TooNewError:
         return TooNewError(

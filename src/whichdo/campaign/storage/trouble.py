@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from whichdo.errors import BusyError, DamagedError, NotOursError, StorageError, visible
+from whichdo.errors import BusyError, DamagedError, NotOursError, StorageError
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

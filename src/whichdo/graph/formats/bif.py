@@ -27,11 +27,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphSyntaxError, Place, TooLargeError, nearest, quoted
+from whichdo.errors import GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.draft import MAX_EDGES, MAX_NODES, Draft
 from whichdo.graph.formats.bif_tables import MAX_TOTAL_CELLS, Family, read_table
 from whichdo.graph.formats.bif_text import CLOSE, END, OPEN, PROPERTY, QUOTED, Cursor, without_comments
 from whichdo.graph.formats.bif_write import write_bif, write_bif_graph
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray

@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from whichdo.errors import TooLargeError, nearest, quoted
+from whichdo.errors import TooLargeError
 from whichdo.graph.formats.bif_text import CLOSE, PROPERTY, QUOTED, Cursor
 from whichdo.graph.formats.scan import show
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

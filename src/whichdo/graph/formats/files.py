@@ -7,8 +7,9 @@ import io
 import zlib
 from typing import TYPE_CHECKING
 
-from whichdo.errors import InputError, TooLargeError, visible
+from whichdo.errors import InputError, TooLargeError
 from whichdo.graph.formats.scan import show
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
