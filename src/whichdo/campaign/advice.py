@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from whichdo.campaign.pool import pooled
 from whichdo.campaign.status import forbidden_lines
 from whichdo.campaign.tickets import Phase
-from whichdo.errors import counted
 from whichdo.estimate.rank import ranking
 from whichdo.frames import html_lines
-from whichdo.graph.identify import listed
 from whichdo.monitoring.certainty import certainty
 from whichdo.monitoring.homogeneity import disagreements
 from whichdo.problem import LOOK, Goal
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from whichdo.campaign.state import State

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from whichdo.counting.sources import check_names, plain_name
-from whichdo.errors import DataError, StorageError, UsageError, WhichdoError, masked, quoted, visible
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, StorageError, UsageError, WhichdoError
+from whichdo.text import listed, masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

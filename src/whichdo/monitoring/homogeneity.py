@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.graph.identify import listed
 from whichdo.tails import chi_square_tail
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
