@@ -155,7 +155,7 @@ def test_last_seasons_logs_do_not_cost_the_decision(tmp_path: Path, policy: str)
         assert advice.looks_in_logs == 0
         again = wd.Campaign.open(tmp_path / "a.db", f"run {seed}")
         assert again.verify() == status.receipt
-        assert again.recommend().as_json() == advice.as_json()
+        assert again.recommend().to_dict() == advice.to_dict()
         assert "Logs were found to be out of date" in campaign_page(again.events())
 
 

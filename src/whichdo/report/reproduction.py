@@ -124,9 +124,8 @@ td.least { font-weight: 700; }
 
 def write_page(done: Reproduction) -> Path:
     """Write ``index.html`` into the folder of the results; where it is."""
-    path = done.folder / "index.html"
-    write_file(path, page(done))
-    return path
+    write_file(done.page, page(done))
+    return done.page
 
 
 def page(done: Reproduction) -> str:
