@@ -199,7 +199,7 @@ VISITS: dict[Callable[[Call], None], tuple[str, ...]] = {
 }
 
 
-SLOW = {
+SLOW: dict[Callable[[Call], None], pytest.MarkDecorator] = {
     check_reproduce: pytest.mark.slow("2 s: an experiment twice, with its figure"),
     check_simulate: pytest.mark.slow("1 s: two simulations"),
 }
