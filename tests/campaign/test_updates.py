@@ -17,7 +17,7 @@ from whichdo.campaign.play import Followed
 from whichdo.evidence import Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
