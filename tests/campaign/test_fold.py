@@ -10,8 +10,8 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
-from whichdo.campaign.homogeneity import homogeneous
 from whichdo.evidence import Batch
+from whichdo.monitoring.homogeneity import homogeneous
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
 

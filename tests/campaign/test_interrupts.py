@@ -76,7 +76,7 @@ def test_an_interrupted_recommendation_loses_no_counts(tmp_path: Path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("whichdo.campaign.listening.np.bincount", strike)
+        patched.setattr("whichdo.monitoring.listening.np.bincount", strike)
         with pytest.raises(KeyboardInterrupt):
             campaign.recommend()
     assert campaign.recommend() == expected

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from whichdo.campaign.audit import Audit, Audits, audits_owed, columns_of_looks
 from whichdo.campaign.deadlines import Deadlines
 from whichdo.campaign.events import check_chain, moment
-from whichdo.campaign.listening import Ear
 from whichdo.campaign.logs import Log
 from whichdo.campaign.plan import Plan, can_begin, divergence
 from whichdo.campaign.play import Followed, Play
@@ -31,6 +30,7 @@ from whichdo.campaign.tickets import Phase, Pull
 from whichdo.checking.denial import denial, statement_scopes
 from whichdo.errors import DamagedError, is_interrupt
 from whichdo.estimate.rank import ranking
+from whichdo.monitoring.listening import Ear
 from whichdo.session import Session
 
 if TYPE_CHECKING:

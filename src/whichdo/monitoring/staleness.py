@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.campaign.homogeneity import homogeneous
 from whichdo.estimate.ranking import decimals
 from whichdo.estimate.shrinkage import unit_scale
 from whichdo.formulas import counted_scopes
 from whichdo.monitoring.contrast import log_evidence, mean_of_levels
+from whichdo.monitoring.homogeneity import homogeneous
 from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
