@@ -24,17 +24,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ibis = pytest.importorskip("ibis", reason="the extra warehouse is not installed")
+SPARK = ["spark"] if os.environ.get("WHICHDO_SPARK") == "1" else []
+"""Asked for by `make spark`: it takes a Java runtime, half a gigabyte and some minutes."""
 
-# Ibis 12 asks DuckDB 2 for types by a name that will go.
-pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+pytestmark = [
+    # Ibis 12 asks DuckDB 2 for types by a name that will go.
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
+    # Spark leaves the sockets by which it sends rows to be closed by whoever collects them.
+    *([pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")] if SPARK else []),
+]
 
 PROBLEM = wd.Problem("Z -> X; Z -> Y; X -> Y", "Y", ["X"], domains={"Z": ("a", "b", "c")})
 
 
 CONNECTED = ["duckdb", "united", "postgres"]
 """Databases that have a connection; "united" is DuckDB counted as an engine of which nothing more is known."""
-SPARK = ["spark"] if os.environ.get("WHICHDO_SPARK") == "1" else []
-"""Asked for by `make spark`: it takes a Java runtime, half a gigabyte and some minutes."""
 
 
 @pytest.fixture(params=[*CONNECTED, *SPARK])

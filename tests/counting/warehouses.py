@@ -61,7 +61,7 @@ def into_postgres(backend: Any, name: str, rows: pa.Table) -> Any:
 
 @cache
 def spark_session() -> Any:
-    """A session of Spark on this machine, for the whole run: small tables want one partition, and no plans that adapt."""
+    """A session of Spark on this machine, for the whole run: small tables want one partition and fixed plans."""
     from pyspark.sql import SparkSession
 
     settings = {

@@ -224,9 +224,7 @@ class SqlCounter(RowCounter):
             found[sign] = library.coalesce(value, library.literal(0, "int64") if sign == "c" else zero)
         weight = found.get("w", found.get("c"))
         weight = None if weight is None else weight.cast("float64")
-        if (
-            "c" in found and not self.engine.together
-        ):  # a sum over 2^63 would be an error on some, a wrong one on others
+        if "c" in found and not self.engine.together:  # there a sum over 2^63 may be an error, or wrong
             found["c"] = found["c"].cast("decimal(19, 0)")
         if "w" in found:
             found["ww"] = found["w"] * found["w"]
