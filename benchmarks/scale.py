@@ -69,13 +69,18 @@ def postgres_table(address: str, rows: int) -> Any:
     return backend.table("visits")
 
 
-def hand_written() -> str:
-    """The scopes of the ranking, grouped by hand in one pass over raw columns."""
+def scopes() -> list[list[str]]:
+    """The scopes of the ranking, with raw columns as they are grouped by hand."""
     from whichdo.counting.counting import ranking_scopes
     from whichdo.formulas import Reading
 
     asked = ranking_scopes(problem(), frozenset(COLUMNS), Reading.ROBUST, 10**6)
-    names = [[BAND if name == "age" else name for name in scope] for scope in (*asked, ("bought",))]
+    return [[BAND if name == "age" else name for name in scope] for scope in (*asked, ("bought",))]
+
+
+def hand_written() -> str:
+    """The scopes of the ranking, grouped by hand in one pass over raw columns."""
+    names = scopes()
     sets = ", ".join(f"({', '.join(scope)})" for scope in names)
     shown = ", ".join(dict.fromkeys(name for scope in names for name in scope))
     return f"SELECT {shown}, COUNT(*) FROM visits GROUP BY GROUPING SETS ({sets})"

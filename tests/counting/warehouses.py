@@ -85,7 +85,8 @@ def spark_session() -> Any:
 
 def into_spark(backend: Any, folder: Path, name: str, rows: pa.Table) -> Any:
     """Put rows into a Parquet file that Spark reads; a name that a view cannot have is left out."""
-    path, view = folder / f"{len([*folder.iterdir()])}.parquet", name if name.isidentifier() else "view_of_rows"
+    path = folder / f"{len([*folder.iterdir()])}.parquet"
+    view = name if name.isascii() and name.isidentifier() else "rows"
     pq.write_table(rows, path)
     spark_session().read.parquet(str(path)).createOrReplaceTempView(view)
     return backend.table(view)

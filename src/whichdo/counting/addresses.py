@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -54,12 +55,46 @@ def _connected(address: str) -> Any:
             if not path or path == ":memory:":
                 raise UsageError(f"{quoted(address)} names no file: duckdb:///visits.db, or duckdb:////data/visits.db.")
             return library.duckdb.connect(path, read_only=True)
+        if scheme == "pyspark":
+            return library.pyspark.connect(_spark_session(address))
         return library.connect(address)
     except WhichdoError:
         raise
     except Exception as error:  # noqa: BLE001 - every driver has a tree of its own
         why = _without_password(visible(first_line(error)), address)
         raise StorageError(f"{masked(address)} cannot be reached: {why}.") from None
+
+
+def _spark_session(address: str) -> Any:
+    """The session of Spark that is running, or a new one: as Spark is configured here, with the settings behind the
+    question mark.
+    """
+    parts = urlsplit(address)
+    if parts.netloc or parts.path.strip("/"):
+        raise UsageError(
+            f"{masked(address)}: what Spark runs on is a setting, as in "
+            f'"pyspark://?spark.remote=sc://host:15002" or "pyspark://?spark.master=local[4]".'
+        )
+    try:
+        session: Any = import_module("pyspark.sql").SparkSession
+    except ImportError:
+        raise UsageError(
+            'Counting in Spark needs pyspark, which is not installed: pip install "whichdo[spark]". It also needs a '
+            "Java runtime (on Debian: apt install default-jre-headless)."
+        ) from None
+    builder = session.builder
+    for name, value in (QUIET | dict(parse_qsl(parts.query))).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # noqa: BLE001 - Java's errors come in many kinds
+        why = first_line(error)
+        java = " Is a Java runtime installed (on Debian: apt install default-jre-headless)?" * ("JAVA" in why)
+        raise StorageError(f"{masked(address)} cannot be reached: {masked(visible(why))}.{java}") from None
+
+
+QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+"""Settings of a new session of Spark: a command that counts and ends shows its answer alone."""
 
 
 def _postgres_settings(address: str) -> dict[str, Any]:

@@ -242,7 +242,8 @@ def first_line(error: Exception) -> str:
     """What an error of a database says, without a trace."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):  # the bridge to Java, not the reason
-        lines = lines[1:]
+        causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+        lines = causes[-1:] or [lines[1].removeprefix(": ")]
     return (lines[0] if lines else type(error).__name__).rstrip(".")[:300]
 
 
