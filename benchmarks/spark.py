@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
@@ -162,11 +163,11 @@ def grouping(spark: Spark, folder: Path, rows: int, numbers: Sequence[int]) -> d
     for number in numbers:
         asked = [tuple(names[(first + step) % (WIDE - 1)] for step in range(4)) for first in range(number)]
 
-        def count(asked: list[tuple[str, ...]] = asked, engines: tuple[str, ...] = ()) -> None:
+        def count(*engines: str, asked: list[tuple[str, ...]] = asked) -> None:
             with patch("whichdo.counting.warehouse.SETS_TOGETHER", frozenset(engines)):
                 wd.count(wide, table, scopes=asked)
 
-        found[number] = least(spark, {"union": count, "sets": lambda c=count: c(engines=("pyspark",))})
+        found[number] = least(spark, {"union": count, "sets": partial(count, "pyspark")})
     return found
 
 
@@ -174,7 +175,7 @@ def text(passed: str, spark: Spark, ranked: Sequence[dict[str, Any]], grouped: d
     """The part of the page that is written here."""
     day = datetime.now(UTC).date()
     lines = [f"{spark.versions}, in local mode on two cores, {day}. {passed}", ""]
-    lines += ["| rows | `rank` s | by hand, sets s | by hand, union s | processor s | rows back | peak MB |"]
+    lines += ["| rows | `rank` s | GROUPING SETS by hand s | union by hand s | processor s of the three | rows back | peak MB |"]
     lines += ["|--:|--:|--:|--:|--:|--:|--:|"]
     for each in ranked:
         clocks = " | ".join(f"{each[way].clock:.2f}" for way in ("rank", "sets", "union"))
@@ -182,7 +183,7 @@ def text(passed: str, spark: Spark, ranked: Sequence[dict[str, Any]], grouped: d
         lines.append(f"| {each['rows']:,} | {clocks} | {busy} | {each['returned']:,} | {each['megabytes']:,.0f} |")
     speeds = {each["rows"]: {"rank_cpu": each["rank"].processor} for each in ranked}
     lines += ["", *arithmetic("Spark", speeds, "rank_cpu")]
-    lines += ["| sets of columns | union of GROUP BYs s | GROUPING SETS s | processor s |", "|--:|--:|--:|--:|"]
+    lines += ["| scopes | union of GROUP BYs s | GROUPING SETS s | processor s of both |", "|--:|--:|--:|--:|"]
     for number, ways in grouped.items():
         one, two = ways["union"], ways["sets"]
         lines.append(f"| {number} | {one.clock:.2f} | {two.clock:.2f} | {one.processor:.1f}, {two.processor:.1f} |")

@@ -22,7 +22,7 @@ import whichdo as wd
 from tests.cli.calling import Call
 from tests.counting.warehouses import into_spark, spark_session
 from whichdo.counting.addresses import table_at
-from whichdo.counting.warehouse import Engine, recorded
+from whichdo.counting.warehouse import Engine, ibis, recorded
 from whichdo.errors import DataError, StorageError, TooLarge, UsageError
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ def visits(number: int = 300, **other: Any) -> pa.Table:
 
 @pytest.fixture
 def backend() -> Any:
-    import ibis
-
-    return ibis.pyspark.connect(spark_session())
+    return ibis().pyspark.connect(spark_session())
 
 
 @pytest.fixture
