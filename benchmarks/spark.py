@@ -21,12 +21,12 @@ from unittest.mock import patch
 from xml.etree import ElementTree as ET
 
 import whichdo as wd
-from benchmarks.scale import MADE, PAGE, arithmetic, hand_written, problem, scopes
+from benchmarks.scale import MADE, arithmetic, hand_written, problem, scopes, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BEGIN, END = "<!-- measured: make spark -->\n", "<!-- end of make spark -->\n"
+BEGIN = "<!-- measured: make spark -->\n"
 TURNS = 3
 WIDE, LEVELS = 12, 6
 """Columns, and values of each, of the table on which two ways of grouping are compared."""
@@ -205,9 +205,7 @@ def main() -> None:
         grouped = grouping(spark, folder, max(given.rows) // 4, given.sets)
     said = text(passed, spark, ranked, grouped)
     print(said)
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-    PAGE.write_text(before + BEGIN + said + END + after, encoding="utf-8")
+    write(BEGIN, said)
 
 
 if __name__ == "__main__":
