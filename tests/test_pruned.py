@@ -18,7 +18,7 @@ from tests.estimate.oracle import Oracle, semi_markovian
 from tests.identification.laws import fixture, fixture_graph, onto, under
 from tests.soak import scaled
 from whichdo import candidates
-from whichdo.errors import ProblemError, TooLarge, Unsuitable
+from whichdo.errors import ProblemError, TooLargeError, UnsuitableError
 from whichdo.identification import pruning
 from whichdo.problem import Arm, Problem, do
 from whichdo.problem_file import problem_from_json, problem_to_json, problem_to_toml, read_problem, write_problem
@@ -324,7 +324,7 @@ def test_where_nothing_acts_there_is_nothing_to_decide() -> None:
     assert found.best is None
     assert list(found) == [do()]
     for name in ("ue", "warm-halving", "causal-ts", "srm"):
-        with pytest.raises(Unsuitable, match="There is nothing to decide: by the graph no arm can be better"):
+        with pytest.raises(UnsuitableError, match="There is nothing to decide: by the graph no arm can be better"):
             wd.Session(wd.policy(name), problem, horizon=100)
 
 
@@ -397,6 +397,6 @@ def test_the_examples_of_the_page_are_true() -> None:
 @pytest.mark.parametrize("options", [{"at_once": None}, {"at_once": 30}])
 def test_too_many_arms_are_refused_before_any_is_pruned(options: dict[str, Any]) -> None:
     graph = "; ".join(f"A{number} -> Y" for number in range(30))
-    with pytest.raises(TooLarge, match="1,073,741,823 sets of up to 30 nodes") as caught:
+    with pytest.raises(TooLargeError, match="1,073,741,823 sets of up to 30 nodes") as caught:
         Problem(graph, "Y", prune=True, **options)
     assert "possibly_optimal" in str(caught.value)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import UsageError, quoted
+from whichdo.errors import UsageError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -165,7 +165,9 @@ class Program:
         for _ in range(steps):
             if self.patch is not None and self.chance.random() < 0.15:
                 self.update(self.patch)
-            with suppress(wd.ConflictError, wd.Wait, wd.Unsuitable, wd.UsageError):  # refused: nothing changed
+            with suppress(
+                wd.ConflictError, wd.WaitError, wd.UnsuitableError, wd.UsageError
+            ):  # refused: nothing changed
                 self.act(self.chance.choice(verbs))
             self.check()
         events = self.campaign.events()
@@ -180,7 +182,7 @@ class Program:
         """Only a program that is older than the play refuses to decide."""
         try:
             verb()
-        except wd.TooNew:
+        except wd.TooNewError:
             assert self.state().plan.revision > type(self.state().terms.policy).revision
             self.seen["too new"] += 1
 
@@ -237,7 +239,7 @@ def programs(folder: Path, seeds: range, setting: str, *, updates: bool = False)
         with pytest.MonkeyPatch.context() as patch:
             try:
                 program = Program(own, seed, **SETTINGS[setting], patch=patch if updates else None)
-            except (wd.Unsuitable, wd.UsageError):
+            except (wd.UnsuitableError, wd.UsageError):
                 continue  # too little money for the policy
             try:
                 program.run(30)

@@ -116,7 +116,7 @@ def test_many_campaigns_share_a_database(database: str) -> None:
     first.ask(2)
     assert second.status().tickets["asked"] == 0
     assert wd.Campaign.list(database) == ["a", "b"]
-    with pytest.raises(wd.Unknown, match=r'There is no campaign "c" in'):
+    with pytest.raises(wd.UnknownCampaignError, match=r'There is no campaign "c" in'):
         wd.Campaign.open(database, "c")
 
 
@@ -256,7 +256,9 @@ def test_costs_and_money(database: str) -> None:
 def test_a_wait_names_the_open_tickets(database: str) -> None:
     campaign = create(database, policy="srm", horizon=40)
     tickets = campaign.ask(30, client="a")
-    with pytest.raises(wd.Wait, match=f"^srm decides on when it has heard of {len(tickets)} open tickets: 1-") as info:
+    with pytest.raises(
+        wd.WaitError, match=f"^srm decides on when it has heard of {len(tickets)} open tickets: 1-"
+    ) as info:
         campaign.ask(client="b")
     assert info.value.tickets == tuple(ticket.id for ticket in tickets)
 

@@ -10,8 +10,8 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
-from whichdo.campaign.homogeneity import homogeneous
 from whichdo.evidence import Batch
+from whichdo.monitoring.homogeneity import homogeneous
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
 
@@ -51,13 +51,13 @@ def test_a_log_that_the_same_revision_would_not_make_any_more(tmp_path: Path, fi
     held = campaign.ask()
     fickle.first = 2
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    with pytest.raises(wd.ReplayDiverged) as info:
+    with pytest.raises(wd.ReplayDivergedError) as info:
         again.verify()
     assert str(info.value).startswith(
         "Event 1 of campaign 'spring' asked for pull 0, do(X=0); run again on the log, fickle asks for pull 0, do(X=1)."
         f" Both are revision 1 of fickle: the play began with whichdo {wd.__version__}, this is whichdo "
     )
-    with pytest.raises(wd.ReplayDiverged):
+    with pytest.raises(wd.ReplayDivergedError):
         again.ask(5)
     again.tell(held, row_of(held, np.random.default_rng(1)))  # what is out may be told all the same
     assert again.status().phase == "stuck"

@@ -17,7 +17,7 @@ from tests.cli.calling import Call
 from whichdo.campaign.events import moment
 from whichdo.campaign.storage import store
 from whichdo.cli.output import print_csv, print_json
-from whichdo.errors import masked
+from whichdo.text import masked
 
 if TYPE_CHECKING:
     from pathlib import Path

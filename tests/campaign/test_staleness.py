@@ -9,7 +9,7 @@ import pytest
 
 import whichdo as wd
 from tests.soak import FULL, scaled
-from whichdo.campaign.staleness import outdated, to_blame
+from whichdo.monitoring.staleness import outdated, to_blame
 from whichdo.problem import Problem
 from whichdo.report.campaign import campaign_page
 from whichdo.tables import Table

@@ -13,8 +13,9 @@ import whichdo as wd
 from tests.checking.random_worlds import RandomWorld, random_graph
 from tests.soak import scaled
 from whichdo.checking.outcomes import pulls_to_tell
-from whichdo.errors import DataError, TooLarge, UsageError, rounded
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.estimate.limits import normal_quantile
+from whichdo.text import rounded
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "infection"
 
@@ -299,5 +300,5 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(DataError, match="no rows to count"):
         wd.what_if(wd.Problem("X -> Y", "Y"), {"X": [], "Y": []})
     wide = wd.CausalGraph(directed=[(f"V{j}", "Y") for j in range(200)])
-    with pytest.raises(TooLarge, match=r"201 nodes can be joined in 40,200 ways"):
+    with pytest.raises(TooLargeError, match=r"201 nodes can be joined in 40,200 ways"):
         wd.what_if(wd.Problem(wide, "Y"), "no such file.csv")

@@ -135,8 +135,8 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (["ask", "summer"], 3, 'Unknown: There is no campaign "summer"'),
-        (["tell", "spring", "9-zz", '{"Y": 1}'], 3, 'Unknown: There is no ticket "9-zz"'),
+        (["ask", "summer"], 3, 'UnknownCampaignError: There is no campaign "summer"'),
+        (["tell", "spring", "9-zz", '{"Y": 1}'], 3, 'UnknownTicketError: There is no ticket "9-zz"'),
         (["tell", "spring", "TICKET", '{"Y": 7}'], 3, 'The reward Y: got "7", declared 0 and 1. Nothing was stored.'),
         (["tell", "spring", "TICKET", '{"Y": 1, "Y": 0}'], 3, "a name stands twice in one object"),
         (["tell", "spring", "TICKET", '{"Y": NaN}'], 3, "NaN is no number"),
@@ -299,7 +299,7 @@ def test_commands_in_messages_can_be_pasted(call: Call) -> None:
     assert shlex.split(command)[1:5] == ["amend", "spring sale", ticket, '{"X":0,"Y":1,"Z":0}']
     assert shlex.split(command)[-2:] == ["--db", "my own.db"]
     found = call("ask", "spring sale", "--client", "other", "--db", "my own.db")
-    assert (found.code, found.err.startswith("Wait: srm decides on when it has heard of ")) == (6, True)
+    assert (found.code, found.err.startswith("WaitError: srm decides on when it has heard of ")) == (6, True)
 
 
 def test_what_a_campaign_was_begun_on_is_shown(call: Call) -> None:

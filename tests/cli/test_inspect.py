@@ -261,7 +261,7 @@ def test_a_graph_too_large_to_draw_is_shown_and_its_parts_can_be_drawn(whichdo: 
     assert answer.code == 3
     assert answer.out.startswith("long.txt: text, 301 nodes")
     assert "Drawn" not in answer.out
-    assert answer.err.startswith("TooLarge: The graph has 301 nodes")
+    assert answer.err.startswith("TooLargeError: The graph has 301 nodes")
     assert answer.err.endswith("On the command line, --node NAME draws the part around a node.\n")
     assert whichdo("inspect", "long.txt", "--svg", "out.svg", "--node", "N7", "--reward", "N300").code == 0
     drawing = (folder / "out.svg").read_text(encoding="utf-8")

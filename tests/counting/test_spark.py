@@ -23,7 +23,7 @@ from tests.cli.calling import Call
 from tests.counting.warehouses import into_spark, spark_session
 from whichdo.counting.addresses import table_at
 from whichdo.counting.warehouse import Engine, ibis, recorded
-from whichdo.errors import DataError, StorageError, TooLarge, UsageError
+from whichdo.errors import DataError, StorageError, TooLargeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +130,7 @@ def test_counts_over_2_to_the_63_are_refused(backend: Any, tmp_path: Path, ansi:
     before = spark_session().conf.get("spark.sql.ansi.enabled")
     spark_session().conf.set("spark.sql.ansi.enabled", ansi)
     try:
-        with pytest.raises(TooLarge, match="more than a table can hold"):
+        with pytest.raises(TooLargeError, match="more than a table can hold"):
             wd.count(PROBLEM, table, counts="times")
     finally:
         spark_session().conf.set("spark.sql.ansi.enabled", before)

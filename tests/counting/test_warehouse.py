@@ -16,7 +16,7 @@ from whichdo.counting import count_with_notes
 from whichdo.counting.addresses import table_at
 from whichdo.counting.gaps import with_missing_levels
 from whichdo.counting.warehouse import recorded
-from whichdo.errors import DataError, StorageError, TooLarge, UsageError, WhichdoError
+from whichdo.errors import DataError, StorageError, TooLargeError, UsageError, WhichdoError
 from whichdo.formulas import Reading
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def test_sparse_scopes_come_back_sparse(put: Any) -> None:
 def test_what_would_return_too_much_is_refused_before(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whichdo.counting.sql.MOST_RETURNED", 5)
     monkeypatch.setattr("whichdo.counting.sql.JOINED", 4)
-    with recorded() as ran, pytest.raises(TooLarge, match="would return over 5 cells"):
+    with recorded() as ran, pytest.raises(TooLargeError, match="would return over 5 cells"):
         wd.count(PROBLEM, put("visits", visits()))
     assert all(each.returned <= 1 for each in ran)
 

@@ -6,21 +6,21 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.homogeneity import disagreements
+from whichdo.campaign.pool import pooled
 from whichdo.campaign.status import forbidden_lines
 from whichdo.campaign.tickets import Phase
-from whichdo.errors import counted
 from whichdo.estimate.rank import ranking
 from whichdo.frames import html_lines
-from whichdo.graph.identify import listed
 from whichdo.monitoring.certainty import certainty
-from whichdo.problem import Goal
+from whichdo.monitoring.homogeneity import disagreements
+from whichdo.problem import LOOK, Goal
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from whichdo.campaign.state import State
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.monitoring.certainty import Certainty
-    from whichdo.problem import Arm
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["Advice", "advised", "as_shown"]
 
@@ -307,7 +307,7 @@ def _unneeded(state: State) -> bool:
 def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
     said = [str(each.get("text", "")) for each in (*state.set_aside, *state.alarms)]
     said += state.denial().words
-    said += disagreements(found.problem, state.trusted, rows, state.terms.problem.graph.nodes)
+    said += _unlike_logs(state, found.problem, [row for row in rows if row[0].is_look])
     said += forbidden_lines(state.forbidden)
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
     if waiting:
@@ -316,6 +316,15 @@ def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...
     if final is not None:
         said += final.notes
     return tuple(said)
+
+
+def _unlike_logs(state: State, problem: Problem, looks: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
+    """What fresh looks say otherwise than the logs."""
+    if not state.trusted or not looks:
+        return ()
+    nodes = state.terms.problem.graph.nodes
+    before, now = pooled(problem, state.trusted, [], nodes=nodes), pooled(problem, [], looks, nodes=nodes)
+    return disagreements(before.tables[LOOK], now.tables[LOOK])
 
 
 def _and(parts: list[str]) -> str:

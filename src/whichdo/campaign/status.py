@@ -9,9 +9,9 @@ from whichdo.campaign.events import in_units, time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
 from whichdo.campaign.tickets import Phase
-from whichdo.errors import counted
 from whichdo.frames import html_lines, html_table, text_table
 from whichdo.policy_names import policy_text
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,8 @@ from whichdo.campaign.plan import decided_elsewhere
 from whichdo.campaign.receipts import ReceiptFile, parsed
 from whichdo.campaign.sealing import ENVIRONMENT, secret_of
 from whichdo.campaign.storage.trouble import mending
-from whichdo.errors import Damaged, ReplayDiverged, visible
+from whichdo.errors import DamagedError, ReplayDivergedError
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +50,7 @@ def verified(
     if store.sqlite:
         (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
         if said != "ok":
-            raise Damaged(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
+            raise DamagedError(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
     ledger = Ledger(store, name)
     ledger.known = known
     state = ledger.state()
@@ -59,21 +60,21 @@ def verified(
     if state.secret is None and secret_of() is not None:
         said += (f"{ENVIRONMENT} is set, but this campaign began without a key: its hashes are plain.",)
     if state.diverged is not None:
-        raise ReplayDiverged(state.diverged)
+        raise ReplayDivergedError(state.diverged)
     return Verified(state.receipt, (*said, *decided_elsewhere(state)))
 
 
 def _check_receipt(receipt: str, events: Iterable[Event], length: int) -> None:
     seq, digest = parsed(receipt)
     if seq >= length:
-        raise Damaged(
+        raise DamagedError(
             f"Event {seq} is not on record: the log ends with event {length - 1}. Either the receipt is of "
             f"another campaign, or what it acknowledged was lost.",
             length,
         )
     found = next(islice(events, seq, None))
     if found.hash != digest:
-        raise Damaged(
+        raise DamagedError(
             f"The receipt {receipt} is not on record: event {seq} is {found.receipt}. Either the receipt is "
             f"of another campaign, or the log was replaced.",
             seq,

@@ -262,7 +262,7 @@ class WhatIf:
 
         Raises
         ------
-        TooLarge
+        TooLargeError
             If the graph has too many nodes or edges for a drawing.
         """
         from whichdo.drawing.svg import draw_svg

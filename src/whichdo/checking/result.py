@@ -8,11 +8,10 @@ from html import escape
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import counted
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import NEGLIGIBLE
 from whichdo.frames import frame_of
-from whichdo.graph.identify import listed
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

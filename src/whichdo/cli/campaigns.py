@@ -25,7 +25,9 @@ from whichdo.cli.databases import (
 )
 from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_if_compiling
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
-from whichdo.errors import UsageError, command, visible
+from whichdo.cli.wording import command
+from whichdo.errors import UsageError
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from whichdo.campaign.advice import Advice

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.errors import command, visible
+from whichdo.cli.wording import command, worded
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from whichdo.proposing.proposal import Proposal
@@ -70,7 +71,7 @@ def _print(found: Proposal, output: Path, data: str) -> None:
         table.add_row(*(Text(cell) for cell in cells))
     out.print(table)
     for remark in found.remarks:
-        out.print(f"! {visible(remark)}", style="yellow")
+        out.print(f"! {worded(remark)}", style="yellow")
     out.print(f"Written to {visible(output)}. Next: edit it, then")
     out.print(f"  {visible(command('inspect', str(output)))}", soft_wrap=True)
     out.print(f"  {visible(next_command(found, output, data))}", soft_wrap=True)

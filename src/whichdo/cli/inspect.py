@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json
-from whichdo.errors import UsageError, visible
+from whichdo.cli.wording import worded
+from whichdo.errors import UsageError
 from whichdo.files import DRAWING, check_target
-from whichdo.graph.identify import listed
+from whichdo.text import listed, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +53,7 @@ def inspect(
 
 
 def _print(out: Console, found: Inspection) -> None:
-    from whichdo.drawing.text import draw_text
+    from whichdo.drawing.listing import draw_text
 
     out.print(found.headline, style="bold")
     if len(found.graph.nodes) <= ROWS:
@@ -67,7 +68,7 @@ def _print(out: Console, found: Inspection) -> None:
         out.print(f"... and {found.left_out(ROWS):,} more nodes (--node NAME shows one, -f json all).")
     _print_pruned(out, found)
     for line in found.warnings:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")
 
 
 def _print_pruned(out: Console, found: Inspection) -> None:

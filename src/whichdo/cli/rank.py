@@ -19,8 +19,9 @@ from whichdo.cli.output import (
     print_json,
 )
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
-from whichdo.errors import counted, visible
+from whichdo.cli.wording import worded
 from whichdo.progress import progress_bar
+from whichdo.text import counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,13 +125,13 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     if found.model is not None:
         _print_models(found, top)
     for line in found.summary:
-        out.print(line)
+        out.print(worded(line))
     out.print("\nHow each is known:", style="bold")
     for row in shown:
         out.print(f"  {row.arm}: {row.reason}")
     _print_details(shown)
     for line in found.warnings:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")
     if plot is not None:
         out.print(f"Drawn into {visible(str(plot))}.")
 

@@ -10,8 +10,8 @@ import typer
 
 from whichdo.cli.databases import DatabaseOption, NameArgument, opened, print_lines
 from whichdo.cli.output import ForceOption, Format, FormatOption, print_json, say_if_compiling
-from whichdo.errors import visible
 from whichdo.files import PAGE, check_target
+from whichdo.text import visible
 
 __all__ = ["report"]
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json, say_if_compiling
-from whichdo.errors import UsageError, quoted, visible
+from whichdo.errors import UsageError
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

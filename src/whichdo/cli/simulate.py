@@ -19,7 +19,8 @@ from whichdo.cli.output import (
     print_json,
     say_if_compiling,
 )
-from whichdo.errors import Unsuitable, UsageError, counted, quoted, short_number, visible
+from whichdo.errors import UnsuitableError, UsageError
+from whichdo.text import counted, quoted, short_number, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,8 +108,8 @@ def _compared(
             workers=cores() if workers is None else workers,
             progress=format is not TableFormat.JSON,
         )
-    except Unsuitable as refused:
-        raise Unsuitable(_explained(str(refused))) from None
+    except UnsuitableError as refused:
+        raise UnsuitableError(_explained(str(refused))) from None
 
 
 def _parts(given: list[str] | None) -> list[str]:

@@ -9,12 +9,13 @@ from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import Unsuitable, UsageError, counted, short_number, visible
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.frames import frame_of, html_table, text_table
 from whichdo.plots.canvas import WIDE
 from whichdo.policy_names import as_policy, policy_text
 from whichdo.simulation import Job, check_horizon, simulate_all
+from whichdo.text import counted, short_number, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -209,7 +210,7 @@ def compare(
     }
     wanted = [place for place, refusal in refusals.items() if refusal is None]
     if not wanted:
-        raise Unsuitable(" ".join(dict.fromkeys(filter(None, refusals.values()))))
+        raise UnsuitableError(" ".join(dict.fromkeys(filter(None, refusals.values()))))
     jobs = [Job(played[name], horizon, start) for name, horizon in wanted]
     found = dict(
         zip(wanted, simulate_all(jobs, network, problem, runs, workers=workers, progress=progress), strict=True)
@@ -253,6 +254,6 @@ def _lengths(given: Iterable[float] | float) -> list[float]:
 def _refusal(policy: Policy, problem: Problem, horizon: float) -> str | None:
     try:
         policy.check(problem, horizon)
-    except Unsuitable as refused:
+    except UnsuitableError as refused:
         return str(refused)
     return None

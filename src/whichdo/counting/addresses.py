@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from whichdo.counting.warehouse import SETS_TOGETHER, first_line, ibis
-from whichdo.errors import DataError, StorageError, UsageError, WhichdoError, masked, quoted, visible
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, StorageError, UsageError, WhichdoError
+from whichdo.text import listed, masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

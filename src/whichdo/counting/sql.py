@@ -22,9 +22,9 @@ from whichdo.counting.notes import First
 from whichdo.counting.spelling import CODE, ColumnCode, column_code
 from whichdo.counting.values import MISSING
 from whichdo.counting.warehouse import TablePart, ibis
-from whichdo.errors import DataError, TooLarge, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.tables import Table
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ class SqlCounter(RowCounter):
         found = self.engine.fetch(rows.group_by("v").aggregate(n=rows.count()).limit(most + 1))
         number = code.judge({value: int(count) for value, count in found})
         if len(found) > most and not number:
-            raise TooLarge(
+            raise TooLargeError(
                 f"{self.part.name}, column {code.name} has more than {most:,} different values of type "
                 f"{quoted(code.raw.type())}, too many to judge one by one. If they are numbers, cast the column to a "
                 f"number in a view."
@@ -160,7 +160,7 @@ class SqlCounter(RowCounter):
             rows = inner.select(*words, *keys).distinct()
             cells += int(self.engine.fetch(rows.aggregate(n=rows.count()))[0][0])
             if cells > MOST_RETURNED:
-                raise TooLarge(
+                raise TooLargeError(
                     f"Counting {listed(one.names, most=12)} together in {self.part.name} would return over "
                     f"{MOST_RETURNED:,} cells. Give fewer columns or values, or coarser bins."
                 )

@@ -16,8 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from whichdo.counting.sources import check_names, plain_name
-from whichdo.errors import StorageError, UsageError, WhichdoError, masked, quoted, visible
-from whichdo.graph.identify import listed
+from whichdo.errors import StorageError, UsageError, WhichdoError
+from whichdo.text import listed, masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,11 +10,10 @@ from math import floor, isnan, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import counted, visible
 from whichdo.estimate.contest import DRAWS
 from whichdo.frames import frame_of, html_table, text_table
-from whichdo.graph.identify import listed
 from whichdo.problem import Arm, Goal, Problem
+from whichdo.text import counted, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo._version import __version__
-from whichdo.errors import StorageError, UsageError, quoted, visible
+from whichdo.errors import StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named_policy
 from whichdo.experiments.experiment import Axis
@@ -38,6 +38,7 @@ from whichdo.files import write_whole
 from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
 from whichdo.plots.panels import Panel, Scales, panels_plot
 from whichdo.policy_names import policy_text
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -8,11 +8,12 @@ from whichdo.campaign.plan import decided_elsewhere
 from whichdo.checking.check import check
 from whichdo.drawing.labels import safe
 from whichdo.drawing.svg import draw_svg
-from whichdo.errors import TooLarge, counted
+from whichdo.errors import TooLargeError
 from whichdo.policy_names import policy_text
 from whichdo.report.audit import short_time
 from whichdo.report.inspection import WORDS, marks_of
 from whichdo.report.one_edge import one_edge_wrong
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.report.history import History
@@ -52,7 +53,7 @@ def _graph(found: History) -> str:
     problem = found.state.believed
     try:
         drawn = draw_svg(problem.graph, reward=problem.reward, marks=marks_of(problem))
-    except TooLarge:
+    except TooLargeError:
         size = f"{counted(len(problem.graph.nodes), 'node')}"
         return f'<p class="faint">The graph has {size}, too many for a drawing that can be read.</p>\n'
     note = ""

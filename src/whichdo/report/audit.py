@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whichdo.drawing.labels import safe
-from whichdo.errors import counted
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

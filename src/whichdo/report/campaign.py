@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from whichdo.campaign.advice import as_shown
 from whichdo.campaign.events import check_chain
 from whichdo.drawing.labels import safe
-from whichdo.errors import counted
 from whichdo.files import PAGE, check_target, write_file
 from whichdo.problem import Goal
 from whichdo.report.assumptions import alarms, assumptions
@@ -22,6 +21,7 @@ from whichdo.report.evidence import forest, over_time
 from whichdo.report.history import History, recalled
 from whichdo.report.page import STYLE, document
 from whichdo.report.spending import spending
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     import os

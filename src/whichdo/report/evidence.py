@@ -7,10 +7,10 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from whichdo.drawing.labels import safe
-from whichdo.errors import counted
 from whichdo.problem import Goal
 from whichdo.report.audit import short_time
 from whichdo.report.intervals import ALL, BOUNDS, DIRECT, LOOKING, Interval, Scale, axis, development, legend, track
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.estimate.ranking import ArmRank

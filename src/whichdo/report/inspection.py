@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLarge, counted, visible
+from whichdo.errors import ProblemError, TooLargeError
 from whichdo.files import DRAWING, write_file
 from whichdo.graph.formats import read_graph_and_format
-from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path, listed
+from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path
 from whichdo.problem import Problem
 from whichdo.problem_file import read_problem
+from whichdo.text import counted, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -204,8 +205,8 @@ class Inspection:
         reward = problem.reward if problem is not None and problem.reward in graph else None
         try:
             text = draw_svg(graph, reward=reward, marks=marks)
-        except TooLarge as error:
-            raise TooLarge(f"{error} On the command line, --node NAME draws the part around a node.") from None
+        except TooLargeError as error:
+            raise TooLargeError(f"{error} On the command line, --node NAME draws the part around a node.") from None
         write_file(path, text, DRAWING, force=force)
 
     @property

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from whichdo.checking.what_if import what_if
 from whichdo.checking.words import TITLES, cells
 from whichdo.drawing.labels import safe
-from whichdo.errors import TooLarge, counted
+from whichdo.errors import TooLargeError
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.checking.outcomes import WhatIf
@@ -56,7 +57,7 @@ def _elsewhere(found: History, result: WhatIf) -> list[str]:
 def _drawn(result: WhatIf) -> str:
     try:
         return f'<div class="graph wide">{result.svg()}</div>\n'
-    except TooLarge:
+    except TooLargeError:
         return '<p class="faint">The graph has too many edges for a drawing that can be read.</p>\n'
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.campaign.tickets import Phase
 from whichdo.drawing.labels import safe
-from whichdo.errors import counted
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.problem import Arm

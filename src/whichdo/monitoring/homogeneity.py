@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.campaign.pool import pooled
-from whichdo.graph.identify import listed
-from whichdo.problem import LOOK
 from whichdo.tails import chi_square_tail
+from whichdo.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.campaign.logs import Log
-    from whichdo.problem import Arm, Problem
+    from whichdo.tables import Scope, Table
 
 __all__ = ["disagreements", "homogeneous"]
 
@@ -29,18 +26,8 @@ LEVEL = 0.001
 FEW = 5.0
 
 
-def disagreements(
-    problem: Problem,
-    logs: Sequence[Log],
-    rows: Sequence[tuple[Arm, Sequence[int]]],
-    nodes: Sequence[str] | None = None,
-) -> tuple[str, ...]:
-    """A warning for every table in which looks made now differ from the logs; rows as for `pooled`."""
-    live = [(arm, codes) for arm, codes in rows if arm.is_look]
-    if not logs or not live:
-        return ()
-    before = pooled(problem, logs, [], nodes=nodes).tables[LOOK]
-    now = pooled(problem, [], live, nodes=nodes).tables[LOOK]
+def disagreements(before: Mapping[Scope, Table], now: Mapping[Scope, Table]) -> tuple[str, ...]:
+    """A warning for every table in which looks made now differ from the logs."""
     tables = [scope for scope, table in before.items() if table.cells is None]
     found = []
     for scope in tables:
