@@ -49,7 +49,7 @@ def test_events_of_any_program_are_written_back_byte_for_byte(tmp_path: Path) ->
     for seed in range(14):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        with suppress(wd.Unsuitable, wd.UsageError):
+        with suppress(wd.UnsuitableError, wd.UsageError):
             program = Program(folder, seed, **SETTINGS["long" if seed % 2 else "short"])
             program.check = lambda: None  # type: ignore[method-assign]
             program.run(40)
@@ -104,7 +104,7 @@ def test_keys_of_a_later_program_are_not_read(tmp_path: Path) -> None:
 def test_a_kind_that_is_not_known_is_damage(tmp_path: Path, kind: str) -> None:
     first = create(str(tmp_path / "a.db"), policy="ue").events()[0]
     body = first.content if kind == "created" else {}
-    with pytest.raises(wd.Damaged, match="cannot be understood"):
+    with pytest.raises(wd.DamagedError, match="cannot be understood"):
         State(first).apply(sealed("spring", 1, kind, body, first.time, first.hash))
 
 

@@ -68,7 +68,7 @@ def answers(state: State, now: Any) -> dict[str, Any]:
         "tickets": tickets,
         "orders": [_or_error(lambda order=order: decide(state, order, now)) for order in orders],  # type: ignore[misc]
         "clock": state.due(now),
-        "advice": str(advised(state).as_json()),
+        "advice": str(advised(state).to_dict()),
         "held": {client: list(held) for client, held in state.held.items() if held},
         "rows": [*state.rows()],
         "logs": [(log.name, log.sha256, log.looks, log.receipt, log.bytes, log.since) for log in state.logs],
@@ -327,7 +327,7 @@ def test_verify_does_not_believe_a_snapshot(tmp_path: Path, at_once: None) -> No
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
     assert again._ledger._kept
     for use in (again.verify, lambda: again.export(tmp_path / "a.jsonl"), lambda: again.tell(first, {"Y": 1})):
-        with pytest.raises(wd.Damaged, match="event 2"):
+        with pytest.raises(wd.DamagedError, match="event 2"):
             use()
 
 

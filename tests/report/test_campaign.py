@@ -13,10 +13,10 @@ from tests.report.campaigns import Page, begun, rows, run
 from whichdo.campaign.campaign import Campaign
 from whichdo.campaign.events import Alarm
 from whichdo.checking.what_if import what_if
-from whichdo.errors import ConflictError, Damaged
+from whichdo.errors import ConflictError, DamagedError
 from whichdo.problem import Problem, do
 from whichdo.report import trail
-from whichdo.report.campaign import campaign_page, write_report
+from whichdo.report.campaign_page import campaign_page, write_report
 from whichdo.report.history import MOMENTS, recalled
 from whichdo.report.trail import ENDS
 
@@ -270,7 +270,7 @@ def test_a_damaged_log_gives_no_page(tmp_path: Path) -> None:
     run(campaign, 3)
     events = campaign.events()
     events[2] = events[2]._replace(time=events[3].time)
-    with pytest.raises(Damaged, match="event 2"):
+    with pytest.raises(DamagedError, match="event 2"):
         campaign_page(events)
 
 

@@ -45,23 +45,17 @@ from whichdo.campaign.plan import needs_new_play, too_new, update_reason, withou
 from whichdo.campaign.terms import in_units
 from whichdo.campaign.tickets import Phase, Pull, Ticket, ticket_id
 from whichdo.errors import (
-    Busy,
+    BusyError,
     ConflictError,
-    ReplayDiverged,
-    TooNew,
-    Unknown,
+    ReplayDivergedError,
+    TooNewError,
+    UnknownTicketError,
     UsageError,
-    Wait,
-    command,
-    counted,
-    nearest,
-    option,
-    quoted,
-    spoken,
-    visible,
+    WaitError,
 )
-from whichdo.graph.identify import listed
+from whichdo.remedies import Message, Option, Verb
 from whichdo.session import Session
+from whichdo.text import counted, listed, nearest, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +67,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm
 
 __all__ = ["already_due", "decide", "parts_of", "tickets_of"]
-
-REASON = '--reason "..."'
 
 
 def decide(state: State, order: Command, now: datetime) -> Decision:  # noqa: C901, PLR0911, PLR0912 - one match
@@ -160,7 +152,7 @@ def _asking(state: State, order: Ask) -> Decision:
         if refusal is None:
             return Decision((restarting(state, update_reason(state)),), make_way=True)
         if not held:
-            raise TooNew(refusal)
+            raise TooNewError(refusal)
     looks = opening(state) if order.wanted > len(held) else []
     return Decision(tuple(looks), make_way=True) if looks else Decision(_handed_out(state, order, held))
 
@@ -198,19 +190,20 @@ def tickets_of(state: State, names: Sequence[str], new: int | None = None) -> li
 def _check_open(state: State) -> None:
     name = state.terms.name
     if state.paused is not None:
-        way = spoken("campaign.resume(reason=...)", command("resume", name, more=REASON))
-        raise ConflictError(f"Campaign {quoted(name)} is paused: {state.paused}. To go on: {way}.")
+        way = Verb("resume", name, {"reason": ...})
+        raise ConflictError(f"Campaign {quoted(name)} is paused: {state.paused}. To go on: ", way, ".")
     if state.diverged is not None:
-        raise ReplayDiverged(state.diverged)
+        raise ReplayDivergedError(state.diverged)
     if state.failure is not None:
-        way = spoken("campaign.recommend()", command("recommend", name))
         raise ConflictError(
             f"The policy {state.terms.policy.name} cannot go on ({state.failure.rstrip('.')}). All that was told is "
-            f"kept and counts: {way}."
+            f"kept and counts: ",
+            Verb("recommend", name),
+            ".",
         )
 
 
-def _wait(state: State) -> Wait:
+def _wait(state: State) -> WaitError:
     tickets = state.tickets
     mine = tickets.where(play=-1 if state.play is None else state.play.number, extra=False)
     out = tuple(tickets.id(each) for each in (mine & tickets.where(phase=Phase.ASKED)).nonzero()[0].tolist())
@@ -220,7 +213,7 @@ def _wait(state: State) -> Wait:
     if waiting:
         ends = min(end for each in told if (end := Pull(tickets, each).window_end) is not None)
         said.append(f"the reward windows of {listed(waiting, most=12)} have closed, the next at {time_text(ends)}")
-    return Wait(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
+    return WaitError(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
 
 
 # ------------------------------------------------------------------------------------------------- tell, void and amend
@@ -239,7 +232,7 @@ def _found_pull(state: State, ticket: str) -> Pull:
         hint = nearest(str(ticket), state.tickets)
     else:
         hint = ""
-    raise Unknown(
+    raise UnknownTicketError(
         f"There is no ticket {quoted(ticket)} in campaign {quoted(state.terms.name)}.{hint} Nothing was stored."
     )
 
@@ -252,10 +245,10 @@ def _row_of(
     if isinstance(arm, str):
         arm = state.terms.problem.unpruned.arm(arm)
     if arm is not None and arm != pull.arm:
-        way = f" If {arm} was done, void the ticket and say so: {_way(state, 'void', pull.id)}."
+        way = Message(f" If {arm} was done, void the ticket and say so: ", _way(state, "void", pull.id), ".")
         raise ConflictError(
-            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed."
-            f"{'' if pull.phase is Phase.TOLD else way}"
+            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed.",
+            "" if pull.phase is Phase.TOLD else way,
         )
     kept, extra = state.reader.read(pull.arm, row, pull.needed)
     return pull, kept, (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
@@ -270,7 +263,9 @@ def _telling(state: State, order: Tell, now: datetime) -> Decision:
             raise ConflictError(
                 f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} by {pull.teller or pull.client} at "
                 f"{pull.since}; {client} tells {canonical(kept)} now. Nothing was changed: one ticket is one pull. If "
-                f"{client} made a pull of its own, it needs a ticket of its own: ask for it as {option('client')}."
+                f"{client} made a pull of its own, it needs a ticket of its own: ask for it as ",
+                Option("client"),
+                ".",
             )
         if pull.row == kept:
             return Decision(before=Receipt.of(pull.receipt, repeated=True, notes=notes))
@@ -279,12 +274,16 @@ def _telling(state: State, order: Tell, now: datetime) -> Decision:
             return Decision(before=Receipt.of(pull.receipt, repeated=True, notes=(*notes, said)))
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}; told now is "
-            f"{canonical(kept)}. Nothing was changed. To correct it: {_way(state, 'amend', pull.id, kept)}."
+            f"{canonical(kept)}. Nothing was changed. To correct it: ",
+            _way(state, "amend", pull.id, kept),
+            ".",
         )
     if pull.phase is Phase.VOIDED:
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was voided at {pull.since} ({pull.reason}); told now is {canonical(kept)}. "
-            f"Nothing was changed. If it was done after all: {_way(state, 'amend', pull.id, kept)}."
+            f"Nothing was changed. If it was done after all: ",
+            _way(state, "amend", pull.id, kept),
+            ".",
         )
     late = pull.phase is Phase.EXPIRED
     if late:
@@ -299,7 +298,9 @@ def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -
     raise ConflictError(
         f"Ticket {pull.id}, {pull.arm}, asked at {pull.asked}, expired at {time_text(pull.lease_end)}, and the grace "
         f"of {in_units(grace)} after it is over; told now is {canonical(row)}. Nothing was changed. If it "
-        f"should count all the same: {_way(state, 'amend', pull.id, row)}."
+        f"should count all the same: ",
+        _way(state, "amend", pull.id, row),
+        ".",
     )
 
 
@@ -311,7 +312,9 @@ def _voiding(state: State, ticket: str, reason: str) -> Decision:
     if pull.phase is Phase.TOLD:
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}, so it cannot be voided. "
-            f"Nothing was changed. To correct what was told: {_way(state, 'amend', pull.id)}."
+            f"Nothing was changed. To correct what was told: ",
+            _way(state, "amend", pull.id),
+            ".",
         )
     if pull.phase is Phase.VOIDED:
         raise ConflictError(
@@ -321,8 +324,10 @@ def _voiding(state: State, ticket: str, reason: str) -> Decision:
     notes: tuple[str, ...] = ()
     play = state.play
     if pull.phase is Phase.ASKED and play is not None and play.number != pull.play:
-        way = spoken("campaign.restart(reason=...)", command("restart", state.terms.name, more=REASON))
-        notes = (f"The play that wanted this pull is over: what it would have cost is left. To use it: {way}.",)
+        way = Verb("restart", state.terms.name, {"reason": ...})
+        notes = (
+            Message("The play that wanted this pull is over: what it would have cost is left. To use it: ", way, "."),
+        )
     return Decision((Voided(pull.id, reason),), notes)
 
 
@@ -331,8 +336,9 @@ def _amendment(state: State, order: Amend) -> Decision:
     pull = _found_pull(state, order.ticket)
     if pull.phase is Phase.ASKED:
         raise ConflictError(
-            f"Ticket {pull.id}, {pull.arm}, is open since {pull.asked}: there is nothing to amend yet. Tell it: "
-            f"{_way(state, 'tell', pull.id)}."
+            f"Ticket {pull.id}, {pull.arm}, is open since {pull.asked}: there is nothing to amend yet. Tell it: ",
+            _way(state, "tell", pull.id),
+            ".",
         )
     _, kept, notes = _row_of(state, order.ticket, order.row)
     if pull.phase is Phase.TOLD and pull.row == kept:
@@ -340,13 +346,14 @@ def _amendment(state: State, order: Amend) -> Decision:
     return Decision((Amended(pull.id, kept, pull.row, order.reason),), notes)
 
 
-def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None) -> str:
-    """How to do it, in the words of the reader."""
-    words = [] if verb == "void" else ["ROW" if row is None else canonical(row)]
-    shell = command(verb, state.terms.name, ticket, *words, more="" if verb == "tell" else REASON)
-    what = "" if verb == "void" else ", row"
-    python = f'campaign.{verb}("{ticket}"{what}{"" if verb == "tell" else ", reason=..."})'
-    return spoken(python, shell)
+def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None) -> Verb:
+    """What to do about a ticket."""
+    arguments: dict[str, object] = {"ticket": ticket}
+    if verb != "void":
+        arguments["row"] = ... if row is None else canonical(row)
+    if verb != "tell":
+        arguments["reason"] = ...
+    return Verb(verb, state.terms.name, arguments)
 
 
 # ---------------------------------------------------------------------------------------------------- whole campaigns
@@ -385,7 +392,7 @@ def _begun_anew(state: State, reason: str) -> Restarted:
     """A restart that somebody asks for; refused if what is left is too little, or a later program has to decide."""
     refusal = too_new(state)
     if refusal is not None:
-        raise TooNew(refusal)
+        raise TooNewError(refusal)
     Session(state.terms.policy, state.allowed, budget=state.left)
     return restarting(state, reason)
 
@@ -429,10 +436,12 @@ def _check_overlap(log: Log, logs: Sequence[Log]) -> None:
         if old.name != log.name or old.bytes is None or log.bytes is None or old.sha256 in counted_before:
             continue
         if old.bytes < log.bytes and old.bytes not in log.prefixes:
-            raise Busy(f"Another log {quoted(old.name)} was observed meanwhile. Nothing was stored; try again.")
+            raise BusyError(f"Another log {quoted(old.name)} was observed meanwhile. Nothing was stored; try again.")
         if log.prefixes.get(old.bytes) == old.sha256:
             raise ConflictError(
                 f"{visible(log.name)} has grown: it begins with the {counted(old.looks, 'look')} that were observed "
                 f"before (event {old.receipt.partition(':')[0]}), and they would count twice. Nothing was stored. To "
-                f"observe only what is new: {spoken('observe(..., append=True)', '--append')}."
+                f"observe only what is new: ",
+                Option("append", True, of="observe"),
+                ".",
             )

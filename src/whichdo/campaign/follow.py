@@ -27,11 +27,12 @@ from whichdo.campaign.audit import (
 )
 from whichdo.campaign.events import Alarm, Amended, Audited, Closed, Restarted, SetAside, Stopped, Told
 from whichdo.campaign.plan import stamp, too_new
-from whichdo.errors import Unsuitable, counted
+from whichdo.errors import UnsuitableError
 from whichdo.monitoring.certainty import certainty
 from whichdo.monitoring.listening import worth_listening
 from whichdo.monitoring.staleness import set_aside_text
 from whichdo.problem import LOOK
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -148,7 +149,7 @@ def can_go_on(state: State) -> bool:
 def _is_enough(state: State) -> bool:
     try:
         state.terms.policy.check(state.allowed, state.left)
-    except Unsuitable:
+    except UnsuitableError:
         return False
     return True
 

@@ -9,6 +9,8 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whichdo.campaign.plan import Revision
 from whichdo.campaign.register import Register
 from whichdo.campaign.tallying import RowReader, pooled
@@ -111,16 +113,26 @@ class Knowledge:
         return pooled(problem, self.trusted, rows, nodes=self.nodes, scopes=(*wanted, *statement_scopes(problem)))
 
     def evidence(self, *, looks_alone: bool = False) -> Tally:
-        """All that is known of the arms that are allowed: logs, looks and direct pulls, rows as they were amended."""
-        rows = self.tickets.outcomes(looks_alone=looks_alone)
-        return pooled(self.allowed, self.trusted, rows, nodes=self.nodes, scopes=statement_scopes(self.allowed))
+        """All that is known: logs, looks and direct pulls, rows as they were amended.
+
+        Rows of arms that are forbidden or pruned tell of others too, so they are among them, but for ``looks_alone``.
+        """
+        rows, scopes = self.tickets.outcomes(looks_alone=looks_alone), statement_scopes(self.allowed)
+        problem = self.allowed if looks_alone else self.believed
+        return pooled(problem, self.trusted, rows, nodes=self.nodes, scopes=scopes, teaching=not looks_alone)
 
     def ranked(self, *, confidence: float = 0.95) -> Ranking:
-        """Every arm by all evidence, with the policy's doubt about graph and logs: where pulls contradict, they win."""
+        """Every arm that is allowed by all evidence, with the policy's doubt about graph and logs.
+
+        Where pulls contradict what looks and pulls of other arms say, the pulls win.
+        """
         doubt = float(getattr(self.terms.policy, "doubt", 0.0))
-        logged = pooled(self.allowed, self.trusted, [], nodes=self.nodes) if doubt and self.trusted else None
-        denied = self.denial().chances
-        return ranking(self.evidence(), confidence=confidence, doubt=doubt, logged=logged, denied=denied)
+        problem, denial = self.believed, self.denial()
+        logged = pooled(problem, self.trusted, [], nodes=self.nodes) if doubt and self.trusted else None
+        denied = np.zeros(len(problem.arms))
+        denied[[problem.index(arm) for arm in self.allowed.arms]] = denial.chances
+        seen, shown = self.evidence(), self.allowed
+        return ranking(seen, confidence=confidence, doubt=doubt, logged=logged, denied=denied, shown=shown)
 
     def denial(self) -> Denial:
         """What the logs that count deny of the graph, and which arms the policy therefore doubts."""

@@ -24,17 +24,15 @@ from whichdo.campaign.storage.store import Place
 from whichdo.campaign.storage.trouble import mending
 from whichdo.campaign.terms import differences
 from whichdo.errors import (
-    Busy,
+    BusyError,
     ConflictError,
-    Damaged,
+    DamagedError,
     StorageError,
-    Unknown,
+    UnknownCampaignError,
     UsageError,
     WhichdoError,
-    nearest,
-    quoted,
 )
-from whichdo.graph.identify import listed
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -123,7 +121,7 @@ class Ledger:
             verb = "is" if len(known) == 1 else "are"
             others = f"There {verb} {listed(map(quoted, known))}" if known else "There is none yet"
             hint = nearest(self.name, known) or f" {others}."
-            raise Unknown(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
+            raise UnknownCampaignError(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
         return place
 
     def _caught_up(self, connection: Connection, *, lock: bool) -> tuple[State, Place]:
@@ -164,7 +162,7 @@ class Ledger:
         if state.events - self._kept <= max(FEWEST_NEW, state.events // SHARE_NEW):
             return
         self._kept = state.events  # whatever comes of it, it is not tried again at every verb
-        with suppress(StorageError, Busy, MemoryError):
+        with suppress(StorageError, BusyError, MemoryError):
             body = taken(state)
             if body is not None:
                 self.store.run(
@@ -174,16 +172,16 @@ class Ledger:
                     writes=True,
                 )
 
-    def _went_back(self, place: Place) -> Damaged:
+    def _went_back(self, place: Place) -> DamagedError:
         length, head = self.known or (0, "")
-        return Damaged(
+        return DamagedError(
             f"Campaign {quoted(self.name)} went back: this process knows event {f'{length - 1}:{head}'[:24]}..., and "
             f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
         )
 
-    def _cut(self, place: Place, at: int) -> Damaged:
+    def _cut(self, place: Place, at: int) -> DamagedError:
         way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
-        return Damaged(
+        return DamagedError(
             f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
             f"{at:,}, or not with the hash it should. {way}",
             at,
@@ -213,7 +211,7 @@ class Ledger:
                 self._sound = None if self._state is None else self._state.events
                 try:
                     answer = self.store.run(within, writes=writes)
-                except (StorageError, Busy):
+                except (StorageError, BusyError):
                     if not writes or not self.store.line.may_repeat:
                         raise
                     self._state = None  # the connection broke before the commit: once more, from what is on record
@@ -386,7 +384,7 @@ class Ledger:
             return own
         found = self._look_up(find)
         if not found:
-            raise Damaged(f"Campaign {quoted(self.name)} is damaged: event {seq} is missing.", seq)
+            raise DamagedError(f"Campaign {quoted(self.name)} is damaged: event {seq} is missing.", seq)
         check_chain(found, seq, found[0].previous, None if self._state is None else self._state.secret)
         return found[0]
 

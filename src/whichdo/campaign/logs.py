@@ -19,6 +19,7 @@ import numpy as np
 from whichdo.campaign.chain import canonical
 from whichdo.campaign.commands import Receipt
 from whichdo.campaign.events import Observed, Restarted, body_of
+from whichdo.campaign.tallying import teaching_scopes
 from whichdo.campaign.terms import plain_text
 from whichdo.checking.denial import statement_scopes
 from whichdo.counting.counting import count_with_notes
@@ -26,10 +27,11 @@ from whichdo.counting.files import MOST_FILES
 from whichdo.counting.sources import opened
 from whichdo.counting.steady import Steady, Tail
 from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded
-from whichdo.errors import DataError, TooLarge, Unsuitable, counted, masked, quoted, visible
+from whichdo.errors import DataError, TooLargeError, UnsuitableError
 from whichdo.monitoring.diagnosis import watched_scopes
 from whichdo.session import Session
 from whichdo.tables import MAX_CELLS, Radix, Table
+from whichdo.text import counted, masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -122,7 +124,7 @@ def sources_of(data: object) -> list[object]:
         if isinstance(text, str) and glob.has_magic(text) and not Path(text).exists():
             names = [*islice(glob.iglob(text, recursive=True), MOST_FILES + 1)]  # noqa: PTH207 - takes absolute ones
             if len(names) > MOST_FILES:
-                raise TooLarge(
+                raise TooLargeError(
                     f"More than {MOST_FILES:,} files match {quoted(text)}. Join them into fewer files, or name them in "
                     f"several steps. Nothing was stored."
                 )
@@ -252,7 +254,8 @@ def logs_for(
 ) -> list[Log]:
     """Count logs for all that the campaign may want to know of them."""
     whole = terms.problem.unpruned  # an arm that is pruned now may come back
-    wanted = (*_scopes(terms, whole), *_scopes(terms, allowed), *watched_scopes(whole), *statement_scopes(whole))
+    policies = (*_scopes(terms, whole), *_scopes(terms, allowed))
+    wanted = (*policies, *watched_scopes(whole), *statement_scopes(whole), *teaching_scopes(whole))
     own = None if name is None else plain_text(name, "name of a log", 200)
     return [
         counted_log(whole, source, wanted, name=own, counts=counts, missing=missing, known=known, append=append)
@@ -264,7 +267,7 @@ def _scopes(terms: Terms, problem: Problem) -> Sequence[Scope]:
     """What the policy begins by asking of logs; nothing where it cannot begin, as after an alarm it may not."""
     try:
         return Session(terms.policy, problem, budget=terms.budget).batch.scopes or ()
-    except Unsuitable:
+    except UnsuitableError:
         return ()
 
 

@@ -26,11 +26,12 @@ from whichdo._version import __version__
 from whichdo.campaign.events import Audited
 from whichdo.campaign.play import Followed
 from whichdo.campaign.terms import made_by, revision_of
-from whichdo.errors import ConflictError, Unsuitable, counted, quoted
+from whichdo.errors import ConflictError, UnsuitableError
 from whichdo.monitoring.conflict import Suspect, fallback
 from whichdo.policies.base import ROUNDING
 from whichdo.policies.registry import AbsentPolicy, came_from
 from whichdo.policy_names import VARIABLE
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -119,7 +120,7 @@ def can_begin(state: State) -> bool:
         return False
     try:
         state.terms.policy.check(problem, money)
-    except Unsuitable:
+    except UnsuitableError:
         return False
     return True
 

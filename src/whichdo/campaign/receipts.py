@@ -20,18 +20,9 @@ from whichdo.campaign.chain import ENVIRONMENT, canonical, secret_of
 from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.plan import decided_elsewhere
 from whichdo.campaign.storage.trouble import mending
-from whichdo.errors import (
-    ConflictError,
-    Damaged,
-    InputError,
-    ReplayDiverged,
-    StorageError,
-    UsageError,
-    counted,
-    quoted,
-    visible,
-)
+from whichdo.errors import ConflictError, DamagedError, InputError, ReplayDivergedError, StorageError, UsageError
 from whichdo.files import is_guarded
+from whichdo.text import counted, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,7 +123,7 @@ class ReceiptFile:
             last = event.seq
             for digest in sorted(wanted.pop(event.seq, set())):
                 if digest != event.hash:
-                    raise Damaged(
+                    raise DamagedError(
                         f"The receipt {event.seq}:{digest} in {visible(self.path)} is not on record: event {event.seq} "
                         f"is {event.receipt}. Either it is of another campaign {quoted(campaign)}, or the log was "
                         f"replaced.",
@@ -140,7 +131,7 @@ class ReceiptFile:
                     )
         if wanted:
             first = min(wanted)
-            raise Damaged(
+            raise DamagedError(
                 f"{counted(sum(map(len, wanted.values())), 'receipt')} in {visible(self.path)} are of events from "
                 f"{first} on, and the log ends with event {last}. Either they are of another campaign "
                 f"{quoted(campaign)}, or what they acknowledged was lost.",
@@ -164,14 +155,20 @@ def parsed(receipt: object) -> tuple[int, str]:
 class Verified(str):
     """The last receipt of a campaign in which everything holds; ``notes`` say what could not be derived again."""
 
-    __slots__ = ("notes",)
+    __slots__ = ("campaign", "notes")
+    campaign: str
     notes: tuple[str, ...]
 
-    def __new__(cls, receipt: str, notes: tuple[str, ...] = ()) -> Self:
+    def __new__(cls, campaign: str, receipt: str, notes: tuple[str, ...] = ()) -> Self:
         """The receipt as it is written, ``seq:hash``."""
         made = super().__new__(cls, receipt)
+        made.campaign = campaign
         made.notes = notes
         return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON can hold it."""
+        return {"campaign": self.campaign, "whole": True, "receipt": str(self), "notes": list(map(str, self.notes))}
 
 
 def verified(
@@ -188,7 +185,7 @@ def verified(
     if store.sqlite:
         (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
         if said != "ok":
-            raise Damaged(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
+            raise DamagedError(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
     ledger = Ledger(store, name, snapshots=False)
     ledger.known = known
     state = ledger.state()
@@ -198,21 +195,21 @@ def verified(
     if state.secret is None and secret_of() is not None:
         said += (f"{ENVIRONMENT} is set, but this campaign began without a key: its hashes are plain.",)
     if state.diverged is not None:
-        raise ReplayDiverged(state.diverged)
-    return Verified(state.receipt, (*said, *decided_elsewhere(state)))
+        raise ReplayDivergedError(state.diverged)
+    return Verified(name, state.receipt, (*said, *decided_elsewhere(state)))
 
 
 def _check_receipt(receipt: str, events: Iterable[Event], length: int) -> None:
     seq, digest = parsed(receipt)
     if seq >= length:
-        raise Damaged(
+        raise DamagedError(
             f"Event {seq} is not on record: the log ends with event {length - 1}. Either the receipt is of "
             f"another campaign, or what it acknowledged was lost.",
             length,
         )
     found = next(islice(events, seq, None))
     if found.hash != digest:
-        raise Damaged(
+        raise DamagedError(
             f"The receipt {receipt} is not on record: event {seq} is {found.receipt}. Either the receipt is "
             f"of another campaign, or the log was replaced.",
             seq,

@@ -25,7 +25,7 @@ from whichdo.campaign.play import Followed, Play
 from whichdo.campaign.register import ASKED, EXPIRED, TOLD, VOIDED, Deadlines
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import NEVER, PHASES, instant
-from whichdo.errors import Damaged, is_interrupt
+from whichdo.errors import DamagedError, is_interrupt
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -44,12 +44,12 @@ class State(Knowledge):
 
     def __init__(self, first: Event) -> None:
         if first.kind != "created":
-            raise Damaged(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
+            raise DamagedError(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
         check_chain([first])
         self.secret = secret_for(first.content, first.campaign)
         super().__init__(Terms.from_body(first.content))
         if self.terms.name != first.campaign:
-            raise Damaged(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
+            raise DamagedError(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
         self.events = 1
         self.head, self.began, self.last = first.hash, first.time, first.time
         self.held: dict[str, dict[str, None]] = {}
@@ -195,7 +195,7 @@ class State(Knowledge):
         try:
             self._take_in(event, on_record.said(event.kind, event.content))
         except (KeyError, AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
-            raise Damaged(
+            raise DamagedError(
                 f"Event {event.seq} ({event.kind!r}) of campaign {self.terms.name!r} cannot be understood: "
                 f"{type(error).__name__} {error}. Was it written by a later version?",
                 event.seq,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.chain import time_text
@@ -10,14 +10,15 @@ from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
 from whichdo.campaign.terms import in_units
 from whichdo.campaign.tickets import NEVER, Phase, Pull, moment_of
-from whichdo.errors import counted
-from whichdo.frames import html_lines, html_table, text_table
+from whichdo.frames import html_lines, html_table, plain, text_table
 from whichdo.policy_names import policy_text
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whichdo.campaign.state import State
+    from whichdo.problem import Arm
 
 __all__ = ["OpenTicket", "Status", "forbidden_lines", "status_of"]
 
@@ -76,11 +77,20 @@ class Status:
     events: int
     receipt: str
     notes: tuple[str, ...] = ()
+    arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
+    """The arms that are named above, by their texts."""
 
-    def as_json(self) -> dict[str, Any]:
-        """For programs."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return own | {"open": [vars(each) for each in self.open]}
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "arms"}
+        return plain(
+            own
+            | {
+                "open": [vars(each) | {"arm": self.arms[each.arm]} for each in self.open],
+                "by_arm": [{"arm": self.arms[arm], "pulls": pulls} for arm, pulls in self.by_arm.items()],
+                "forbidden": [{"arm": self.arms[arm], "reason": why} for arm, why in self.forbidden.items()],
+            }
+        )
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -161,8 +171,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     """How a state stands."""
     pulls = state.tickets
     phases = {phase: int(pulls.where(phase=phase).sum()) for phase in Phase}
-    by_arm = dict.fromkeys(map(str, state.terms.problem.arms), 0)
-    by_arm |= {str(arm): count for arm, count in state.pulled.items()}
+    pulled = dict.fromkeys(state.terms.problem.arms, 0) | dict(state.pulled)
     tickets = {
         "asked": len(pulls),
         "open": phases[Phase.ASKED],
@@ -202,7 +211,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
             )
             for pull in out
         ),
-        by_arm=by_arm,
+        by_arm={str(arm): number for arm, number in pulled.items()},
         looks_in_logs=sum(log.looks for log in state.logs),
         logs=tuple(log.name for log in state.logs),
         paused=state.paused,
@@ -219,6 +228,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         events=state.events,
         receipt=state.receipt,
         notes=notes,
+        arms={str(arm): arm for arm in (*pulled, *state.forbidden, *(pull.arm for pull in out))},
     )
 
 
