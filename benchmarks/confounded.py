@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
-from whichdo.experiments.conditioning import Conditioning
+from whichdo.experiments.naive import Conditioning
 from whichdo.plots.canvas import write_figure
 from whichdo.plots.looks import policy_label
 from whichdo.plots.panels import Panel, Scales, panels_plot
