@@ -12,7 +12,7 @@ from whichdo.campaign.tickets import Phase
 from whichdo.estimate.rank import ranking
 from whichdo.frames import html_lines, plain
 from whichdo.monitoring.certainty import certainty
-from whichdo.monitoring.homogeneity import disagreements
+from whichdo.monitoring.homogeneity import disagreements, untrue_laws
 from whichdo.problem import LOOK, Goal
 from whichdo.text import counted, listed
 
@@ -226,9 +226,17 @@ def _rests_on(best: ArmRank, numbers: tuple[int, int, int]) -> str:
     worth = best.effective_n - best.direct
     own = [
         *([counted(best.direct, "direct pull")] if best.direct else []),
-        *([f"looks worth {counted(round(worth), 'pull')}"] if worth >= 0.5 else []),
+        *([f"{_others(best)} worth {counted(round(worth), 'pull')}"] if worth >= 0.5 else []),
     ]
     return f"It rests on {_and(whole)}; {best.arm} itself on {_and(own) or 'hardly anything'}."
+
+
+def _others(row: ArmRank) -> str:
+    """What an arm is known by besides its direct pulls."""
+    names = {each.source for each in row.sources} - {"direct"}
+    if names == {"looks"}:
+        return "looks"
+    return "looks and pulls of other arms" if "looks" in names else "pulls of other arms"
 
 
 def _would_change(found: Ranking, known: list[ArmRank]) -> tuple[str, ...]:
@@ -303,6 +311,7 @@ def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...
     said = [str(each.get("text", "")) for each in (*state.set_aside, *state.alarms)]
     said += state.denial().words
     said += _unlike_logs(state, found.problem, [row for row in rows if row[0].is_look])
+    said += untrue_laws(state.evidence())
     said += forbidden_lines(state.forbidden)
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
     if waiting:
