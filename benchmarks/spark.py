@@ -43,7 +43,18 @@ def conformance() -> str:
     """Run the tests that concern Spark, and say how they went; an error if one fails."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        words = ["-q", "-n", "0", "-p", "no:cacheprovider", "-k", "spark", f"--junitxml={report}"]
+        words = [
+            "-q",
+            "-n",
+            "2",
+            "--dist",
+            "worksteal",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            "spark",
+            f"--junitxml={report}",
+        ]
         files = ["tests/counting/test_warehouse.py", "tests/counting/test_spark.py"]
         settings = os.environ | {"WHICHDO_SPARK": "1", "WHICHDO_SOAK": "1"}
         subprocess.run([sys.executable, "-m", "pytest", *words, *files], check=True, env=settings)
