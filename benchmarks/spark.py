@@ -186,8 +186,8 @@ def text(passed: str, spark: Spark, ranked: Sequence[dict[str, Any]], grouped: d
     """The part of the page that is written here."""
     day = datetime.now(UTC).date()
     lines = [f"{spark.versions}, in local mode on two cores, {day}. {passed}", ""]
-    ways = "`rank` s | GROUPING SETS by hand s | union by hand s | processor s of the three"
-    lines += [f"| rows | {ways} | rows back | peak MB |"]
+    columns = "`rank` s | GROUPING SETS by hand s | union by hand s | processor s of the three"
+    lines += [f"| rows | {columns} | rows back | peak MB |"]
     lines += ["|--:|--:|--:|--:|--:|--:|--:|"]
     for each in ranked:
         clocks = " | ".join(f"{each[way].clock:.2f}" for way in ("rank", "sets", "union"))

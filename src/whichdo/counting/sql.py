@@ -1,4 +1,4 @@
-"""Counts a log in the database that holds it: a `whichdo.counting.counter.Counter` over a table expression of Ibis.
+"""Counts a log in the database that holds it: a `whichdo.counting.row_counter.Counter` over a table expression of Ibis.
 
 Rows are coded by expressions (`whichdo.counting.spelling`), so each row has one number for each group of columns that
 is counted, and the database returns how often each number occurred.  What is wrong with a log is asked only once a
@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.counter import Counted
-from whichdo.counting.counting import RowCounter
 from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_codes, ask_sets, joined
 from whichdo.counting.notes import First
+from whichdo.counting.row_counter import Counted, RowCounter
 from whichdo.counting.spelling import CODE, ColumnCode, column_code
 from whichdo.counting.values import MISSING
 from whichdo.counting.warehouse import TablePart, ibis
