@@ -160,6 +160,10 @@ def test_the_command_line(
     assert by_table.code == by_file.code
     assert json.loads(by_table.out) == json.loads(by_file.out)
     assert "-- pyspark 4" in by_table.err
+    wrong = call("rank", "problem.toml", "pyspark://", "--table", "stored", "--where", "nobody > 1")
+    assert wrong.code == 5
+    assert "nobody" in wrong.err
+    assert len(wrong.err) < 1_000
 
 
 def test_without_java_it_says_so() -> None:

@@ -85,6 +85,9 @@ def _spark_session(address: str) -> Any:
     builder = session.builder
     for name, value in (QUIET | dict(parse_qsl(parts.query))).items():
         builder = builder.config(name, value)
+    with suppress(ImportError):  # what our errors say, Spark would also log, with traces of Java
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            import_module("pyspark.logger").PySparkLogger.getLogger(name).setLevel("CRITICAL")
     try:
         return builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 - Java's errors come in many kinds
