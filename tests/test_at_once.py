@@ -109,7 +109,7 @@ def test_inspect_lists_what_is_the_same(tmp_path: Path) -> None:
     path.write_text(f'graph = "{GRAPH}"\nreward = "Y"\nat_once = 2\n')
     found = inspect_file(path)
     assert "The same as arms on fewer nodes, and not listed: X with Z as X" in found.facts
-    assert found.as_json()["merged"] == [[["X", "Z"], ["X"]]]
+    assert found.to_dict()["merged"] == [[["X", "Z"], ["X"]]]
 
 
 def test_rank_estimates_them() -> None:

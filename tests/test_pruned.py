@@ -302,7 +302,11 @@ def test_pruned_arms_say_by_which_and_why() -> None:
         "least as good."
     )
     assert problem.pruned[do(Q=1)].reason.startswith("The same as do(): Q does not act on Y; nothing ties Z")
-    assert entry.to_dict() == {"by": "do(Z=0)", "among": ["do(Z=0)", "do(Z=1)"], "reason": entry.reason}
+    assert entry.to_dict() == {
+        "by": {"settings": {"Z": 0}, "text": "do(Z=0)"},
+        "among": [do(Z=0).to_dict(), do(Z=1).to_dict()],
+        "reason": entry.reason,
+    }
     assert repr(problem).endswith("5 arms on 3 of 4 nodes, 3 pruned>")
     with pytest.raises(KeyError):
         problem.pruned[do(X=1)]

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
     from whichdo.proposing.proposal import propose
-    from whichdo.report.campaign import write_report
+    from whichdo.report.campaign_page import write_report
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.instances.shelf import network
@@ -200,7 +200,7 @@ _ROOMS = {
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
     "whichdo.proposing.proposal": ("propose",),
-    "whichdo.report.campaign": ("write_report",),
+    "whichdo.report.campaign_page": ("write_report",),
     "whichdo.drawing.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),

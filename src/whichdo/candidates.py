@@ -70,7 +70,7 @@ class Pruned:
 
     def to_dict(self) -> dict[str, Any]:
         """The entry for JSON."""
-        return {"by": str(self.by), "among": [str(arm) for arm in self.among], "reason": self.reason}
+        return {"by": self.by.to_dict(), "among": [arm.to_dict() for arm in self.among], "reason": self.reason}
 
 
 class PrunedArms(Mapping[Arm, Pruned]):

@@ -42,7 +42,7 @@ def test_no_flipped_bit_is_silent(tmp_path: Path, record_property: Callable[[str
     """Either something says that the file is damaged, or everything reads as it was."""
     path = tmp_path / "campaigns.db"
     campaign = made(path)
-    expected = (campaign.status().as_json(), campaign.recommend().as_json(), campaign._ledger.events())
+    expected = (campaign.status().to_dict(), campaign.recommend().to_dict(), campaign._ledger.events())
     campaign.close()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -61,7 +61,7 @@ def test_no_flipped_bit_is_silent(tmp_path: Path, record_property: Callable[[str
         try:
             again = wd.Campaign.open(path, "spring", patience=0.1)
             again.verify()
-            found = (again.status().as_json(), again.recommend().as_json(), again._ledger.events())
+            found = (again.status().to_dict(), again.recommend().to_dict(), again._ledger.events())
             again.close()
         except wd.WhichdoError:
             seen["said"] += 1
@@ -200,12 +200,12 @@ def test_a_limit_of_the_file_size_is_a_clear_error(tmp_path: Path) -> None:
 
 def test_a_database_that_can_only_be_read_is_read(tmp_path: Path) -> None:
     path = tmp_path / "campaigns.db"
-    expected = made(path).status().as_json()
+    expected = made(path).status().to_dict()
     campaign = wd.Campaign.open(f"sqlite:///file:{path}?mode=ro&uri=true", "spring")
-    assert campaign.status().as_json() == expected
+    assert campaign.status().to_dict() == expected
     with pytest.raises(wd.StorageError, match="can be read only: attempt to write a readonly database"):
         campaign.pause("holidays")
-    assert campaign.status().as_json() == expected
+    assert campaign.status().to_dict() == expected
     campaign.close()
 
 

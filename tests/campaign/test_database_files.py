@@ -9,7 +9,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, run
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
     from pathlib import Path

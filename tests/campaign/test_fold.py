@@ -127,7 +127,7 @@ def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest
     row = advice.ranking[wd.do(X=1)]
     assert row.effective_n == row.direct
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
 
 
 def test_logs_in_the_middle_count_at_once_and_reach_the_policy_at_a_restart(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_looks_that_do_not_agree_with_the_logs_set_these_aside(tmp_path: Path) -
     assert advice.looks_in_logs == 0
     assert campaign.status().set_aside == (warning,)
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
     assert campaign.observe(log)[0].repeated  # they are known, and stay aside
     assert campaign.recommend().looks_in_logs == 0
 

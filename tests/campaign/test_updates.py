@@ -17,7 +17,7 @@ from whichdo.campaign.play import Followed
 from whichdo.evidence import Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,7 +111,7 @@ def test_a_campaign_goes_on_with_the_new_revision(database: str, update: Update,
     assert advice.policy_arm in PROBLEM.arms
     again = wd.Campaign.open(database, "spring")
     assert again.verify() == status.receipt
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
 
 
 def test_decisions_after_the_update_are_derived_again(
@@ -305,7 +305,7 @@ def test_leases_late_tells_and_corrections_in_an_older_play(database: str, updat
     status = campaign.status()
     assert (status.spent, status.left, status.tickets["amended"]) == (4, 36, 2)
     assert "restarted" not in kinds(campaign)
-    assert wd.Campaign.open(database, "spring", clock=clock).status().as_json() == status.as_json()
+    assert wd.Campaign.open(database, "spring", clock=clock).status().to_dict() == status.to_dict()
 
 
 def test_reward_windows_close_in_an_older_play(database: str, update: Update) -> None:
@@ -373,7 +373,7 @@ def test_reports_exports_and_imports_of_an_older_play(database: str, update: Upd
     write_report(copy, tmp_path / "two.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     assert campaign.verify().notes[0] in (tmp_path / "one.html").read_text()
-    assert campaign.recommend(at=9).as_json() == copy.recommend(at=9).as_json()
+    assert campaign.recommend(at=9).to_dict() == copy.recommend(at=9).to_dict()
     assert copy.ask(client="other").arm == campaign.ask(client="other").arm
 
 

@@ -229,7 +229,7 @@ def test_pulls_are_written_with_two_digits() -> None:
 def test_the_result_as_a_document_a_frame_and_a_page() -> None:
     found = infection()
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert document["choice"] == "do(vaccination=1)"
+    assert document["choice"] == {"settings": {"vaccination": 1}, "text": "do(vaccination=1)"}
     assert [each["edit"] for each in document["edits"]] == [each.edit for each in found.edits]
     frame = found.to_frame("pandas")
     assert list(frame["edit"]) == [each.edit for each in found.edits]

@@ -52,11 +52,15 @@ def test_a_campaign_from_start_to_end(call: Call, tmp_path: Path, monkeypatch: p
     )
     assert started["looks_in_logs"] == 40
     (ticket,) = answer(call("ask", "spring", "-f", "json"))["tickets"]
-    assert ticket["arm"].startswith("do(")
-    assert answer(call("ask", "spring", "-f", "json"))["tickets"] == [ticket]
-    value = {"do(X=0)": 0, "do(X=1)": 1}.get(ticket["arm"], 0)
+    assert ticket["arm"]["text"].startswith("do(")
+    (again,) = answer(call("ask", "spring", "-f", "json"))["tickets"]
+    assert (ticket["again"], again.pop("again")[:20]) == (None, "handed out before, a")
+    assert again | {"again": None} == ticket
+    value = ticket["arm"]["settings"].get("X", 0)
     row = json.dumps({"Z": 0, "X": value, "Y": 1})
-    (told,) = answer(call("tell", "spring", ticket["id"], row, "--arm", ticket["arm"], "-f", "json"))["receipts"]
+    (told,) = answer(call("tell", "spring", ticket["id"], row, "--arm", ticket["arm"]["text"], "-f", "json"))[
+        "receipts"
+    ]
     assert told["ticket"] == ticket["id"]
     (again,) = answer(call("tell", "spring", ticket["id"], row, "-f", "json"))["receipts"]
     assert again == told | {"repeated": True}
@@ -73,7 +77,7 @@ def test_a_campaign_from_start_to_end(call: Call, tmp_path: Path, monkeypatch: p
     assert answer(call("status", "spring", "-f", "json"))["phase"] == "finished"
     found = answer(call("recommend", "spring", "-f", "json"))
     assert found["finished"]
-    assert found["best"].startswith("do(")
+    assert found["best"]["text"].startswith("do(")
     assert answer(call("status", "-f", "json")) == {"campaigns": ["spring"]}
     last = answer(call("verify", "spring", "--receipt", told["receipt"], "-f", "json"))["receipt"]
     assert last == found["receipt"]

@@ -16,7 +16,7 @@ import pytest
 import whichdo as wd
 from whichdo.policies.registry import registered
 from whichdo.policy_names import VARIABLE, load_policy, policy_text, read_policy
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 from whichdo.world.instances import canonical
 
 if TYPE_CHECKING:

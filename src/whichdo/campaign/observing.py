@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from whichdo.campaign.beginnings import begun_anew
 from whichdo.campaign.events import plain_text
 from whichdo.campaign.logs import Log, counted_log, sources_of
+from whichdo.campaign.pool import teaching_scopes
 from whichdo.campaign.proposals import Draft, Receipt
 from whichdo.checking.denial import statement_scopes
 from whichdo.errors import BusyError, ConflictError, UnsuitableError
@@ -39,7 +40,8 @@ def logs_for(
 ) -> list[Log]:
     """Count logs for all that the campaign may want to know of them."""
     whole = terms.problem.unpruned  # an arm that is pruned now may come back
-    wanted = (*_scopes(terms, whole), *_scopes(terms, allowed), *watched_scopes(whole), *statement_scopes(whole))
+    policies = (*_scopes(terms, whole), *_scopes(terms, allowed))
+    wanted = (*policies, *watched_scopes(whole), *statement_scopes(whole), *teaching_scopes(whole))
     own = None if name is None else plain_text(name, "name of a log", 200)
     return [
         counted_log(whole, source, wanted, name=own, counts=counts, missing=missing, known=known, append=append)

@@ -70,6 +70,10 @@ class Receipt:
     def __str__(self) -> str:
         return f"{self.seq}:{self.hash}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """The receipt as JSON can hold it."""
+        return {"receipt": str(self), "repeated": self.repeated, "notes": list(map(str, self.notes))}
+
     @classmethod
     def of(cls, text: str, *, repeated: bool = False, notes: tuple[str, ...] = ()) -> Receipt:
         """From ``seq:hash``."""

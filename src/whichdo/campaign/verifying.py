@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.plan import decided_elsewhere
@@ -26,14 +26,20 @@ __all__ = ["Verified", "verified"]
 class Verified(str):
     """The last receipt of a campaign in which everything holds; ``notes`` say what could not be derived again."""
 
-    __slots__ = ("notes",)
+    __slots__ = ("campaign", "notes")
+    campaign: str
     notes: tuple[str, ...]
 
-    def __new__(cls, receipt: str, notes: tuple[str, ...] = ()) -> Self:
+    def __new__(cls, campaign: str, receipt: str, notes: tuple[str, ...] = ()) -> Self:
         """The receipt as it is written, ``seq:hash``."""
         made = super().__new__(cls, receipt)
+        made.campaign = campaign
         made.notes = notes
         return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON can hold it."""
+        return {"campaign": self.campaign, "whole": True, "receipt": str(self), "notes": list(map(str, self.notes))}
 
 
 def verified(
@@ -61,7 +67,7 @@ def verified(
         said += (f"{ENVIRONMENT} is set, but this campaign began without a key: its hashes are plain.",)
     if state.diverged is not None:
         raise ReplayDivergedError(state.diverged)
-    return Verified(state.receipt, (*said, *decided_elsewhere(state)))
+    return Verified(name, state.receipt, (*said, *decided_elsewhere(state)))
 
 
 def _check_receipt(receipt: str, events: Iterable[Event], length: int) -> None:

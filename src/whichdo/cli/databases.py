@@ -198,14 +198,7 @@ def _no_constant(text: str) -> float:
 def print_receipts(receipts: list[tuple[dict[str, Any], str, Receipt]], format: Format) -> None:  # noqa: A002
     """What was written: for each what it was about, the same in words, and its receipt."""
     if format is Format.JSON:
-        print_json(
-            {
-                "receipts": [
-                    {**about, "receipt": str(receipt), "repeated": receipt.repeated, "notes": list(receipt.notes)}
-                    for about, _, receipt in receipts
-                ]
-            }
-        )
+        print_json({"receipts": [about | receipt.to_dict() for about, _, receipt in receipts]})
         return
     out = console()
     for _, words, receipt in receipts:

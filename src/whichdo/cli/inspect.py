@@ -43,7 +43,7 @@ def inspect(
         check_target(svg, DRAWING, force=force)
     found = inspect_file(file, reward=reward, nodes=node)
     if format is Format.JSON:
-        print_json(found.as_json())
+        print_json(found.to_dict())
     else:
         _print(console(), found)
     if svg is not None:
@@ -85,7 +85,7 @@ def _print_pruned(out: Console, found: Inspection) -> None:
     for arm, each in pruned[:ROWS]:
         names = listed(map(str, each.among), most=NAMED)
         best = f"the best of {names}" if len(each.among) > 1 else names
-        table.add_row(*(Text(cell) for cell in (arm, best, each.reason)))
+        table.add_row(*(Text(cell) for cell in (str(arm), best, each.reason)))
     out.print(table)
     if len(pruned) > ROWS:
         out.print(f"... and more (--node NAME shows those that set one, -f json all {len(found.pruned()):,}).")

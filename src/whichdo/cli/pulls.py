@@ -76,9 +76,7 @@ def ask(
         print_json({"tickets": [], "finished": False, "wait": list(wait.tickets)})
         raise typer.Exit(wait.exit_code) from None
     if format is Format.JSON:
-        again = {ticket.id: ticket.again for ticket in tickets if ticket.again}
-        found = {"tickets": [ticket.as_json() for ticket in tickets], "finished": campaign.finished}
-        print_json(found | ({"again": again} if again else {}))
+        print_json({"tickets": [ticket.to_dict() for ticket in tickets], "finished": campaign.finished})
         return
     out = console()
     for ticket in tickets:

@@ -27,7 +27,7 @@ def report(
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Write one offline HTML page: the decision and how sure it is, every arm, the budget, assumptions, audit trail."""
-    from whichdo.report.campaign import write_report
+    from whichdo.report.campaign_page import write_report
 
     campaign = opened(db, name)
     target = _file_of(name) if output is None else output

@@ -25,7 +25,7 @@ from whichdo.evidence import Tally
 from whichdo.policies.base import DOUBT_WHEN_NAMING
 from whichdo.policy_names import policy
 from whichdo.problem_file import read_problem
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 from whichdo.text import listed, visible
 from whichdo.world.sampler import World
 

@@ -22,6 +22,7 @@ from whichdo.counting.sources import opened
 from whichdo.domains import BINARY, Value
 from whichdo.errors import DataError, ProblemError, UsageError
 from whichdo.formulas import counted_scopes
+from whichdo.frames import plain
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import read_graph
 from whichdo.graph.projection import project
@@ -95,6 +96,25 @@ class Proposal:
         if self.unused:
             said.append(f"Columns that are not in the drawing: {listed(self.unused, most=12)}.")
         return tuple(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
+        problem, bounds = self.problem, self.problem.reward_range
+        return plain(
+            {
+                "rows": self.rows,
+                "reward": problem.reward,
+                "goal": str(problem.goal),
+                "reward_range": None if bounds is None else (bounds.low, bounds.high),
+                "domains": {name: problem.domains[name] for name in self.values},
+                "bins": {name: each.plain for name, each in problem.bins.items()},
+                "missing": self.missing,
+                "hidden": dict(self.hidden),
+                "renamed": dict(self.renamed),
+                "unused": self.unused,
+                "remarks": self.remarks,
+            }
+        )
 
 
 def propose(

@@ -161,32 +161,32 @@ class Inspection:
         """How many target sets `reports` leaves out."""
         return max(0, len(self._sets) - most)
 
-    def pruned(self, most: int | None = None) -> list[tuple[str, Pruned]]:
+    def pruned(self, most: int | None = None) -> list[tuple[Arm, Pruned]]:
         """The first ``most`` pruned arms, with what is at least as good; of chosen nodes those that set one of them."""
         arms = () if self.problem is None else self.problem.pruned
         chosen = [arm for arm in arms if self.chosen is None or set(self.chosen).intersection(arm.targets)]
-        return [] if self.problem is None else [(str(arm), self.problem.pruned[arm]) for arm in chosen[:most]]
+        return [] if self.problem is None else [(arm, self.problem.pruned[arm]) for arm in chosen[:most]]
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything, for programs."""
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
         graph, problem = self.graph, self.problem
         return {
             "source": self.source,
             "format": self.format,
             "nodes": list(graph.nodes),
-            "directed": sorted(graph.directed),
-            "bidirected": sorted(tuple(sorted(pair)) for pair in graph.bidirected),
+            "directed": [list(edge) for edge in sorted(graph.directed)],
+            "bidirected": sorted(sorted(pair) for pair in graph.bidirected),
             "hidden": sorted(graph.hidden),
             "exposures": sorted(graph.exposures),
             "outcomes": sorted(graph.outcomes),
             "c_components": [list(component) for component in graph.c_components],
             "reward": problem.reward if problem is not None else None,
             "goal": str(problem.goal) if problem is not None else None,
-            "arms": [str(arm) for arm in problem.arms] if problem is not None else None,
+            "arms": [arm.to_dict() for arm in problem.arms] if problem is not None else None,
             "merged": [
                 [list(targets), list(acting)] for targets, acting in (problem.merged if problem else {}).items()
             ],
-            "pruned": [{"arm": arm, **each.to_dict()} for arm, each in self.pruned()],
+            "pruned": [{"arm": arm.to_dict(), **each.to_dict()} for arm, each in self.pruned()],
             "verdicts": [self._verdict_json(targets) for targets in self._sets],
             "reasons_left_out": not self._explains,
             "notes": list(graph.notes),
@@ -248,7 +248,7 @@ class Inspection:
     def _verdict_json(self, targets: Targets) -> dict[str, Any]:
         verdict, name = self._verdict(targets), targets[0]
         report: dict[str, Any] = {"node": name} if len(targets) == 1 else {"targets": list(targets)}
-        report["arms"] = [str(arm) for arm in self._arms(targets)]
+        report["arms"] = [arm.to_dict() for arm in self._arms(targets)]
         if self.problem is not None and verdict is None:
             return report | {"route": None, "identified": None, "reason": ": ".join(self._not_set(name))}
         if verdict is None:
