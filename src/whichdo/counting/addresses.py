@@ -56,7 +56,8 @@ def _connected(address: str) -> Any:
                 raise UsageError(f"{quoted(address)} names no file: duckdb:///visits.db, or duckdb:////data/visits.db.")
             return library.duckdb.connect(path, read_only=True)
         if scheme == "pyspark":
-            return library.pyspark.connect(_spark_session(address))
+            session = _spark_session(address)  # first: without Spark the library has no such attribute
+            return library.pyspark.connect(session)
         return library.connect(address)
     except WhichdoError:
         raise
