@@ -19,9 +19,8 @@ from whichdo.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
-
     from whichdo.campaign.state import State
+    from whichdo.campaign.storage.base import Connection
 
 PAIRS = 200
 EVENTS = 100_000

@@ -12,7 +12,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run
-from whichdo.campaign.storage import engines, line, turns
+from whichdo.campaign.storage import postgres, turns
 from whichdo.campaign.storage.turns import Turns
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
 def test_an_answer_that_never_comes_is_given_up(
     new_server_database: NewDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "SLACK", 0.2)
+    monkeypatch.setattr(postgres, "SLACK", 0.2)
     with between(new_server_database()) as (proxy, address):
         campaign = create(address, policy="ue", patience=1)
         ticket = campaign.ask()
@@ -123,7 +123,7 @@ def test_a_server_ends_what_takes_too_long(new_server_database: NewDatabase) -> 
     campaign = create(new_server_database(), policy="ue", patience=7)
     shown = campaign._store.run(
         lambda connection: [
-            connection.exec_driver_sql(f"SHOW {name}").scalar_one()
+            connection.execute(f"SHOW {name}").fetchone()[0]
             for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
         ]
     )
@@ -135,14 +135,14 @@ def test_a_client_that_is_frozen_in_a_transaction_loses_it(
 ) -> None:
     address = new_server_database()
     other = create(address, policy="ue")
-    monkeypatch.setattr(engines, "FROZEN", 300)
+    monkeypatch.setattr(postgres, "FROZEN", 300)
     frozen = wd.Campaign.open(address, "spring")
     held, goes_on = threading.Event(), threading.Event()
     errors: list[Exception] = []
 
     def freeze() -> None:
         def work(connection: object) -> None:
-            frozen._store.find(connection, "spring", lock=True)  # type: ignore[arg-type]
+            frozen._store.find(connection, "spring", lock=True)
             held.set()
             goes_on.wait(30)
 
@@ -160,11 +160,11 @@ def test_a_client_that_is_frozen_in_a_transaction_loses_it(
     assert isinstance(errors[0], wd.StorageError)
 
 
-def test_what_the_address_says_goes_first() -> None:
-    url = engines.url_of("postgresql://me@host/a?connect_timeout=3&keepalives_idle=99")
-    made = engines._patient(url, 30)
-    assert not {"connect_timeout", "keepalives_idle"} & set(made)
-    assert made["tcp_user_timeout"] == 20_000
+def test_what_the_address_says_goes_first(server: str, new_server_database: NewDatabase) -> None:
+    campaign = create(f"{new_server_database()}?connect_timeout=3&keepalives_idle=99", policy="ue")
+    made = campaign._store._ready().info.get_parameters()
+    assert (made["connect_timeout"], made["keepalives_idle"]) == ("3", "99")
+    assert made["tcp_user_timeout"] == "20000"
 
 
 # ---------------------------------------------------------------------------------------------------------------- turns
