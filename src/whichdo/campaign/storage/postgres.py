@@ -5,21 +5,17 @@ campaign, read the clock and what others have appended since it was last seen.  
 go through libpq's pipeline, prepared once for each connection; psycopg makes the connection and wraps libpq.
 
 A server that says nothing is given up after a while.  Its own time-outs end statements and locks that take long, and
-TCP's find that a packet was not received; neither helps where the other end is there but frozen (`Deadline`).
+TCP's find that a packet was not received; neither helps where the other end is there but frozen, so an answer is
+waited for only so long.  Time that the program spends on its own decisions does not count.
 """
 
 from __future__ import annotations
 
-import os
 import select
-import socket
-import threading
 import time
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ref
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -53,7 +49,6 @@ FROZEN = 300_000
 decides within a transaction, so this is longer than any decision takes."""
 ADDING = 0x77646F22
 """The number of the lock for adding a campaign and for making or changing the tables."""
-TICK = 0.5
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"  # with a row lock; what the server has by default may be stricter
@@ -112,7 +107,6 @@ class PostgresStorage(Storage):
             raise UsageError(
                 f"{quoted(name)} is no address of a database; such as postgresql://user@host/name."
             ) from None
-        self._deadline = Deadline(1.5 * patience + SLACK)
         self._last = 0.0
         self._queue: list[Command] = []  # to be sent with what comes next
         self._appended: Place | None = None  # where the events in it belong
@@ -180,9 +174,6 @@ class PostgresStorage(Storage):
         self._begun = False
         self._last = time.monotonic()
 
-    def _done(self, *, writes: bool) -> None:  # noqa: ARG002
-        self._deadline.end()
-
     def _is_broken(self, error: BaseException) -> bool:
         state = getattr(error, "sqlstate", None)
         if state is None:
@@ -205,7 +196,6 @@ class PostgresStorage(Storage):
         """Go to the server and back once; what each command found, or the number of rows it changed."""
         line = connection.pgconn
         line.enter_pipeline_mode()
-        self._deadline.begin(line)
         asked = []
         for text, values in commands:
             given = [None if value is None else _encoded(value) for value in values]
@@ -220,8 +210,7 @@ class PostgresStorage(Storage):
                 line.send_query_prepared(name, given)
             asked.append(True)
         line.pipeline_sync()
-        results = _answers(line)
-        self._deadline.end()
+        results = _answers(line, time.monotonic() + 1.5 * self.patience + SLACK)
         line.exit_pipeline_mode()
         return [_rows(result) for result, wanted in zip(results, asked, strict=True) if wanted]
 
@@ -375,7 +364,7 @@ def _encoded(value: object) -> bytes:
     return found
 
 
-def _answers(line: PGconn) -> list[PGresult]:
+def _answers(line: PGconn, until: float) -> list[PGresult]:
     """What the server answers to all that was sent; the first thing that it refuses is raised."""
     found: list[PGresult] = []
     wrong: PGresult | None = None
@@ -383,7 +372,7 @@ def _answers(line: PGconn) -> list[PGresult]:
     try:
         while True:
             if line.is_busy():
-                _wait(line.socket, write=unsent)
+                _wait(line.socket, until - time.monotonic(), write=unsent)
                 line.consume_input()
                 unsent = unsent and bool(line.flush())
                 continue
@@ -407,14 +396,16 @@ def _answers(line: PGconn) -> list[PGresult]:
     return found
 
 
-def _wait(number: int, *, write: bool) -> None:
+def _wait(number: int, seconds: float, *, write: bool) -> None:
     """Wait until there is something to read, or room to write."""
     if hasattr(select, "poll"):  # for any number of open files
         waiting = select.poll()
         waiting.register(number, select.POLLIN | (select.POLLOUT if write else 0))
-        waiting.poll()
+        found = bool(waiting.poll(max(0.0, seconds) * 1000))
     else:
-        select.select([number], [number] if write else [], [])
+        found = any(select.select([number], [number] if write else [], [], max(0.0, seconds)))
+    if not found:
+        raise psycopg.OperationalError("the server does not answer")
 
 
 def _rows(result: PGresult) -> Rows:
@@ -427,44 +418,3 @@ def _rows(result: PGresult) -> Rows:
         tuple([None if (cell := value(row, column)) is None else of(cell) for column, of in enumerate(read)])
         for row in range(result.ntuples)
     ]
-
-
-class Deadline:
-    """Shuts the socket down where an answer does not come in ``limit`` seconds: the wait ends in a broken connection.
-
-    Time that the program spends on its own decisions does not count.
-    """
-
-    def __init__(self, limit: float) -> None:
-        self._limit = limit
-        self._ends: float | None = None
-        self._line: PGconn | None = None
-        self._process = 0
-
-    def begin(self, line: PGconn) -> None:
-        """From now on an answer is waited for."""
-        self._line = line
-        self._ends = time.monotonic() + self._limit
-        if self._process != os.getpid():  # a fork leaves threads behind
-            self._process = os.getpid()
-            threading.Thread(target=_watch, args=(ref(self),), name="whichdo deadline", daemon=True).start()
-
-    def end(self) -> None:
-        """Nothing is waited for."""
-        self._ends = self._line = None
-
-    def check(self) -> None:
-        """Shut the socket down if the answer is overdue."""
-        ends, line = self._ends, self._line
-        if ends is None or line is None or time.monotonic() < ends:
-            return
-        self.end()
-        with suppress(Exception), socket.socket(fileno=os.dup(line.socket)) as end:
-            end.shutdown(socket.SHUT_RDWR)
-
-
-def _watch(of: ref[Deadline]) -> None:
-    while (deadline := of()) is not None:
-        deadline.check()
-        del deadline
-        time.sleep(TICK)

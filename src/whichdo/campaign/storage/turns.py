@@ -41,6 +41,7 @@ class Turns:
         self._lock = threading.Lock()
         self._kept = False  # whether the turn goes on, with nothing under way
         self._ender: tuple[int, SimpleQueue[None]] | None = None
+        self._noted = 0.0  # the end of the turn that the ender knows of
 
     def wait(self) -> None:
         """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is."""
@@ -64,9 +65,11 @@ class Turns:
                 return
             self._kept = True
         if self._ender is None or self._ender[0] != os.getpid():  # a fork leaves threads behind
-            self._ender = os.getpid(), SimpleQueue()
+            self._ender, self._noted = (os.getpid(), SimpleQueue()), 0.0
             threading.Thread(target=self._end, args=(self._ender[1],), name="whichdo turns", daemon=True).start()
-        self._ender[1].put(None)
+        if self._noted != self._ends:  # once in a turn: to wake a thread takes as long as a row
+            self._ender[1].put(None)
+            self._noted = self._ends
 
     def close(self) -> None:
         """Give the file up, and a turn with it."""
@@ -85,14 +88,11 @@ class Turns:
             kept.get()
             if self._ender is None or self._ender[1] is not kept:
                 return
-            while self._kept:
-                left = self._ends - time.monotonic()
-                if left > 0:
-                    time.sleep(left)
-                    continue
-                with self._lock:
-                    if self._kept:
-                        self._hand_on()
+            while (left := self._ends - time.monotonic()) > 0:
+                time.sleep(left)
+            with self._lock:
+                if self._kept and time.monotonic() >= self._ends:
+                    self._hand_on()
 
     def _hand_on(self) -> None:
         self._kept = False
