@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import socket
+import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -18,6 +20,7 @@ from whichdo.campaign.storage.turns import Turns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import FrameType
 
     NewDatabase = Callable[[], str]
 
@@ -190,6 +193,78 @@ def test_turns_are_taken_in_order(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(order) == [1, 2, 3]
+
+
+def interrupted(work: Callable[[], object], step: int, files: tuple[str, ...]) -> bool:
+    """Do some work and interrupt it at a step that is taken in some files; whether it got that far.
+
+    Steps are where Python looks for signals: as a function begins, and as one ends, of C too.  What it took is lost.
+    """
+    count = 0
+
+    def strike(frame: FrameType, event: str, _value: object) -> None:
+        nonlocal count
+        if event in {"call", "return", "c_return"} and frame.f_code.co_filename.endswith(files):
+            count += 1
+            if count == step:
+                raise KeyboardInterrupt
+
+    before = sys.getprofile()
+    sys.setprofile(strike)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(before)
+    return False
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_an_interrupt_at_any_step_of_a_turn_leaves_nothing_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, busy: bool
+) -> None:
+    """Ctrl-C in the middle of an event's own lock once left it taken: the next turn was waited for without end.
+
+    ``busy``: another has the turn, so that it is waited for.
+    """
+    monkeypatch.setattr(turns, "TURN", 0.001)
+    (tmp_path / "a.db-wal").touch()
+    steps = []
+
+    def all_steps() -> None:
+        step, met = 0, True
+        while met:
+            step += 1
+            holder, mine = (Turns(str(tmp_path / "a.db")) for _ in range(2))
+            if busy:
+                holder.wait()
+                threading.Timer(0.002, holder.close).start()
+
+            def once(mine: Turns = mine) -> None:
+                """As a storage does it."""
+                try:
+                    mine.wait()
+                finally:
+                    try:
+                        mine.leave()
+                    except BaseException:
+                        mine.close()
+                        raise
+
+            met = interrupted(once, step, ("turns.py", "threading.py", "queue.py"))
+            once()
+            mine.close()
+            holder.close()
+            with (tmp_path / "a.db-wal").open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # nobody has it
+        steps.append(step)
+
+    worker = threading.Thread(target=all_steps, daemon=True)
+    worker.start()
+    worker.join(60)
+    assert steps, "somebody waits without end"
+    assert steps[0] > 20
 
 
 def test_a_turn_ends_by_itself_when_its_owner_goes_off(tmp_path: Path) -> None:
