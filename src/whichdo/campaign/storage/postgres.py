@@ -27,7 +27,7 @@ from whichdo.campaign.storage.base import AGAIN, PAGE, Place, Storage, first_lin
 from whichdo.errors import Damaged, InputError, NotOurs, StorageError, UsageError, masked, quoted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from psycopg.pq.abc import PGconn, PGresult
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresStorage"]
 
-REST = 5.0
-"""Seconds after which a connection is made anew: a server or a firewall may have dropped it."""
+REST = 120.0
+"""Seconds after which a connection is made anew: a firewall may have dropped it, and neither end knows."""
 SLACK = 15.0
 """Seconds that a server may be late with its answer."""
 STATEMENT = 10_000
@@ -79,9 +79,10 @@ Rows = list[tuple[Any, ...]]
 class ServerError(Exception):
     """What a server refused, by its code."""
 
-    def __init__(self, state: str, words: str) -> None:
-        super().__init__(words)
-        self.sqlstate = state
+    def __init__(self, result: PGresult) -> None:
+        words = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message or b""
+        super().__init__(bytes(words).decode("utf-8", "replace"))
+        self.sqlstate = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
 
 
 class _Ahead(NamedTuple):
@@ -152,7 +153,9 @@ class PostgresStorage(Storage):
         return f"SELECT {said}, current_setting('fsync')", ()
 
     def _is_stale(self, connection: psycopg.Connection) -> bool:
-        return connection.closed or self._begun or time.monotonic() - self._last > REST
+        if connection.closed or self._begun or time.monotonic() - self._last > REST:
+            return True
+        return _is_ready(connection.pgconn.socket, 0.0)  # at rest a server says nothing, unless it ends
 
     # ---------------------------------------------------------------------------------------------------- transactions
 
@@ -367,45 +370,45 @@ def _encoded(value: object) -> bytes:
 def _answers(line: PGconn, until: float) -> list[PGresult]:
     """What the server answers to all that was sent; the first thing that it refuses is raised."""
     found: list[PGresult] = []
-    wrong: PGresult | None = None
-    unsent = bool(line.flush())
+    broke: psycopg.OperationalError | None = None
     try:
-        while True:
-            if line.is_busy():
-                _wait(line.socket, until - time.monotonic(), write=unsent)
-                line.consume_input()
-                unsent = unsent and bool(line.flush())
-                continue
-            result = line.get_result()
-            if result is None:  # between the results of two commands
-                if line.status == ConnStatus.BAD:
-                    raise psycopg.OperationalError("the connection is lost")
-            elif result.status == ExecStatus.PIPELINE_SYNC:
-                break
-            elif result.status == ExecStatus.FATAL_ERROR:
-                wrong = wrong or result
-            else:
-                found.append(result)
-    except psycopg.OperationalError:
-        if wrong is None:
-            raise
+        found.extend(_results(line, until))
+    except psycopg.OperationalError as error:
+        broke = error
+    wrong = next((each for each in found if each.status == ExecStatus.FATAL_ERROR), None)
     if wrong is not None:
-        state = wrong.error_field(DiagnosticField.SQLSTATE) or b""
-        words = wrong.error_field(DiagnosticField.MESSAGE_PRIMARY) or wrong.error_message or b""
-        raise ServerError(state.decode(), words.decode("utf-8", "replace"))
+        raise ServerError(wrong) from broke
+    if broke is not None:
+        raise broke
     return found
 
 
-def _wait(number: int, seconds: float, *, write: bool) -> None:
-    """Wait until there is something to read, or room to write."""
+def _results(line: PGconn, until: float) -> Iterator[PGresult]:
+    """The results of all that was sent, as they come."""
+    unsent = bool(line.flush())
+    while True:
+        while line.is_busy():
+            if not _is_ready(line.socket, until - time.monotonic(), write=unsent):
+                raise psycopg.OperationalError("the server does not answer")
+            line.consume_input()
+            unsent = unsent and bool(line.flush())
+        result = line.get_result()
+        if result is None:  # between the results of two commands
+            if line.status == ConnStatus.BAD:
+                raise psycopg.OperationalError("the connection is lost")
+        elif result.status == ExecStatus.PIPELINE_SYNC:
+            return
+        else:
+            yield result
+
+
+def _is_ready(number: int, seconds: float, *, write: bool = False) -> bool:
+    """Whether there is something to read, or room to write, within some time."""
     if hasattr(select, "poll"):  # for any number of open files
         waiting = select.poll()
         waiting.register(number, select.POLLIN | (select.POLLOUT if write else 0))
-        found = bool(waiting.poll(max(0.0, seconds) * 1000))
-    else:
-        found = any(select.select([number], [number] if write else [], [], max(0.0, seconds)))
-    if not found:
-        raise psycopg.OperationalError("the server does not answer")
+        return bool(waiting.poll(max(0.0, seconds) * 1000))
+    return any(select.select([number], [number] if write else [], [], max(0.0, seconds)))
 
 
 def _rows(result: PGresult) -> Rows:
