@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
-from whichdo.errors import TooLarge, Unsuitable
+from whichdo.errors import TooLargeError, UnsuitableError
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.policies.sequential import Sequential
@@ -120,7 +120,7 @@ def _curves(name: str, instance: Instance, budgets: Sequence[int], runs: int, se
             )
         policy.check(problem, budgets[-1])
         return _rounds(policy, posed, budgets, runs, seed, logs)
-    except (Unsuitable, TooLarge):
+    except (UnsuitableError, TooLargeError):
         return None
 
 

@@ -9,6 +9,7 @@ import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
+from whichdo.cli.wording import worded
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -78,4 +79,4 @@ def _print(found: Check, top: int) -> None:
         if len(found.statements) > top:
             out.print(f"... and {len(found.statements) - top:,} more (--top, or -f json).")
     for line in found.notes:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")

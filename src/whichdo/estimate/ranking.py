@@ -10,11 +10,10 @@ from math import floor, isnan, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import counted, visible
 from whichdo.estimate.contest import DRAWS
-from whichdo.frames import frame_of, html_table, text_table
-from whichdo.graph.identify import listed
+from whichdo.frames import frame_of, html_table, plain, text_table
 from whichdo.problem import Arm, Goal, Problem
+from whichdo.text import counted, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -367,7 +366,29 @@ class Ranking(Mapping[Arm, ArmRank]):
         known = [row for row in self.ordered if not isnan(row.conditional) and not row.arm.is_look]
         return max(known, key=lambda row: self._sign * row.conditional, default=None)
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it, an entry for each arm in the problem's order; what is not known is None."""
+        best, columns = self.best, self.columns() | {"arm": list(self._rows)}
+        return plain(
+            {
+                "reward": self.problem.reward,
+                "goal": str(self.problem.goal),
+                "looks": self.looks,
+                "confidence": self.confidence,
+                "reading": self.reading,
+                "model": None if self.model is None else asdict(self.model),
+                "best": None if best is None else best.arm,
+                "best_low": self.best_low,
+                "best_high": self.best_high,
+                "probability_best": self.probability_best,
+                "arms": [{name: column[place] for name, column in columns.items()} for place in range(len(self))],
+                "summary": self.summary,
+                "notes": self.notes,
+                "warnings": self.warnings,
+            }
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
         """The table by columns, arms as text, in the problem's order."""
         found = {field.name: [getattr(row, field.name) for row in self._rows.values()] for field in fields(ArmRank)}
         return found | {
@@ -380,7 +401,7 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        return frame_of(self.to_dict(), backend)
+        return frame_of(self.columns(), backend)
 
     def plot(
         self,

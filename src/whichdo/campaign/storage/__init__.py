@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from whichdo.campaign.storage.addresses import address_of
 from whichdo.campaign.storage.base import PATIENCE, Place, Storage
-from whichdo.errors import UsageError, masked, visible
+from whichdo.errors import UsageError
+from whichdo.text import masked, visible
 
 if TYPE_CHECKING:
     import os

@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from whichdo.errors import UsageError, masked, quoted
+from whichdo.errors import UsageError
+from whichdo.text import masked, quoted
 
 __all__ = ["Address", "address_of", "user_at_host", "who_am_i"]
 

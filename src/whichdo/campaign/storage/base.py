@@ -15,7 +15,6 @@ connections are closed, at rest, and then made anew.
 from __future__ import annotations
 
 import os
-import shlex
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from itertools import count
@@ -27,17 +26,16 @@ from whichdo._version import __version__
 from whichdo.campaign.events import Event
 from whichdo.campaign.storage import schema
 from whichdo.errors import (
-    Busy,
-    Damaged,
-    NotOurs,
+    BusyError,
+    DamagedError,
+    NotOursError,
     StorageError,
-    TooNew,
+    TooNewError,
     WhichdoError,
     is_interrupt,
-    quoted,
-    spoken,
-    visible,
 )
+from whichdo.remedies import Verb
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -112,7 +110,7 @@ class Storage(ABC):
             )
         try:
             return self._run(work, writes=writes)
-        except (StorageError, Busy):
+        except (StorageError, BusyError):
             if writes or not self.may_repeat:
                 raise
         return self._run(work, writes=False)
@@ -155,7 +153,7 @@ class Storage(ABC):
     def check_free(self) -> None:
         """Refuse whoever comes in while this very thread is at work: a handler of a signal, or of garbage."""
         if self._at_work:
-            raise Busy(
+            raise BusyError(
                 f"{self.name} is at work in this thread, and was interrupted by what asks for it now. Ask from "
                 f"another thread, or later; nothing was changed."
             )
@@ -207,7 +205,7 @@ class Storage(ABC):
     def _said(self, error: Exception) -> WhichdoError | None:
         """What an error in a transaction means, if it is the database's."""
         if isinstance(error, UnicodeDecodeError):  # a text of the database, or of its complaint about it
-            return Damaged(f"{self.name} is damaged: it holds texts that are none. {self.mending}")
+            return DamagedError(f"{self.name} is damaged: it holds texts that are none. {self.mending}")
         return self._complaint(error)
 
     @abstractmethod
@@ -269,17 +267,19 @@ class Storage(ABC):
         if type(form) is not int or form > schema.FORM:
             raise self._too_new(*self._form(connection))
         if (type(number), type(length), type(head)) != (int, int, str):
-            raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
+            raise DamagedError(
+                f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should."
+            )
         return Place(number, own_name, length, head)
 
-    def _changed(self, place: Place) -> Damaged:
-        return Damaged(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
+    def _changed(self, place: Place) -> DamagedError:
+        return DamagedError(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
 
     # ----------------------------------------------------------------------------------------------- the whole of it
 
     @abstractmethod
     def check_file(self) -> None:
-        """Raise `Damaged` where the database itself finds that it is; the chain of events is checked elsewhere."""
+        """Raise `DamagedError` where the database itself finds that it is; the chain of events is checked elsewhere."""
 
     @abstractmethod
     def backup(self, target: Path, *, replace: bool = False) -> Path:
@@ -312,7 +312,7 @@ class Storage(ABC):
             return 0, ""
         rows = self._do(connection, schema.FORM_OF)
         if len(rows) != 1 or type(rows[0][0]) is not int:
-            raise Damaged(f"{self.name} does not say which form its tables have. Restore a backup.")
+            raise DamagedError(f"{self.name} does not say which form its tables have. Restore a backup.")
         return rows[0][0], rows[0][1]
 
     @abstractmethod
@@ -348,21 +348,20 @@ class Storage(ABC):
                 raise
             raise said from error
 
-    def _empty(self) -> NotOurs:
-        return NotOurs(f"{self.name} holds no campaigns. Start one in it: {self._start()}.")
+    def _empty(self) -> NotOursError:
+        return NotOursError(f"{self.name} holds no campaigns. Start one in it: ", self._start(), ".")
 
-    def _start(self) -> str:
-        shell = shlex.join(["whichdo", "start", "NAME", "problem.toml", "--horizon", "100", "--db", self.name])
-        return spoken("whichdo.Campaign.create(...)", shell)
+    def _start(self) -> Verb:
+        return Verb("start", "NAME", {"problem": "problem.toml", "horizon": 100, "db": self.name})
 
-    def _too_new(self, form: int, written_by: str) -> TooNew:
-        return TooNew(
+    def _too_new(self, form: int, written_by: str) -> TooNewError:
+        return TooNewError(
             f"{self.name} has form {form} and was written by whichdo {written_by}; this is whichdo {__version__}, "
             f"which knows forms up to {schema.FORM}. Update whichdo; nothing was changed."
         )
 
-    def _busy(self) -> Busy:
-        return Busy(f"{self.name} is locked{self.who()}. Nothing was written; try again.")
+    def _busy(self) -> BusyError:
+        return BusyError(f"{self.name} is locked{self.who()}. Nothing was written; try again.")
 
 
 class Wire:

@@ -13,8 +13,9 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from whichdo.errors import StorageError, visible
+from whichdo.errors import StorageError
 from whichdo.files import draft_of
+from whichdo.text import visible
 
 __all__ = ["Companions", "abandon", "can_only_be_read", "lost", "make_private", "place_of", "rescue", "who_locks"]
 

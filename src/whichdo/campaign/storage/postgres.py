@@ -24,7 +24,8 @@ from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
 from whichdo.campaign.storage import schema
 from whichdo.campaign.storage.addresses import who_am_i
 from whichdo.campaign.storage.base import AGAIN, PAGE, Place, Storage, first_line
-from whichdo.errors import Damaged, InputError, NotOurs, StorageError, UsageError, masked, quoted, visible
+from whichdo.errors import DamagedError, InputError, NotOursError, StorageError, UsageError
+from whichdo.text import masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -314,9 +315,9 @@ class PostgresStorage(Storage):
             if state.startswith(start):
                 return StorageError(f"{what.format(self.name)}: {words}. {AGAIN}")
         if state.startswith("42"):
-            return NotOurs(f"{self.name} does not hold the tables of whichdo as they should be: {words}.")
+            return NotOursError(f"{self.name} does not hold the tables of whichdo as they should be: {words}.")
         if state.startswith("XX"):
-            return Damaged(f"{self.name} is damaged: {words}. {self.mending}")
+            return DamagedError(f"{self.name} is damaged: {words}. {self.mending}")
         return StorageError(f"The database {self.name} cannot be reached: {words}. {AGAIN}")
 
 

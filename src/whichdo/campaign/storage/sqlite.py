@@ -30,8 +30,9 @@ from whichdo.campaign.storage.companions import (
     who_locks,
 )
 from whichdo.campaign.storage.turns import Turns
-from whichdo.errors import ConflictError, Damaged, NotOurs, StorageError, visible
+from whichdo.errors import ConflictError, DamagedError, NotOursError, StorageError
 from whichdo.files import draft_of, guard, sync_folder
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ class SqliteStorage(Storage):
             f"damaged file), or import an export."
         )
         if not create and not self.path.exists():
-            raise StorageError(f"There is no database {self.name}. Start a campaign in it: {self._start()}.")
+            raise StorageError(f"There is no database {self.name}. Start a campaign in it: ", self._start(), ".")
         if self.path.is_dir():
             raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
         if not create and self.path.is_file() and not self.path.stat().st_size:
@@ -121,11 +122,11 @@ class SqliteStorage(Storage):
         ours = connection.execute("PRAGMA application_id").fetchone()[0] == schema.APPLICATION
         if self.only_reads:
             if not ours:
-                raise NotOurs(f"{self.name} is a database of something else, or empty. Name another file.")
+                raise NotOursError(f"{self.name} is a database of something else, or empty. Name another file.")
             connection.execute("PRAGMA query_only = ON")
             return
         if not ours and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise NotOurs(f"{self.name} is a database of something else. Name another file; it was not changed.")
+            raise NotOursError(f"{self.name} is a database of something else. Name another file; it was not changed.")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -225,10 +226,10 @@ class SqliteStorage(Storage):
     # ------------------------------------------------------------------------------------------------- the whole of it
 
     def check_file(self) -> None:
-        """Raise `Damaged` where SQLite finds that the file is."""
+        """Raise `DamagedError` where SQLite finds that the file is."""
         ((said,),) = self.run(lambda connection: self._do(connection, "PRAGMA integrity_check(1)"))
         if said != "ok":
-            raise Damaged(f"{self.name} is damaged: {visible(str(said))}. {self.mending}")
+            raise DamagedError(f"{self.name} is damaged: {visible(str(said))}. {self.mending}")
 
     def backup(self, target: Path, *, replace: bool = False) -> Path:
         """Copy the database as it stands into a file, while others work on it; whole or not at all."""
@@ -241,7 +242,7 @@ class SqliteStorage(Storage):
                     copy.execute("PRAGMA journal_mode = DELETE")
                     (whole,) = copy.execute("PRAGMA integrity_check").fetchone()
                     if whole != "ok":
-                        raise Damaged(f"{self.name} is damaged: {whole}. The backup was not made.")
+                        raise DamagedError(f"{self.name} is damaged: {whole}. The backup was not made.")
                 os.fsync(file.fileno())
                 draft.replace(target)
                 sync_folder(target)
@@ -273,9 +274,9 @@ class SqliteStorage(Storage):
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return self._busy()
         if code == "SQLITE_NOTADB":
-            return NotOurs(f"{self.name} is no database of whichdo: {words}. Name another file.")
+            return NotOursError(f"{self.name} is no database of whichdo: {words}. Name another file.")
         if code.startswith("SQLITE_CORRUPT"):
-            return Damaged(f"{self.name} is damaged: {words}. {self.mending}")
+            return DamagedError(f"{self.name} is damaged: {words}. {self.mending}")
         for start, what in _COMPLAINTS.items():
             if code.startswith(start):
                 return StorageError(f"{what.format(self.name)}: {words}. {AGAIN}")
