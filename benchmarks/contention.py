@@ -37,9 +37,13 @@ class Measured(NamedTuple):
 
     rate: float
     worst: float
+    share: tuple[int, int]
+    """The fewest and the most pairs of a process."""
 
     def __str__(self) -> str:
-        return f"{self.rate:,.0f} pairs/s, longest ask {self.worst:.2f} s"
+        fewest, most = self.share
+        shared = f", {fewest} to {most} a process" if fewest != most else ""
+        return f"{self.rate:,.0f} pairs/s, longest ask {self.worst:.2f} s{shared}"
 
 
 def ours(address: str, client: str) -> Any:
@@ -84,7 +88,7 @@ def _work(make: Any, me: int, seconds: float, barrier: Any, found: Any) -> None:
 
 
 def measure(make: Any, processes: int, seconds: float) -> Measured:
-    """Pairs a second that ended in time, and the longest wait for an ask."""
+    """Pairs a second that ended in time, the longest wait for an ask, and how the pairs were shared."""
     barrier, found = FORK.Barrier(processes), FORK.SimpleQueue()
     workers = [FORK.Process(target=_work, args=(make, me, seconds, barrier, found)) for me in range(processes)]
     for worker in workers:
@@ -92,7 +96,8 @@ def measure(make: Any, processes: int, seconds: float) -> Measured:
     told = [found.get() for _ in workers]
     for worker in workers:
         worker.join()
-    return Measured(sum(pairs for pairs, _ in told) / seconds, max(worst for _, worst in told))
+    done = [pairs for pairs, _ in told]
+    return Measured(sum(done) / seconds, max(worst for _, worst in told), (min(done), max(done)))
 
 
 def _ours(address: str) -> Any:
