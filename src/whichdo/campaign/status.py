@@ -9,6 +9,7 @@ from whichdo.campaign.events import in_units, time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
 from whichdo.campaign.tickets import Phase
+from whichdo.domains import labels_line
 from whichdo.errors import counted
 from whichdo.frames import html_lines, html_table, text_table
 from whichdo.policy_names import policy_text
@@ -42,6 +43,10 @@ class Status:
 
     name: str
     policy: str
+    goal: str
+    """``maximize`` or ``minimize``, and what the reward is called."""
+    labels: dict[str, str]
+    """What nodes are called, by name."""
     phase: str
     """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` or ``update`` says why)."""
     terms: dict[str, Any]
@@ -89,7 +94,10 @@ class Status:
         parts = ", ".join(f"{count[name]:,} {name}" for name in ("told", "open", "voided", "expired"))
         if self.left < 0:
             money += " (late tells count, and were more than the budget)"
-        said = [f"{self.name}: {self.phase}; {self.policy}, {money}.", f"{counted(count['asked'], 'ticket')}: {parts}."]
+        said = [
+            f"{self.name}: {self.phase}; {self.goal} by {self.policy}, {money}.",
+            f"{counted(count['asked'], 'ticket')}: {parts}.",
+        ]
         if self.stopped:
             said.append(f"It was stopped: {self.stopped}")
         if self.next_window:
@@ -101,6 +109,7 @@ class Status:
             said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
         said += [f"Restarted: {reason}" for reason in self.restarts]
         said += [self.update] if self.update else []
+        said += [labels_line(self.labels)] if self.labels else []
         said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt}")
         return tuple(said)
 
@@ -158,9 +167,9 @@ def forbidden_lines(forbidden: Mapping[Any, str]) -> list[str]:
 
 def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     """How a state stands."""
-    pulls = list(state.tickets.values())
+    pulls, problem = list(state.tickets.values()), state.terms.problem
     phases = {phase: sum(pull.phase is phase for pull in pulls) for phase in Phase}
-    by_arm = dict.fromkeys(map(str, state.terms.problem.arms), 0)
+    by_arm = dict.fromkeys(map(str, problem.arms), 0)
     for arm, _ in state.rows():
         by_arm[str(arm)] = by_arm.get(str(arm), 0) + 1
     tickets = {
@@ -179,6 +188,8 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     return Status(
         name=state.terms.name,
         policy=policy_text(state.terms.policy),
+        goal=f"{problem.goal} {problem.label(problem.reward)}",
+        labels=dict(problem.labels),
         phase=_phase(state),
         terms={
             "horizon": state.terms.horizon,

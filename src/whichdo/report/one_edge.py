@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichdo.checking.what_if import what_if
-from whichdo.checking.words import TITLES, cells
+from whichdo.checking.words import cells, titles
 from whichdo.drawing.labels import safe
 from whichdo.errors import TooLarge, counted
 
@@ -65,7 +65,7 @@ def _table(result: WhatIf) -> str:
     changing = [each for each in result.ordered if not each.keeps]
     if not changing:
         return ""
-    head = "".join(f"<th>{safe(title)}</th>" for title in TITLES)
+    head = "".join(f"<th>{safe(title)}</th>" for title in titles(result))
     rows = "".join(
         f"<tr>{''.join(f'<td>{safe(cell)}</td>' for cell in cells(result, each))}</tr>\n"
         for each in changing[:MOST_ROWS]
