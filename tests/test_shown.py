@@ -237,7 +237,9 @@ def test_arms_and_tables_say_what_nodes_are_called() -> None:
     data = {"X": [0, 1] * 50, "Y": [0, 0, 1, 1] * 25}
     found = wd.rank(problem, data)
     assert "against do() (d)" in str(found)
-    for shown in (found, wd.check(problem, data), wd.what_if(problem, data)):
+    assert "Labels: X is dose (mg)." in str(found)
+    assert "Labels: X is dose (mg)." in read(found._repr_html_())
+    for shown in (wd.check(problem, data), wd.what_if(problem, data)):
         assert problem.legend in str(shown)
         assert problem.legend in read(shown._repr_html_())
     assert "dose (mg)" in " ".join(label.get_text() for label in found.plot().axes[0].get_yticklabels())

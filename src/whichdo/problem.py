@@ -275,6 +275,11 @@ class Problem:
         """What nodes are called, in a line to stand below a table; empty where no node has a label."""
         return labels_line(self.labels)
 
+    @property
+    def arms_legend(self) -> str:
+        """The same without the reward, for tables of arms whose heads name it."""
+        return labels_line({name: label for name, label in self.labels.items() if name != self.reward})
+
     def find_arm(self, text: str) -> Arm | None:
         """As `arm`, with None for what names no arm of this problem."""
         found = self._texts.find(text)

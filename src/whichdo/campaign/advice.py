@@ -68,8 +68,8 @@ class Advice:
     @property
     def legend(self) -> tuple[str, ...]:
         """What nodes are called, in a line; nothing where none has a label."""
-        problem = self.ranking.problem
-        return (problem.legend,) if problem.labels else ()
+        found = self.ranking.problem.arms_legend
+        return (found,) if found else ()
 
     def __repr__(self) -> str:
         if self.arm is None:

@@ -9,7 +9,6 @@ from whichdo.campaign.events import in_units, time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
 from whichdo.campaign.tickets import Phase
-from whichdo.domains import labels_line
 from whichdo.errors import counted
 from whichdo.frames import html_lines, html_table, text_table
 from whichdo.policy_names import policy_text
@@ -45,8 +44,8 @@ class Status:
     policy: str
     goal: str
     """``maximize`` or ``minimize``, and what the reward is called."""
-    labels: dict[str, str]
-    """What nodes are called, by name."""
+    legend: str
+    """What nodes that arms set are called; empty where they have no labels."""
     phase: str
     """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` or ``update`` says why)."""
     terms: dict[str, Any]
@@ -109,7 +108,7 @@ class Status:
             said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
         said += [f"Restarted: {reason}" for reason in self.restarts]
         said += [self.update] if self.update else []
-        said += [labels_line(self.labels)] if self.labels else []
+        said += [self.legend] if self.legend else []
         said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt}")
         return tuple(said)
 
@@ -189,7 +188,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         name=state.terms.name,
         policy=policy_text(state.terms.policy),
         goal=f"{problem.goal} {problem.label(problem.reward)}",
-        labels=dict(problem.labels),
+        legend=problem.arms_legend,
         phase=_phase(state),
         terms={
             "horizon": state.terms.horizon,

@@ -130,8 +130,8 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     for row in shown:
         out.print(f"  {row.arm}: {row.reason}")
     _print_details(shown)
-    if found.problem.labels:
-        out.print(found.problem.legend)
+    if found.problem.arms_legend:
+        out.print(found.problem.arms_legend)
     for line in found.warnings:
         out.print(f"! {line}", style="yellow")
     if plot is not None:

@@ -447,7 +447,7 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
 
     @property
     def _legend(self) -> tuple[str, ...]:
-        return (self.problem.legend,) if self.problem.labels else ()
+        return (self.problem.arms_legend,) if self.problem.arms_legend else ()
 
     @property
     def _reward(self) -> str:

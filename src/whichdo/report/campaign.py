@@ -148,7 +148,7 @@ def _head(found: History) -> str:
         f'<p><span class="chip">{safe(WORDS.get(status.phase, status.phase))}</span> '
         f'<span class="faint">{counted(status.events, "event")} from {safe(short_time(status.began))} to '
         f"{safe(short_time(status.last))} UTC</span></p>\n"
-        + (f'<p class="faint">{safe(problem.legend)}</p>\n' if problem.labels else "")
+        + (f'<p class="faint">{safe(problem.arms_legend)}</p>\n' if problem.arms_legend else "")
     )
 
 
