@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.measure import measured
+from benchmarks.wrapping import wrapped
 from whichdo import __version__
 
 ROOMS = ("graphs", "exact", "sampling", "counting", "estimating", "levers", "editing", "policies", "rounds", "campaign")
@@ -33,7 +34,7 @@ def main(chosen: list[str]) -> None:
             if not line.holds:
                 missed.append(line.what)
     if not chosen:
-        Path(__file__).parents[1].joinpath("docs", "benchmarks.md").write_text("\n".join(text) + "\n")
+        Path(__file__).parents[1].joinpath("docs", "benchmarks.md").write_text(wrapped("\n".join(text)))
     if missed:
         print(f"\nMissed: {'; '.join(missed)}")
 

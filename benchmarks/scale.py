@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN, END = "<!-- measured: make scale -->\n", "<!-- end -->\n"
@@ -168,7 +169,7 @@ def main() -> None:
                 postgres[rows] = apart("postgres", rows, new_database(server, "scale", "template1"))
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-    PAGE.write_text(before + BEGIN + text(duckdb, postgres) + END + after, encoding="utf-8")
+    PAGE.write_text(wrapped(before + BEGIN + text(duckdb, postgres) + END + after), encoding="utf-8")
 
 
 if __name__ == "__main__":
