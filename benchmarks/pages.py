@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["broken_links", "build", "gather"]
 
 ROOT = Path(__file__).resolve().parents[1]
-AT_THE_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
+AT_THE_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Graphs and problems": (
         "CausalGraph", "read_graph", "write_graph", "graph_from", "gallery", "project", "draw_svg", "Problem",
@@ -69,6 +69,9 @@ NAMES = """# Python
 `import whichdo as wd`, then `wd.rank` and so on. These names are the public interface; all of them
 have types. What can go wrong is in [errors](errors.md).
 """
+HIDDEN_TREE = "```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
+ALONE = "---\norphan: true\n---\n\n"
+"""Of pages that are reached by the table of their index, and would make the list at the side long."""
 ERRORS = """# Errors
 
 Every error of the package is one of these; the message says what was found and what to do about it.
@@ -88,15 +91,29 @@ def gather(folder: Path) -> None:
             (folder / name.lower()).write_text(text.replace("](docs/", "]("), encoding="utf-8")
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")):
         (folder / "tutorials" / f"{path.stem}.md").write_text(notebook_page(path, folder), encoding="utf-8")
-    (folder / "tutorials" / "README.md").rename(folder / "tutorials" / "index.md")
+    tutorials = folder / "tutorials" / "index.md"
+    (folder / "tutorials" / "README.md").rename(tutorials)
+    tutorials.write_text(f"{tutorials.read_text(encoding='utf-8')}\n{HIDDEN_TREE}", encoding="utf-8")
     for path in (folder / "images").glob("*.svg"):  # on white: the reader chooses the theme of the site, not the screen
         text = re.sub(r"<style>@media[^<]*</style>", "", path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
+    _list_all(folder)
     for path in folder.rglob("*.md"):
         text = _with_drawings(path.read_text(encoding="utf-8"), path, folder)
         path.write_text(_as_gathered(text), encoding="utf-8")
     commands(folder / "cli")
     names(folder / "api")
+
+
+def _list_all(folder: Path) -> None:
+    """Pages that no list of the index names, at the end of its last."""
+    index = folder / "index.md"
+    text = index.read_text(encoding="utf-8").rstrip()
+    listed = {
+        line.strip() for tree in re.findall(r"```{toctree}(.*?)```", text, re.DOTALL) for line in tree.splitlines()
+    }
+    left = sorted({path.stem for path in folder.glob("*.md")} - {"index", *listed})
+    index.write_text("\n".join([text.removesuffix("\n```"), *left, "```"]) + "\n", encoding="utf-8")
 
 
 def _with_drawings(text: str, page: Path, folder: Path) -> str:
@@ -166,12 +183,7 @@ def commands(folder: Path) -> None:
         f"## {title}\n\n| command | what it does |\n|---|---|\n" + "\n".join(lines) + "\n\n"
         for title, lines in rows.items()
     )
-    _index(folder, COMMANDS, tables, list(group.commands))
-
-
-def _index(folder: Path, head: str, tables: str, pages: list[str]) -> None:
-    tree = "\n".join(pages)
-    (folder / "index.md").write_text(f"{head}\n{tables}```{{toctree}}\n:hidden:\n\n{tree}\n```\n", encoding="utf-8")
+    (folder / "index.md").write_text(f"{COMMANDS}\n{tables}", encoding="utf-8")
 
 
 def _command_page(verb: str, command: Any) -> str:
@@ -188,7 +200,8 @@ def _command_page(verb: str, command: Any) -> str:
             rows["Options"].append(f"| {spelled} | {_cell(each.help)} | {_default(each)} |")
     heads = {"Arguments": "| argument | |\n|---|---|\n", "Options": "| option | | default |\n|---|---|---|\n"}
     tables = "".join(f"\n## {name}\n\n{heads[name]}" + "\n".join(found) + "\n" for name, found in rows.items() if found)
-    return f"# whichdo {verb}\n\n{inspect.cleandoc(command.help or '')}\n\n```text\n{usage}\n```\n{tables}"
+    said = inspect.cleandoc(command.help or "")
+    return f"{ALONE}[Command line](index.md)\n\n# whichdo {verb}\n\n{said}\n\n```text\n{usage}\n```\n{tables}"
 
 
 def _cell(text: str | None) -> str:
@@ -218,11 +231,11 @@ def names(folder: Path) -> None:
         rows = "\n".join(f"| [`{name}`]({name}.md) | {_first_sentence(public[name])} |" for name in group)
         tables += f"## {title}\n\n| name | |\n|---|---|\n{rows}\n\n"
         for name in group:
-            page = f"# {name}\n\n{_documented(_directive(name, public[name]))}"
+            page = f"{ALONE}[Python](index.md)\n\n# {name}\n\n{_documented(_directive(name, public[name]))}"
             (folder / f"{name}.md").write_text(page, encoding="utf-8")
     tree = "\n".join(f".. autoexception:: {name}\n   :show-inheritance:\n" for name in errors)
-    (folder / "errors.md").write_text(f"{ERRORS}\n{_documented(tree)}", encoding="utf-8")
-    _index(folder, NAMES, tables, [*(name for group in groups.values() for name in group), "errors"])
+    (folder / "errors.md").write_text(f"{ALONE}{ERRORS}\n{_documented(tree)}", encoding="utf-8")
+    (folder / "index.md").write_text(f"{NAMES}\n{tables}", encoding="utf-8")
 
 
 def _is_error(found: object) -> bool:
