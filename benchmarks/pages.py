@@ -97,12 +97,27 @@ def gather(folder: Path) -> None:
     for path in (folder / "images").glob("*.svg"):  # on white: the reader chooses the theme of the site, not the screen
         text = re.sub(r"<style>@media[^<]*</style>", "", path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
+    _divide(folder / "reproduction.md")
     _list_all(folder)
     for path in folder.rglob("*.md"):
         text = _with_drawings(path.read_text(encoding="utf-8"), path, folder)
         path.write_text(_as_gathered(text), encoding="utf-8")
     commands(folder / "cli")
     names(folder / "api")
+
+
+def _divide(page: Path) -> None:
+    """Give each experiment of the long page of results a page, with links where it stood."""
+    head, *parts = re.split(r"^## (?=Experiment \d)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    last, _, rest = parts.pop().partition("\n## ")
+    links = ""
+    for part in (*parts, last):
+        title, _, body = part.partition("\n")
+        name = "-".join(title.partition(":")[0].lower().split())
+        text = f"{ALONE}[Reproduction](reproduction.md)\n\n# {title}\n{body}"
+        page.with_name(f"{name}.md").write_text(text, encoding="utf-8")
+        links += f"- [{title}]({name}.md)\n"
+    page.write_text(f"{head}## The experiments\n\n{links}\n## {rest}", encoding="utf-8")
 
 
 def _list_all(folder: Path) -> None:
@@ -112,7 +127,8 @@ def _list_all(folder: Path) -> None:
     listed = {
         line.strip() for tree in re.findall(r"```{toctree}(.*?)```", text, re.DOTALL) for line in tree.splitlines()
     }
-    left = sorted({path.stem for path in folder.glob("*.md")} - {"index", *listed})
+    pages = {path.stem for path in folder.glob("*.md") if not path.read_text(encoding="utf-8").startswith(ALONE)}
+    left = sorted(pages - {"index", *listed})
     index.write_text("\n".join([text.removesuffix("\n```"), *left, "```"]) + "\n", encoding="utf-8")
 
 
@@ -187,14 +203,13 @@ def commands(folder: Path) -> None:
 
 
 def _command_page(verb: str, command: Any) -> str:
-    import typer
-
-    context = typer.Context(command, info_name=f"whichdo {verb}")
-    usage = " ".join([f"whichdo {verb}", *command.collect_usage_pieces(context)])
+    usage = f"whichdo {verb} [OPTIONS]"
     rows: dict[str, list[str]] = {"Arguments": [], "Options": []}
     for each in command.params:
         if each.param_type_name == "argument":
-            rows["Arguments"].append(f"| `{each.human_readable_name}` | {_cell(each.help)} |")
+            name = f"{each.name.upper()}{'...' if each.nargs == -1 else ''}"
+            usage += f" {name}" if each.required else f" [{name}]"
+            rows["Arguments"].append(f"| `{name}` | {_cell(each.help)} |")
         elif not each.hidden:
             spelled = ", ".join(f"`{name}`" for name in (*each.opts, *each.secondary_opts))
             rows["Options"].append(f"| {spelled} | {_cell(each.help)} | {_default(each)} |")
