@@ -10,7 +10,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: scale demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
+.PHONY: scale spark demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
         robustness checking bounds reproduction tutorials docs soak clean
 
 demo: $(VENV)/.demo-ready
@@ -94,6 +94,15 @@ reproduction: setup
 # Counting in DuckDB and PostgreSQL, up to 10^8 rows; writes the figures of docs/scale.md.
 scale: setup
 	$(BIN)/python -m benchmarks.scale
+
+# Counting in Spark: the conformance tests with 200 random problems, then its speed; the last result is in docs/scale.md.
+# By hand only: it wants a Java runtime and half a gigabyte.
+spark: setup
+	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless; } \
+	  || { echo "Spark needs a Java runtime: install Debian's default-jre-headless, or set JAVA_HOME."; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[spark]'
+	$(BIN)/python -m benchmarks.spark
 
 # The notebooks of docs/tutorials/, run in place with what they show.
 tutorials: setup

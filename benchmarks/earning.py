@@ -13,7 +13,7 @@ import numpy as np
 import whichdo as wd
 from benchmarks.families import ALL, networks
 from benchmarks.wrapping import wrapped
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.world.instances import experiment_3, experiment_5
 
 OURS = "causal-ts"
@@ -41,7 +41,7 @@ def family_rows() -> tuple[list[str], list[str]]:
                         seed=SEED + number,
                         rounds=HORIZONS,
                     )
-                except Unsuitable:
+                except UnsuitableError:
                     continue
                 if found.curve is not None:
                     curves.setdefault(name, []).append(found.curve)

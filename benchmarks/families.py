@@ -20,7 +20,7 @@ import numpy as np
 
 import whichdo as wd
 from benchmarks.wrapping import wrapped
-from whichdo.errors import TooLarge, Unsuitable
+from whichdo.errors import TooLargeError, UnsuitableError
 from whichdo.world.instances import bnlearn, families
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def label(policy: Policy) -> str:
 def _regrets(policy: Policy, instance: Instance, horizon: int, runs: int, seed: int) -> Regrets | None:
     try:
         return wd.simulate(policy, instance.network, instance.problem, horizon=horizon, runs=runs, seed=seed).regret
-    except (Unsuitable, TooLarge):
+    except (UnsuitableError, TooLargeError):
         return None
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import whichdo as wd
 from benchmarks.wrapping import wrapped
-from whichdo.errors import TooLarge, Unsuitable
+from whichdo.errors import TooLargeError, UnsuitableError
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.policies.sequential import Sequential
@@ -121,7 +121,7 @@ def _curves(name: str, instance: Instance, budgets: Sequence[int], runs: int, se
             )
         policy.check(problem, budgets[-1])
         return _rounds(policy, posed, budgets, runs, seed, logs)
-    except (Unsuitable, TooLarge):
+    except (UnsuitableError, TooLargeError):
         return None
 
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLarge, nearest, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import ProblemError, TooLargeError
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -310,7 +310,7 @@ def check_domain(name: str, domain: Sequence[Value]) -> None:
     if not domain:
         raise ProblemError(f"The domain of {quoted(name)} is empty; list its values.")
     if len(domain) > MAX_VALUES:
-        raise TooLarge(f"{quoted(name)} has {len(domain):,} values; {MAX_VALUES} are allowed. Group some.")
+        raise TooLargeError(f"{quoted(name)} has {len(domain):,} values; {MAX_VALUES} are allowed. Group some.")
     for value in map(str, domain):
         if not value.strip() or not value.isprintable() or len(value) > MAX_VALUE_NAME:
             raise ProblemError(f"{quoted(value)} cannot be a value of {quoted(name)}: empty, unprintable or too long.")

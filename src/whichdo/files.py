@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from weakref import finalize
 
-from whichdo.errors import ConflictError, InputError, UsageError, quoted, visible
+from whichdo.errors import ConflictError, InputError, UsageError
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -44,15 +44,16 @@ from whichdo.domains import (
     unit_of,
     worth_of_levels,
 )
-from whichdo.errors import ProblemError, TooLarge, UsageError, counted, nearest, quoted, visible
+from whichdo.errors import ProblemError, TooLargeError, UsageError
 from whichdo.frames import html_table, text_table
-from whichdo.graph.identify import Verdict, listed
 from whichdo.identification.reasons import complete_verdicts, verdict_warnings
+from whichdo.text import counted, listed, nearest, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.identify import Verdict
     from whichdo.graph.targets import ByTargets, Targets
 
 __all__ = [
@@ -324,7 +325,7 @@ class Problem:
             return MappingProxyType({})
         try:
             made, found = arms_at_once(self.graph, self.reward, self.intervene, self.at_once)
-        except TooLarge:
+        except TooLargeError:
             return MappingProxyType({})
         return MappingProxyType(found if made == self.offered else {})
 

@@ -73,7 +73,7 @@ def test_a_refusal_does_not_read_the_log_anew(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("whichdo.campaign.ledger.State", fold)
     for ticket in tickets[:5]:
         other.tell(ticket, row_of(ticket, rng(8)))
-        with pytest.raises(wd.Wait):
+        with pytest.raises(wd.WaitError):
             campaign.ask(client="poller")
     assert begun == []
 
@@ -148,6 +148,8 @@ def test_a_wait_names_what_is_waited_for(database: str) -> None:
     campaign.ask(client="a")
     campaign.restart("a new week")
     ticket = campaign.ask(client="b")
-    with pytest.raises(wd.Wait, match=f"^ucb decides on when it has heard of 1 open ticket: {ticket.id}\\.$") as info:
+    with pytest.raises(
+        wd.WaitError, match=f"^ucb decides on when it has heard of 1 open ticket: {ticket.id}\\.$"
+    ) as info:
         campaign.ask(client="c")
     assert info.value.tickets == (ticket.id,)

@@ -9,7 +9,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, run
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def test_an_empty_file_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(wd.NotOurs, match="holds no campaigns"):
+    with pytest.raises(wd.NotOursError, match="holds no campaigns"):
         wd.Campaign.open(tmp_path / "empty.db", "a")
     assert (tmp_path / "empty.db").stat().st_size == 0
 
@@ -30,7 +30,7 @@ def test_a_backup_under_the_companions_of_a_damaged_file_says_to_remove_them(tmp
     for end in ("-wal", "-shm"):
         shutil.copyfile(tmp_path / f"a.db{end}", tmp_path / f"b.db{end}")
     shutil.copyfile(tmp_path / "copy.db", tmp_path / "b.db")
-    with pytest.raises(wd.Damaged, match=r"remove .*b\.db-wal and .*b\.db-shm"):
+    with pytest.raises(wd.DamagedError, match=r"remove .*b\.db-wal and .*b\.db-shm"):
         wd.Campaign.open(tmp_path / "b.db", "spring").verify()
     for end in ("-wal", "-shm"):
         (tmp_path / f"b.db{end}").unlink(missing_ok=True)
@@ -45,7 +45,7 @@ def test_a_file_that_another_has_taken_the_place_of_is_noticed(tmp_path: Path) -
     for end in ("-wal", "-shm"):
         (tmp_path / f"a.db{end}").unlink()
     (tmp_path / "old.db").replace(tmp_path / "a.db")
-    with pytest.raises(wd.Damaged, match=r"went back: .* Was an old backup restored"):
+    with pytest.raises(wd.DamagedError, match=r"went back: .* Was an old backup restored"):
         campaign.tell(ticket, {"Y": 1})
     (tmp_path / "a.db").unlink()
     with pytest.raises(wd.StorageError, match=r"a\.db is gone: it was there when it was opened"):
@@ -132,6 +132,6 @@ def test_a_log_that_went_another_way_is_noticed_after_an_error_too(tmp_path: Pat
     campaign.close()
     shutil.copyfile(tmp_path / "old.db", tmp_path / "a.db")
     for call in (campaign.ask, campaign.status, campaign.verify, campaign.ask):
-        with pytest.raises(wd.Damaged, match="went back"):
+        with pytest.raises(wd.DamagedError, match="went back"):
             call()
     wd.Campaign.open(tmp_path / "a.db", "spring").ask()

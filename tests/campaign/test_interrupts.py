@@ -76,7 +76,7 @@ def test_an_interrupted_recommendation_loses_no_counts(tmp_path: Path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("whichdo.campaign.listening.np.bincount", strike)
+        patched.setattr("whichdo.monitoring.listening.np.bincount", strike)
         with pytest.raises(KeyboardInterrupt):
             campaign.recommend()
     assert campaign.recommend() == expected
@@ -139,7 +139,7 @@ def test_a_handler_that_comes_in_between_cannot_undo_a_tell(database: str, monke
 
     def append(store: Store, *given: Any) -> None:
         for verb in (campaign.status, campaign.events, campaign.ask):
-            with pytest.raises(wd.Busy, match="is at work in this thread") as info:
+            with pytest.raises(wd.BusyError, match="is at work in this thread") as info:
                 verb()
             refusals.append(info.value)
         campaign.close()

@@ -13,7 +13,7 @@ from whichdo.drawing.alignment import Wish, mean, settle
 from whichdo.drawing.crossings import crossings, reduce_crossings
 from whichdo.drawing.layers import MAX_STONES, Ladder, assign_layers, build_ladder
 from whichdo.drawing.layout import Box, Flow, Layout, layout
-from whichdo.errors import TooLarge, UsageError
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 
 FLOWS: tuple[Flow, ...] = ("right", "down")
@@ -130,7 +130,7 @@ def test_too_many_bends_are_counted_before_they_are_made() -> None:
     graph = CausalGraph(directed=list(combinations(names, 2)))
     bends = sum((200 - span) * (span - 1) for span in range(1, 200))
     assert bends > MAX_STONES
-    with pytest.raises(TooLarge, match=rf"{bends:,} bends.*graph\.subgraph"):
+    with pytest.raises(TooLargeError, match=rf"{bends:,} bends.*graph\.subgraph"):
         layout(graph)
 
 

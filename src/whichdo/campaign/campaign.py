@@ -36,11 +36,12 @@ from whichdo.campaign.storage.engines import who_am_i
 from whichdo.campaign.storage.store import PATIENCE, Store
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
-from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted
+from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.files import EXPORT, write_file
 from whichdo.policy_names import as_policy
 from whichdo.problem import Arm
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     import os
@@ -213,8 +214,8 @@ class Campaign:
         What ``client`` still holds is handed out again first (``again`` of the ticket says so), so an ask whose answer
         was lost can be repeated.  By default it is user@host:pid, this process; a worker that is to find its tickets
         again after a crash needs a name.  ``process`` is noted, where several go by one name.
-        `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has finished, the list is
-        empty, and a single ask a `whichdo.ConflictError`.
+        `whichdo.WaitError` is raised where the policy must hear of open tickets first; once it has finished, the list
+        is empty, and a single ask a `whichdo.ConflictError`.
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
         if wanted > MOST_TICKETS:
@@ -420,7 +421,8 @@ class Campaign:
 
         ``receipts``: a file of them, all of which must be on record.  So must be all that this process has seen there.
 
-        `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
+        `whichdo.DamagedError` names the first bad event, `whichdo.ReplayDivergedError` the first ask that would not be
+        made now.
         Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
         """
         wanted = None if receipt is None else str(receipt)
@@ -492,7 +494,7 @@ class Campaign:
         """Put on record what the clock says; where the database can only be read, say that it was not."""
         try:
             self._ledger.settle()
-        except (StorageError, Busy) as error:
+        except (StorageError, BusyError) as error:
             return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
         return ()
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
 from whichdo.campaign.sealing import secret_for
-from whichdo.errors import ConflictError, Damaged, InputError, StorageError, visible
+from whichdo.errors import ConflictError, DamagedError, InputError, StorageError
 from whichdo.files import draft_of, sync_folder
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -122,7 +123,7 @@ def _event(content: dict[str, Any], line: str, name: str, number: int, secret: b
     if not all(isinstance(each, str) for each in texts) or type(event.seq) is not int:
         raise InputError(f"{name}, line {number} is no event of a campaign: {visible(line[:60]).strip()}")
     if event.seq != number - 1 or event.seal(secret) != event.hash:
-        raise Damaged(
+        raise DamagedError(
             f"{name}, line {number}: event {event.seq} is not what was exported. Copy the file again.", number - 1
         )
     return event
@@ -130,7 +131,9 @@ def _event(content: dict[str, Any], line: str, name: str, number: int, secret: b
 
 def _check_sum(content: dict[str, Any], found: str, events: int, name: str) -> None:
     if content.get("checksum") != found or content.get("events") != events:
-        raise Damaged(f"{name} is damaged: its checksum does not hold for its {events:,} events. Copy the file again.")
+        raise DamagedError(
+            f"{name} is damaged: its checksum does not hold for its {events:,} events. Copy the file again."
+        )
 
 
 def backup(store: Store, target: Path, *, replace: bool = False) -> Path:
@@ -157,4 +160,4 @@ def _copy(source: sqlite3.Connection, draft: Path, name: str) -> None:
         copy.execute("PRAGMA journal_mode = DELETE")
         (whole,) = copy.execute("PRAGMA integrity_check").fetchone()
         if whole != "ok":
-            raise Damaged(f"{name} is damaged: {whole}. The backup was not made.")
+            raise DamagedError(f"{name} is damaged: {whole}. The backup was not made.")

@@ -20,18 +20,16 @@ from whichdo.campaign.storage.trouble import mending
 from whichdo.campaign.terms import differences
 from whichdo.campaign.watch import enough, found_wrong
 from whichdo.errors import (
-    Busy,
+    BusyError,
     ConflictError,
-    Damaged,
+    DamagedError,
     StorageError,
-    Unknown,
+    UnknownCampaignError,
     UsageError,
     WhichdoError,
     is_interrupt,
-    nearest,
-    quoted,
 )
-from whichdo.graph.identify import listed
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -115,7 +113,7 @@ class Ledger:
             verb = "is" if len(known) == 1 else "are"
             others = f"There {verb} {listed(map(quoted, known))}" if known else "There is none yet"
             hint = nearest(self.name, known) or f" {others}."
-            raise Unknown(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
+            raise UnknownCampaignError(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
         return place
 
     def _caught_up(self, connection: Connection, *, lock: bool) -> tuple[State, Place]:
@@ -143,16 +141,16 @@ class Ledger:
         self.known = state.events, state.head
         return state, place
 
-    def _went_back(self, place: Place) -> Damaged:
+    def _went_back(self, place: Place) -> DamagedError:
         length, head = self.known or (0, "")
-        return Damaged(
+        return DamagedError(
             f"Campaign {quoted(self.name)} went back: this process knows event {f'{length - 1}:{head}'[:24]}..., and "
             f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
         )
 
-    def _cut(self, place: Place, at: int) -> Damaged:
+    def _cut(self, place: Place, at: int) -> DamagedError:
         way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
-        return Damaged(
+        return DamagedError(
             f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
             f"{at:,}, or not with the hash it should. {way}",
             at,
@@ -173,7 +171,7 @@ class Ledger:
                 self._sound = None if self._state is None else self._state.events
                 try:
                     answer = self.store.run(work, writes=writes)
-                except (StorageError, Busy):
+                except (StorageError, BusyError):
                     if not writes or not self.store.line.may_repeat:
                         raise
                     self._state = None  # the connection broke before the commit: once more, from what is on record
@@ -360,7 +358,7 @@ def understood(events: Iterable[Event]) -> State:
     except Exception as error:
         if is_interrupt(error):
             raise
-        raise Damaged(
+        raise DamagedError(
             f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
             f"imported."
         ) from error

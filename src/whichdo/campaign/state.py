@@ -16,10 +16,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whichdo.campaign.audit import Audit, Audits, audits_owed, columns_of_looks
 from whichdo.campaign.deadlines import Deadlines
 from whichdo.campaign.events import check_chain, moment
-from whichdo.campaign.listening import Ear
 from whichdo.campaign.logs import Log
 from whichdo.campaign.plan import Plan, can_begin, divergence
 from whichdo.campaign.play import Followed, Play
@@ -29,8 +30,9 @@ from whichdo.campaign.sealing import secret_for
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
 from whichdo.checking.denial import denial, statement_scopes
-from whichdo.errors import Damaged, is_interrupt
+from whichdo.errors import DamagedError, is_interrupt
 from whichdo.estimate.rank import ranking
+from whichdo.monitoring.listening import Ear
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -53,12 +55,12 @@ class State:
 
     def __init__(self, first: Event) -> None:
         if first.kind != "created":
-            raise Damaged(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
+            raise DamagedError(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
         check_chain([first])
         self.secret = secret_for(first.content, first.campaign)
         self.terms = Terms.from_body(first.content)
         if self.terms.name != first.campaign:
-            raise Damaged(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
+            raise DamagedError(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
         self.events = 1
         self.head, self.began, self.last = first.hash, first.time, first.time
         self.keys: dict[str, Event] = {} if first.key is None else {first.key: first}
@@ -231,16 +233,28 @@ class State:
                 yield pull.arm, pull.codes
 
     def evidence(self, *, looks_alone: bool = False) -> Tally:
-        """All that is known of the arms that are allowed: logs, looks and direct pulls, rows as they were amended."""
-        rows = [row for row in self.rows() if row[0].is_look] if looks_alone else self.rows()
-        return pooled(self.allowed, self.trusted, rows, nodes=self._nodes, scopes=statement_scopes(self.allowed))
+        """All that is known: logs, looks and direct pulls, rows as they were amended.
+
+        Rows of arms that are forbidden or pruned tell of others too, so they are among them, but for ``looks_alone``.
+        """
+        if looks_alone:
+            rows = [row for row in self.rows() if row[0].is_look]
+            return pooled(self.allowed, self.trusted, rows, nodes=self._nodes, scopes=statement_scopes(self.allowed))
+        problem, scopes = self.believed, statement_scopes(self.allowed)
+        return pooled(problem, self.trusted, self.rows(), nodes=self._nodes, scopes=scopes, teaching=True)
 
     def ranked(self, *, confidence: float = 0.95) -> Ranking:
-        """Every arm by all evidence, with the policy's doubt about graph and logs: where pulls contradict, they win."""
+        """Every arm that is allowed by all evidence, with the policy's doubt about graph and logs.
+
+        Where pulls contradict what looks and pulls of other arms say, the pulls win.
+        """
         doubt = float(getattr(self.terms.policy, "doubt", 0.0))
-        logged = pooled(self.allowed, self.trusted, [], nodes=self._nodes) if doubt and self.trusted else None
-        denied = self.denial().chances
-        return ranking(self.evidence(), confidence=confidence, doubt=doubt, logged=logged, denied=denied)
+        problem, denial = self.believed, self.denial()
+        logged = pooled(problem, self.trusted, [], nodes=self._nodes) if doubt and self.trusted else None
+        denied = np.zeros(len(problem.arms))
+        denied[[problem.index(arm) for arm in self.allowed.arms]] = denial.chances
+        seen, shown = self.evidence(), self.allowed
+        return ranking(seen, confidence=confidence, doubt=doubt, logged=logged, denied=denied, shown=shown)
 
     def denial(self) -> Denial:
         """What the logs that count deny of the graph, and which arms the policy therefore doubts."""
@@ -291,7 +305,7 @@ class State:
         try:
             getattr(self, f"_on_{event.kind}")(event, body)
         except (KeyError, AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
-            raise Damaged(
+            raise DamagedError(
                 f"Event {event.seq} ({event.kind!r}) of campaign {self.terms.name!r} cannot be understood: "
                 f"{type(error).__name__} {error}. Was it written by a later version?",
                 event.seq,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.events import in_units, time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
 from whichdo.campaign.tickets import Phase
-from whichdo.errors import counted
-from whichdo.frames import html_lines, html_table, text_table
+from whichdo.frames import html_lines, html_table, plain, text_table
 from whichdo.policy_names import policy_text
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whichdo.campaign.state import State
+    from whichdo.problem import Arm
 
 __all__ = ["OpenTicket", "Status", "forbidden_lines", "status_of"]
 
@@ -79,11 +80,20 @@ class Status:
     events: int
     receipt: str
     notes: tuple[str, ...] = ()
+    arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
+    """The arms that are named above, by their texts."""
 
-    def as_json(self) -> dict[str, Any]:
-        """For programs."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return own | {"open": [vars(each) for each in self.open]}
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "arms"}
+        return plain(
+            own
+            | {
+                "open": [vars(each) | {"arm": self.arms[each.arm]} for each in self.open],
+                "by_arm": [{"arm": self.arms[arm], "pulls": pulls} for arm, pulls in self.by_arm.items()],
+                "forbidden": [{"arm": self.arms[arm], "reason": why} for arm, why in self.forbidden.items()],
+            }
+        )
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -168,9 +178,9 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     """How a state stands."""
     pulls, problem = list(state.tickets.values()), state.terms.problem
     phases = {phase: sum(pull.phase is phase for pull in pulls) for phase in Phase}
-    by_arm = dict.fromkeys(map(str, problem.arms), 0)
+    pulled = dict.fromkeys(problem.arms, 0)
     for arm, _ in state.rows():
-        by_arm[str(arm)] = by_arm.get(str(arm), 0) + 1
+        pulled[arm] = pulled.get(arm, 0) + 1
     tickets = {
         "asked": len(pulls),
         "open": phases[Phase.ASKED],
@@ -212,7 +222,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
             for pull in pulls
             if pull.phase is Phase.ASKED
         ),
-        by_arm=by_arm,
+        by_arm={str(arm): number for arm, number in pulled.items()},
         looks_in_logs=sum(log.looks for log in state.logs),
         logs=tuple(log.name for log in state.logs),
         paused=state.paused,
@@ -229,6 +239,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         events=state.events,
         receipt=state.receipt,
         notes=notes,
+        arms={str(arm): arm for arm in (*pulled, *state.forbidden, *(pull.arm for pull in pulls))},
     )
 
 

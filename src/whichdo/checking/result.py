@@ -8,11 +8,10 @@ from html import escape
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import counted
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import NEGLIGIBLE
-from whichdo.frames import frame_of
-from whichdo.graph.identify import listed
+from whichdo.frames import frame_of, plain
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -223,12 +222,16 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values that JSON can hold."""
+
+        def arm(text: str | None) -> dict[str, Any] | None:
+            return None if text is None else self.problem.unpruned.arm(text).to_dict()
+
         return {
             "ok": self.ok,
             "looks": self.looks,
-            "statements": [_plain(row) for row in self._rows],
+            "statements": [plain(row) for row in self._rows],
             "cross_checks": [
-                _plain(
+                plain(
                     {
                         "kind": each.kind,
                         "targets": list(each.targets),
@@ -243,10 +246,10 @@ class Check:
                 )
                 for each in self.cross_checks
             ],
-            "best": self.best,
+            "best": arm(self.best),
             "likely_missing": [
                 [
-                    {"edge": each.edge, "ranked": each.ranked, "best": each.best, "changes": each.changes}
+                    {"edge": each.edge, "ranked": each.ranked, "best": arm(each.best), "changes": each.changes}
                     for each in group
                 ]
                 for group in self.suspects
@@ -254,7 +257,7 @@ class Check:
             "unseen": list(self.unseen),
             "too_wide": [list(pair) for pair in self.too_wide],
             "summary": list(self.summary),
-            "notes": list(self.notes),
+            "notes": list(map(str, self.notes)),
         }
 
     @property
@@ -370,8 +373,3 @@ def _either(names: Iterable[str]) -> str:
     if len(names) > 4:
         return f"{', '.join(names[:3])} or one of {len(names) - 3:,} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """What JSON has no number for is None."""
-    return {name: None if isinstance(value, float) and isnan(value) else value for name, value in row.items()}

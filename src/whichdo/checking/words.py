@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLarge, counted, rounded
-from whichdo.graph.identify import listed
+from whichdo.errors import TooLargeError
+from whichdo.text import counted, listed, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,7 +165,7 @@ def _rows(found: WhatIf, some: Sequence[EditOutcome], *, headed: bool = True) ->
 def _drawing(found: WhatIf) -> str:
     try:
         return f"<div style='overflow-x:auto'>{found.svg()}</div>"
-    except TooLarge:
+    except TooLargeError:
         return ""
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whichdo.cli.output import ForceOption, TableFormat, TableFormatOption, console, print_csv, print_json
-from whichdo.errors import counted, visible
+from whichdo.cli.wording import worded
 from whichdo.files import DRAWING, check_target
 from whichdo.progress import progress_bar
+from whichdo.text import counted, visible
 
 if TYPE_CHECKING:
     from whichdo.checking.outcomes import WhatIf
@@ -92,4 +93,4 @@ def _print(found: WhatIf, top: int) -> None:
     if found.problem.labels:
         out.print(found.problem.legend)
     for line in found.notes:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")

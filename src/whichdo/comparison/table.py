@@ -7,12 +7,13 @@ from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import Unsuitable, UsageError, counted, short_number, visible
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import whole_number
-from whichdo.frames import frame_of, html_table, text_table
+from whichdo.frames import frame_of, html_table, plain, text_table
 from whichdo.plots.canvas import WIDE, Plotted
 from whichdo.policy_names import as_policy, policy_text
 from whichdo.simulation import Job, check_horizon, simulate_all
+from whichdo.text import counted, short_number, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,6 +78,8 @@ class Comparison(Plotted):
     seed: int
     cells: tuple[Cell, ...]
     """By policy in the order given, then by horizon."""
+    subject: str = ""
+    """What was played, where it has a name: that of a network, or of a file."""
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -99,7 +102,22 @@ class Comparison(Plotted):
     def _places(self) -> Mapping[tuple[str, float], Cell]:
         return {(cell.policy, cell.horizon): cell for cell in self.cells}
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it, an entry for each policy and horizon; what is not known is None."""
+        columns = self.columns()
+        return plain(
+            {
+                "subject": self.subject,
+                "reward": self.problem.reward,
+                "goal": str(self.problem.goal),
+                "arms": len(self.problem.arms),
+                "runs": self.runs,
+                "seed": self.seed,
+                "rows": [{name: column[place] for name, column in columns.items()} for place in range(len(self.cells))],
+            }
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
         """The table by columns."""
         columns = ("policy", "horizon", "regret", "error", "share_best", "spent", "refusal")
         return {name: [getattr(cell, name) for cell in self.cells] for name in columns}
@@ -114,7 +132,7 @@ class Comparison(Plotted):
         labels
             For readers: heads that say what regret is measured in.
         """
-        columns = self.to_dict()
+        columns = self.columns()
         if not labels:
             return frame_of(columns, backend)
         heads = {
@@ -222,7 +240,7 @@ def compare(
     }
     wanted = [place for place, refusal in refusals.items() if refusal is None]
     if not wanted:
-        raise Unsuitable(" ".join(dict.fromkeys(filter(None, refusals.values()))))
+        raise UnsuitableError(" ".join(dict.fromkeys(filter(None, refusals.values()))))
     jobs = [Job(played[name], horizon, start) for name, horizon in wanted]
     found = dict(
         zip(wanted, simulate_all(jobs, network, problem, runs, workers=workers, progress=progress), strict=True)
@@ -266,6 +284,6 @@ def _lengths(given: Iterable[float] | float) -> list[float]:
 def _refusal(policy: Policy, problem: Problem, horizon: float) -> str | None:
     try:
         policy.check(problem, horizon)
-    except Unsuitable as refused:
+    except UnsuitableError as refused:
         return str(refused)
     return None

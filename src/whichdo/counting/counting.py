@@ -19,12 +19,13 @@ from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import ArmBook, decode
 from whichdo.counting.warehouse import TablePart
 from whichdo.domains import RANGE_LEVELS
-from whichdo.errors import DataError, TooLarge, UsageError, nearest, option, quoted
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes, doubted_scope, naive_scope
-from whichdo.graph.identify import listed
 from whichdo.open_arms import lower_law_scopes
+from whichdo.remedies import Option
 from whichdo.tables import MAX_CELLS
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -101,7 +102,7 @@ def count_with_notes(
     range is counted by levels alone.  ``keeper`` keeps the rows themselves, for what reads more than tables.
     """
     if counts is not None and weights is not None:
-        raise UsageError(f"{option('counts')} and {option('weights')} exclude each other; give one of them.")
+        raise UsageError(Option("counts"), " and ", Option("weights"), " exclude each other; give one of them.")
     check_missing(missing)
     if isinstance(data, Tally):
         if data.problem.unpruned != problem.unpruned:
@@ -152,7 +153,7 @@ def _counter_for(source: Source) -> type[RowCounter]:
 def check_missing(missing: str) -> None:
     """Refuse what is not a way to treat missing values."""
     if missing not in {"error", "drop", "level"}:
-        raise UsageError(f'{option("missing")} is {quoted(missing)}; it must be "error", "drop" or "level".')
+        raise UsageError(Option("missing"), f' is {quoted(missing)}; it must be "error", "drop" or "level".')
 
 
 def ranking_scopes(
@@ -297,9 +298,11 @@ class RowCounter:
     def _check_roles(self) -> None:
         for name, role in self._roles():
             if name in self.problem.domains:
-                raise UsageError(f"{option(role)} names {quoted(name)}, which is a node of the graph.")
+                raise UsageError(Option(role), f" names {quoted(name)}, which is a node of the graph.")
             if role != "arm" and name == self.arm_name:
-                raise UsageError(f"{option(role)} and {option('arm')} name the same column, {quoted(self.arm_name)}.")
+                raise UsageError(
+                    Option(role), " and ", Option("arm"), f" name the same column, {quoted(self.arm_name)}."
+                )
 
     def _roles(self) -> list[tuple[str, str]]:
         """The columns that are no nodes but have a part to play, and the option that names each."""
@@ -314,8 +317,9 @@ class RowCounter:
         for name, role in self._roles():
             if name not in there:
                 raise DataError(
-                    f"{_holder(part)} has no column {quoted(name)}, which {option(role)} names."
-                    f"{nearest(name, part.columns) or _columns(part)}"
+                    f"{_holder(part)} has no column {quoted(name)}, which ",
+                    Option(role),
+                    f" names.{nearest(name, part.columns) or _columns(part)}",
                 )
         absent = [name for name in needed if name not in there]
         if absent:
@@ -523,7 +527,7 @@ class RowCounter:
 
     def _check_most(self) -> None:
         if self.weight > MOST:
-            raise TooLarge(
+            raise TooLargeError(
                 f"The counts in column {quoted(self.weight_name)} add up to over {MOST:,}, more than a table can hold."
             )
 

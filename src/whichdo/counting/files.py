@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 from whichdo.counting.csv_files import EXPORT, CsvPart, first_bytes
 from whichdo.counting.sources import check_names, plain_name
 from whichdo.counting.steady import Tail
-from whichdo.errors import DataError, InputError, TooLarge, quoted
+from whichdo.errors import DataError, InputError, TooLargeError
 from whichdo.files import is_guarded
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,7 +151,7 @@ class _Translated:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, MemoryError):
-            raise TooLarge(
+            raise TooLargeError(
                 f"There is not enough memory to read {self._name}. Write it in smaller row groups."
             ) from None
         # pyarrow's errors are kinds of plain ones.
@@ -218,7 +219,7 @@ def _paths(given: str | os.PathLike[str]) -> list[Path]:
         if not files:
             raise DataError(f"No file matches {quoted(text)}.")
         if len(files) > MOST_FILES:
-            raise TooLarge(
+            raise TooLargeError(
                 f"{len(files):,} files match {quoted(text)}; at most {MOST_FILES:,} are read at a time. Join them into "
                 f"fewer files, or name them in several steps."
             )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from whichdo.errors import DataError, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, UsageError
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

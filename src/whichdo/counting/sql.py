@@ -17,19 +17,19 @@ import numpy as np
 
 from whichdo.counting.counter import Counted
 from whichdo.counting.counting import RowCounter
-from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_sets, joined
+from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_codes, ask_sets, joined
 from whichdo.counting.notes import First
 from whichdo.counting.spelling import CODE, ColumnCode, column_code
 from whichdo.counting.values import MISSING
 from whichdo.counting.warehouse import TablePart, ibis
-from whichdo.errors import DataError, TooLarge, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.tables import Table
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.arrays import IntArray
+    from whichdo.arrays import BoolArray, IntArray
     from whichdo.counting.sources import Source
     from whichdo.problem import Arm
     from whichdo.tables import Scope
@@ -135,7 +135,7 @@ class SqlCounter(RowCounter):
         found = self.engine.fetch(rows.group_by("v").aggregate(n=rows.count()).limit(most + 1))
         number = code.judge({value: int(count) for value, count in found})
         if len(found) > most and not number:
-            raise TooLarge(
+            raise TooLargeError(
                 f"{self.part.name}, column {code.name} has more than {most:,} different values of type "
                 f"{quoted(code.raw.type())}, too many to judge one by one. If they are numbers, cast the column to a "
                 f"number in a view."
@@ -160,7 +160,7 @@ class SqlCounter(RowCounter):
             rows = inner.select(*words, *keys).distinct()
             cells += int(self.engine.fetch(rows.aggregate(n=rows.count()))[0][0])
             if cells > MOST_RETURNED:
-                raise TooLarge(
+                raise TooLargeError(
                     f"Counting {listed(one.names, most=12)} together in {self.part.name} would return over "
                     f"{MOST_RETURNED:,} cells. Give fewer columns or values, or coarser bins."
                 )
@@ -224,6 +224,8 @@ class SqlCounter(RowCounter):
             found[sign] = library.coalesce(value, library.literal(0, "int64") if sign == "c" else zero)
         weight = found.get("w", found.get("c"))
         weight = None if weight is None else weight.cast("float64")
+        if "c" in found and not self.engine.together:  # there a sum over 2^63 may be an error, or wrong
+            found["c"] = found["c"].cast("decimal(19, 0)")
         if "w" in found:
             found["ww"] = found["w"] * found["w"]
         if self.numeric:
@@ -236,25 +238,8 @@ class SqlCounter(RowCounter):
 
     def _take(self, sets: Sequence[CellSet]) -> None:
         """Ask for some sets in one statement, and sort the answer."""
-        sums = list(self._summed())
-        words = max(len(one.words) for one in sets)
-        if len(sets) == 1 and not sets[0].by_side and self.missing == "error" and sets[0].faulty <= MOST_RETURNED:
-            rows = self._take_one(sets[0])
-        else:
-            inner = self._inner(sets)
-            rows = ask_sets(self.engine, inner, sets, sums, arms=self.arm_name is not None)
-        by_set: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
-        arms = {value: self._arm_code(value) for value in {row[1] for row in rows}}
-        for row in rows:
-            by_set[row[0], arms[row[1]]].append(row[2:])
-        for (place, arm), found in by_set.items():
-            columns = [*zip(*found, strict=True)]
-            numbers = [np.array([each or 0 for each in column], np.int64) for column in columns[:words]]
-            values = dict(zip(["n", *sums], columns[words:], strict=True))
-            self._sort(sets[place], arm, numbers, values)
-        totals = [0] * len(sets)
-        for row in rows:
-            totals[row[0]] += int(row[2 + words])
+        alone = len(sets) == 1 and not sets[0].by_side and self.missing == "error" and sets[0].faulty <= MOST_RETURNED
+        totals = self._take_codes(sets[0]) if alone else self._take_numbers(sets)
         for total in totals:
             if total == self.rows:
                 continue
@@ -263,43 +248,68 @@ class SqlCounter(RowCounter):
                 f"again, or count rows that no longer change (a condition on their day). Nothing was stored."
             )
 
-    def _take_one(self, one: CellSet) -> list[tuple[Any, ...]]:
-        """As `ask_sets` of a single set: grouped by its codes, which become a number only once they are counted."""
-        library = ibis()
+    def _take_codes(self, one: CellSet) -> list[int]:
+        """Ask for a single set, by its codes; how many rows it has."""
         codes = {f"k{place}": self._code(name).cast(CODE) for place, name in enumerate(one.names)}
         arm = {} if self.arm_name is None else {"a": self.codes[self.arm_name].raw}
         coded = self.part.table.select(**codes, **arm, **self._summed())
-        sums = {f"t_{name}": coded[name].sum() for name in self._summed()}
-        cells = coded.group_by([*codes, *arm]).aggregate(n=coded.count(), **sums)
-        numbers = {}
-        for word, run in enumerate(one.words):
-            own = [cells[key].cast("int64") for key in [*codes][run]]
-            number = reduce(
-                lambda left, right: left * right[0] + right[1], zip(one.levels[run], own, strict=True), own[0] * 0
-            )
-            numbers[f"p{word}"] = number.fill_null(FAULTY)
-        shown = cells.select(
-            place=library.literal(0, "int64"),
-            arm=cells["a"] if arm else library.null("string"),
-            **numbers,
-            n=cells["n"],
-            **{name: cells[name] for name in sums},
-        )
-        return self.engine.fetch(shown)
+        sums = list(self._summed())
+        rows = ask_codes(self.engine, coded, [*codes], sums, arms=self.arm_name is not None)
+        for position, found in self._by_arm(rows).items():
+            columns = [*zip(*found, strict=True)]
+            faulty = np.logical_or.reduce([[code is None for code in column] for column in columns[1 : 1 + len(codes)]])
+            own = [np.array([code or 0 for code in column], np.int64) for column in columns[1 : 1 + len(codes)]]
+            values = dict(zip(["n", *sums], columns[1 + len(codes) :], strict=True))
+            self._sort(one, position, dict(zip(one.names, own, strict=True)), values, faulty, ~faulty)
+        return [sum(int(row[1 + len(codes)]) for row in rows)]
+
+    def _take_numbers(self, sets: Sequence[CellSet]) -> list[int]:
+        """Ask for several sets, by one number for each; how many rows each of them has."""
+        sums = list(self._summed())
+        words = max(len(one.words) for one in sets)
+        rows = ask_sets(self.engine, self._inner(sets), sets, sums, arms=self.arm_name is not None)
+        totals = [0] * len(sets)
+        by_set: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for place, *row in rows:
+            totals[place] += int(row[1 + words])
+            by_set[place].append(tuple(row))
+        for place, its in by_set.items():
+            for position, found in self._by_arm(its).items():
+                columns = [*zip(*found, strict=True)]
+                numbers = [np.array([each or 0 for each in column], np.int64) for column in columns[1 : 1 + words]]
+                values = dict(zip(["n", *sums], columns[1 + words :], strict=True))
+                faulty = np.logical_or.reduce([number == FAULTY for number in numbers])
+                dropped = np.logical_or.reduce([number == DROPPED for number in numbers])
+                codes = sets[place].codes(numbers)
+                self._sort(sets[place], position, codes, values, faulty & ~dropped, ~(faulty | dropped))
+        return totals
+
+    def _by_arm(self, rows: Sequence[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:
+        """Rows of an answer by what was done, which is their first value: an arm may be written in several ways."""
+        arms = {value: self._arm_code(value) for value in {row[0] for row in rows}}
+        found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for row in rows:
+            found[arms[row[0]]].append(row)
+        return found
 
     def _arm_code(self, value: Any) -> int:
         return 0 if self.arm_name is None else self.codes[self.arm_name].book.code(value)
 
     # What comes back
 
-    def _sort(self, one: CellSet, arm: int, numbers: Sequence[IntArray], values: Mapping[str, Sequence[Any]]) -> None:
-        """Keep the cells of one set and arm, and notice faults."""
-        faulty = np.logical_or.reduce([number == FAULTY for number in numbers])
-        dropped = np.logical_or.reduce([number == DROPPED for number in numbers])
+    def _sort(
+        self,
+        one: CellSet,
+        arm: int,
+        codes: dict[str, IntArray],
+        values: Mapping[str, Sequence[Any]],
+        faulty: BoolArray,
+        keep: BoolArray,
+    ) -> None:
+        """Keep some cells of one set and arm, and notice faults."""
         signs = ("c_bad", "w_bad") if self.missing != "error" else ("c_bad", "w_bad", "c_gap", "w_gap")
-        self.faulty |= arm < 0 or bool((faulty & ~dropped).any()) or any(any(values.get(sign, ())) for sign in signs)
-        keep = np.flatnonzero(~(faulty | dropped))
-        self.answers.setdefault(arm, {})[one] = Cells.read(one, numbers, values, keep)
+        self.faulty |= arm < 0 or bool(faulty.any()) or any(any(values.get(sign, ())) for sign in signs)
+        self.answers.setdefault(arm, {})[one] = Cells.picked(codes, values, np.flatnonzero(keep))
 
     def _sum_up(self) -> None:
         """What is told of the rows: how many lack what, and how those that are dropped differ."""

@@ -8,12 +8,11 @@ from functools import cached_property
 from math import floor, isnan, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import counted, visible
 from whichdo.estimate.contest import DRAWS
-from whichdo.frames import frame_of, html_table, text_table
-from whichdo.graph.identify import listed
+from whichdo.frames import frame_of, html_table, plain, text_table
 from whichdo.plots.canvas import Plotted
 from whichdo.problem import Arm, Goal, Problem
+from whichdo.text import counted, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -371,7 +370,29 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         known = [row for row in self.ordered if not isnan(row.conditional) and not row.arm.is_look]
         return max(known, key=lambda row: self._sign * row.conditional, default=None)
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it, an entry for each arm in the problem's order; what is not known is None."""
+        best, columns = self.best, self.columns() | {"arm": list(self._rows)}
+        return plain(
+            {
+                "reward": self.problem.reward,
+                "goal": str(self.problem.goal),
+                "looks": self.looks,
+                "confidence": self.confidence,
+                "reading": self.reading,
+                "model": None if self.model is None else asdict(self.model),
+                "best": None if best is None else best.arm,
+                "best_low": self.best_low,
+                "best_high": self.best_high,
+                "probability_best": self.probability_best,
+                "arms": [{name: column[place] for name, column in columns.items()} for place in range(len(self))],
+                "summary": self.summary,
+                "notes": self.notes,
+                "warnings": self.warnings,
+            }
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
         """The table by columns, arms as text, in the problem's order."""
         found = {field.name: [getattr(row, field.name) for row in self._rows.values()] for field in fields(ArmRank)}
         return found | {
@@ -393,7 +414,7 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
             For readers: arms and heads in the problem's labels and the reward's unit, the columns that are printed,
             best first.
         """
-        return frame_of(self._labelled() if labels else self.to_dict(), backend)
+        return frame_of(self._labelled() if labels else self.columns(), backend)
 
     def _labelled(self) -> dict[str, list[Any]]:
         """The columns for readers, unrounded."""

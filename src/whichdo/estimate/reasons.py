@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whichdo.graph.identify import Route, listed
+from whichdo.graph.identify import Route
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from whichdo.blends import Blend
@@ -63,7 +64,7 @@ def reason(
     arm = problem.arms[position]
     words = _looking(problem, looked, position, cell)
     if pulls and not arm.is_look:
-        words += f"; {pulls:,} direct pull{'s' if pulls > 1 else ''}"
+        words += f"; {counted(pulls, 'direct pull')}"
         if shared:
             words += f", {shared:,} of them of arms that are the same"
     return words

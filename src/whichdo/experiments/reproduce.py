@@ -28,16 +28,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo._version import __version__
-from whichdo.errors import StorageError, UsageError, quoted, visible
+from whichdo.errors import StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
+from whichdo.experiments.judging import judged
 from whichdo.experiments.results import Results
 from whichdo.files import write_whole
 from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
 from whichdo.plots.panels import Panel, Scales, panels_plot
 from whichdo.policy_names import policy_text
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,6 +76,33 @@ class Reproduction:
     seconds: float
     computed: int
     """Cells that were computed now; the others were at hand."""
+
+    @property
+    def page(self) -> Path:
+        """Where the page with all results is."""
+        return self.folder / "index.html"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was run and every claim with its verdict, as JSON can hold it."""
+        return {
+            "page": str(self.page),
+            "seconds": round(self.seconds, 3),
+            "cells_computed": self.computed,
+            "seed": self.plan.seed,
+            "quick": self.plan.quick,
+            "verdicts": [
+                {
+                    "experiment": number,
+                    "claim": claim.text,
+                    "source": claim.source,
+                    "verdict": str(verdict.word),
+                    "numbers": verdict.numbers,
+                    "test": verdict.test,
+                }
+                for number in self.plan.policies
+                for claim, verdict in judged(EXPERIMENTS[number], self.results)
+            ],
+        }
 
     def plot(
         self, number: int, path: str | os.PathLike[str] | None = None, *, ax: Any = None, force: bool = False

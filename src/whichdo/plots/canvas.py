@@ -15,8 +15,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import InputError, UsageError, visible
+from whichdo.errors import InputError, UsageError
 from whichdo.files import DRAWING, MARK, check_target, write_whole
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

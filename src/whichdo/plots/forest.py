@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from whichdo.errors import visible
 from whichdo.plots.canvas import BAND, BLUE, FAINT, GREEN, INK, ORANGE, drawn_figure
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,7 +20,8 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 
 from whichdo.campaign.storage.schema import APPLICATION
-from whichdo.errors import NotOurs, StorageError, UsageError, masked, quoted
+from whichdo.errors import NotOursError, StorageError, UsageError
+from whichdo.text import masked, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,7 @@ def make_private(path: Path) -> None:
 def _reading_settings(name: str, patience: float, connection: Any, record: object) -> None:  # noqa: ARG001
     connection.isolation_level = None
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise NotOurs(f"{name} is a database of something else, or empty. Name another file.")
+        raise NotOursError(f"{name} is a database of something else, or empty. Name another file.")
 
 
 def _sqlite_settings(name: str, patience: float, connection: Any, record: object) -> None:  # noqa: ARG001
@@ -90,7 +91,7 @@ def _sqlite_settings(name: str, patience: float, connection: Any, record: object
     cursor = connection.cursor()
     ours = cursor.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
     if not ours and cursor.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise NotOurs(f"{name} is a database of something else. Name another file; it was not changed.")
+        raise NotOursError(f"{name} is a database of something else. Name another file; it was not changed.")
     if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")

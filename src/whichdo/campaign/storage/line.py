@@ -21,7 +21,7 @@ from whichdo.campaign.storage.companions import Companions, abandon, lost, place
 from whichdo.campaign.storage.deadline import Deadline
 from whichdo.campaign.storage.trouble import is_broken
 from whichdo.campaign.storage.turns import Turns
-from whichdo.errors import Busy, StorageError, WhichdoError, is_interrupt
+from whichdo.errors import BusyError, StorageError, WhichdoError, is_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ class Line:
     def check_free(self) -> None:
         """Refuse whoever comes in while this very thread is at work: a handler of a signal, or of garbage."""
         if self._at_work:
-            raise Busy(
+            raise BusyError(
                 f"{self._wire.name} is at work in this thread, and was interrupted by what asks for it now. Ask from "
                 f"another thread, or later; nothing was changed."
             )
@@ -104,7 +104,7 @@ class Line:
                     raise
                 committing = True
                 transaction.commit()  # by name: left as a context, one that is not active any more is passed over
-            except FilesGone as gone:
+            except FilesGoneError as gone:
                 raise self._wire.give_up(gone) from None
             except WhichdoError:
                 raise
@@ -134,7 +134,7 @@ class Line:
                     raise
 
 
-class FilesGone(WhichdoError):  # noqa: N818 - it says what happened
+class FilesGoneError(WhichdoError):
     """A file of the database was removed or replaced under the connection."""
 
 
@@ -175,9 +175,9 @@ class _Wire:
         """Refuse to go on where a file of the database is not the one that the connection has open."""
         missing = None if self._files is None else self._files.missing(writes=self.writes)
         if missing is not None:
-            raise FilesGone(missing)
+            raise FilesGoneError(missing)
 
-    def give_up(self, gone: FilesGone) -> StorageError:
+    def give_up(self, gone: FilesGoneError) -> StorageError:
         """Leave the connection to files that are gone, with a copy of what it sees; what to say about it."""
         found, self._connection = self._connection, None
         rescued = None

@@ -7,7 +7,6 @@ synchronous=FULL, PostgreSQL with synchronous_commit and fsync, and both are rea
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,8 +21,10 @@ from whichdo.campaign.storage.read_only import can_only_be_read, reader_of
 from whichdo.campaign.storage.schema import FORM, campaigns, store
 from whichdo.campaign.storage.statements import STORED, Statements
 from whichdo.campaign.storage.trouble import speaking, who_locks
-from whichdo.errors import Damaged, NotOurs, StorageError, TooNew, masked, quoted, spoken, visible
+from whichdo.errors import DamagedError, NotOursError, StorageError, TooNewError
 from whichdo.files import guard
+from whichdo.remedies import Verb
+from whichdo.text import masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -64,7 +65,7 @@ class Store:
         if self.path is not None and str(path_of(self.url)) == self.url.database:
             self.url = self.url.set(database=str(self.path))  # the same file, wherever the program goes
         if self.path is not None and not create and not self.path.exists():
-            raise StorageError(f"There is no database {self.name}. Start a campaign in it: {self._begin()}.")
+            raise StorageError(f"There is no database {self.name}. Start a campaign in it: ", self._start(), ".")
         if self.path is not None and self.path.is_dir():
             raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
         if self.path is not None and not create and self.path.is_file() and not self.path.stat().st_size:
@@ -122,7 +123,9 @@ class Store:
         if type(form) is not int or form > FORM:
             raise self._too_new(*self._form(connection))
         if (type(number), type(length), type(head)) != (int, int, str):
-            raise Damaged(f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should.")
+            raise DamagedError(
+                f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should."
+            )
         return Place(number, own_name, length, head)
 
     def time(self, connection: Connection) -> datetime:
@@ -163,7 +166,7 @@ class Store:
             connection, campaign=place.id, before=place.length, after=last.seq + 1, new_head=last.hash
         )
         if moved.rowcount != 1 or new[0].seq != place.length:
-            raise Damaged(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
+            raise DamagedError(f"Campaign {quoted(place.name)} changed while it was locked. Nothing was written.")
         place.length, place.head = last.seq + 1, last.hash
 
     # ------------------------------------------------------------------------------------------------------- opening
@@ -183,18 +186,17 @@ class Store:
             return 0, ""
         row = connection.execute(select(store.c.form, store.c.written_by)).one_or_none()
         if row is None or type(row.form) is not int:
-            raise Damaged(f"{self.name} does not say which form its tables have. Restore a backup.")
+            raise DamagedError(f"{self.name} does not say which form its tables have. Restore a backup.")
         return row.form, row.written_by
 
-    def _empty(self) -> NotOurs:
-        return NotOurs(f"{self.name} holds no campaigns. Start one in it: {self._begin()}.")
+    def _empty(self) -> NotOursError:
+        return NotOursError(f"{self.name} holds no campaigns. Start one in it: ", self._start(), ".")
 
-    def _begin(self) -> str:
-        shell = shlex.join(["whichdo", "start", "NAME", "problem.toml", "--horizon", "100", "--db", self.name])
-        return spoken("whichdo.Campaign.create(...)", shell)
+    def _start(self) -> Verb:
+        return Verb("start", "NAME", {"problem": "problem.toml", "horizon": 100, "db": self.name})
 
-    def _too_new(self, form: int, written_by: str) -> TooNew:
-        return TooNew(
+    def _too_new(self, form: int, written_by: str) -> TooNewError:
+        return TooNewError(
             f"{self.name} has form {form} and was written by whichdo {written_by}; this is whichdo {__version__}, "
             f"which knows forms up to {FORM}. Update whichdo; nothing was changed."
         )

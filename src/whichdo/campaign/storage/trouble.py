@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from whichdo.errors import Busy, Damaged, NotOurs, StorageError, visible
+from whichdo.errors import BusyError, DamagedError, NotOursError, StorageError
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ def speaking(name: str, who: Callable[[], str]) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _of_sqlite(getattr(error, "sqlite_errorname", "") or "", name, _first_line(error), who) from error
     except UnicodeDecodeError as error:  # a text of the file, or of SQLite's complaint about it
-        raise Damaged(f"{name} is damaged: it holds texts that are none. {mending(name)}") from error
+        raise DamagedError(f"{name} is damaged: it holds texts that are none. {mending(name)}") from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database {name} cannot be used: {_first_line(error)}. {AGAIN}") from error
 
@@ -67,9 +68,9 @@ def _of_sqlite(code: str, name: str, words: str, who: Callable[[], str]) -> Whic
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return _busy(name, who)
     if code == "SQLITE_NOTADB":
-        return NotOurs(f"{name} is no database of whichdo: {words}. Name another file.")
+        return NotOursError(f"{name} is no database of whichdo: {words}. Name another file.")
     if code.startswith("SQLITE_CORRUPT"):
-        return Damaged(f"{name} is damaged: {words}. {mending(name)}")
+        return DamagedError(f"{name} is damaged: {words}. {mending(name)}")
     for start, what in _SQLITE.items():
         if code.startswith(start):
             return StorageError(f"{what.format(name)}: {words}. {AGAIN}")
@@ -90,9 +91,9 @@ def _of_postgres(state: str, name: str, words: str, who: Callable[[], str]) -> W
         if state.startswith(start):
             return StorageError(f"{what.format(name)}: {words}. {AGAIN}")
     if state.startswith("42"):
-        return NotOurs(f"{name} does not hold the tables of whichdo as they should be: {words}.")
+        return NotOursError(f"{name} does not hold the tables of whichdo as they should be: {words}.")
     if state.startswith("XX"):
-        return Damaged(f"{name} is damaged: {words}. Restore a backup, or import an export.")
+        return DamagedError(f"{name} is damaged: {words}. Restore a backup, or import an export.")
     return StorageError(f"The database {name} cannot be reached: {words}. {AGAIN}")
 
 
@@ -106,8 +107,8 @@ _POSTGRES = {
 }
 
 
-def _busy(name: str, who: Callable[[], str]) -> Busy:
-    return Busy(f"{name} is locked{who()}. Nothing was written; try again.")
+def _busy(name: str, who: Callable[[], str]) -> BusyError:
+    return BusyError(f"{name} is locked{who()}. Nothing was written; try again.")
 
 
 def _first_line(error: object) -> str:

@@ -7,8 +7,9 @@ import io
 import zlib
 from typing import TYPE_CHECKING
 
-from whichdo.errors import InputError, TooLarge, visible
+from whichdo.errors import InputError, TooLargeError
 from whichdo.graph.formats.scan import show
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,8 +91,8 @@ def _unpacked(data: bytes, name: str) -> bytes:
     return found
 
 
-def _too_large(name: str) -> TooLarge:
-    return TooLarge(f"{name} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
+def _too_large(name: str) -> TooLargeError:
+    return TooLargeError(f"{name} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
 
 
 def _reason(error: Exception) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.drawing.graphs import LONG
 from whichdo.drawing.labels import LINE_WIDTH, MAX_LINES, text_width, wrap
-from whichdo.drawing.text import draw_text
+from whichdo.drawing.listing import draw_text
 from whichdo.graph.admg import CausalGraph
 
 

@@ -1,4 +1,4 @@
-"""Graphs in the short text form and as dagitty's text, which `whichdo.graph.formats.text` reads back."""
+"""Graphs in the short text form and as dagitty's text, which `whichdo.graph.formats.dagitty` reads back."""
 
 from __future__ import annotations
 

@@ -1,18 +1,17 @@
-"""The audit trail of a campaign for people: each event in a line, with the first letters of its hash."""
+"""The audit trail of a campaign for people: each event in a line, with the beginning of its hash."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.drawing.labels import safe
-from whichdo.errors import counted
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.campaign.events import Event
 
-__all__ = ["short_text", "short_time", "trail"]
+__all__ = ["Row", "Stretch", "short_text", "short_time", "trail"]
 
 ENDS = 100
 """Events that are shown at the beginning, and as many at the end."""
@@ -24,40 +23,51 @@ PAGES = 10
 """Pages of a very long log that are shown after its beginning, and as many before its end."""
 
 
-def trail(events: Sequence[Event]) -> str:
-    """The events as a table; of a longer log the beginning and the end, and what is between in pages to be opened.
+class Row(NamedTuple):
+    """An event in a line."""
+
+    seq: int
+    kind: str
+    what: str
+    time: str
+    hash: str
+
+
+class Stretch(NamedTuple):
+    """Events in a table: open where it has no title; without rows, what is said of events that are left out."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def trail(events: Sequence[Event]) -> list[Stretch]:
+    """The events in tables; of a longer log the beginning and the end, and what is between in pages to be opened.
 
     Of a very long one the middle is left out, and said to be.
     """
     if len(events) <= 2 * ENDS:
-        return _table(events)
+        return [_stretch(events)]
     middle = events[ENDS:-ENDS]
     pages = [middle[first : first + PAGE] for first in range(0, len(middle), PAGE)]
-    shown = [_page(page) for page in pages]
+    left_out = 0
     if len(pages) > 2 * PAGES:
         left_out = sum(map(len, pages[PAGES:-PAGES]))
-        between = f"{counted(left_out, 'event')} between, not shown; an export has them all"
-        shown[PAGES:-PAGES] = [f'<p class="faint between">... {between} ...</p>\n']
-    return f"{_table(events[:ENDS])}{''.join(shown)}{_table(events[-ENDS:])}"
+        del pages[PAGES:-PAGES]
+    shown = [_stretch(page, _title(page)) for page in pages]
+    if left_out:
+        between = f"... {counted(left_out, 'event')} between, not shown; an export has them all ..."
+        shown.insert(PAGES, Stretch(between, ()))
+    return [_stretch(events[:ENDS]), *shown, _stretch(events[-ENDS:])]
 
 
-def _page(events: Sequence[Event]) -> str:
+def _stretch(events: Sequence[Event], title: str = "") -> Stretch:
+    rows = (Row(each.seq, each.kind, short_text(each), short_time(each.time), each.hash[:HASH]) for each in events)
+    return Stretch(title, tuple(rows))
+
+
+def _title(events: Sequence[Event]) -> str:
     first, last = events[0], events[-1]
-    title = f"Events {first.seq:,} to {last.seq:,}, {short_time(first.time)} to {short_time(last.time)}"
-    return f"<details><summary>{safe(title)}</summary>{_table(events)}</details>\n"
-
-
-def _table(events: Sequence[Event]) -> str:
-    head = "<tr><th>event</th><th>kind</th><th>what</th><th>time (UTC)</th><th>hash</th></tr>\n"
-    rows = "".join(map(_row, events))
-    return f'<div class="wide"><table class="trail">{head}{rows}</table></div>\n'
-
-
-def _row(event: Event) -> str:
-    return (
-        f'<tr><td>{event.seq}</td><td>{safe(event.kind)}</td><td class="what">{safe(short_text(event))}</td>'
-        f'<td class="time">{safe(short_time(event.time))}</td><td><code>{safe(event.hash[:HASH])}</code></td></tr>\n'
-    )
+    return f"Events {first.seq:,} to {last.seq:,}, {short_time(first.time)} to {short_time(last.time)}"
 
 
 def short_time(text: str) -> str:

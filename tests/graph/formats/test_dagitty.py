@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.wheels import pgmpy_models
-from whichdo.errors import GraphSyntaxError, Place, TooLarge, WhichdoError
+from whichdo.errors import GraphSyntaxError, Place, TooLargeError, WhichdoError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import parse_graph
 
@@ -268,7 +268,7 @@ def test_a_broken_character_never_loses_an_edge() -> None:
 
 def test_nesting_is_read_to_a_depth_of_a_thousand() -> None:
     assert edges("{" * 1_000 + "A" + "}" * 1_000 + " -> B") == {"A->B"}
-    with pytest.raises(TooLarge, match="more than 1,000 groups or lists are open here"):
+    with pytest.raises(TooLargeError, match="more than 1,000 groups or lists are open here"):
         parse_graph("{" * 1_001 + "A" + "}" * 1_001 + " -> B")
 
 
@@ -276,5 +276,5 @@ def test_nesting_is_read_to_a_depth_of_a_thousand() -> None:
 def test_groups_do_not_multiply_without_end() -> None:
     group = "{" + " ".join(f"n{i}" for i in range(400)) + "}"
     other = "{" + " ".join(f"m{i}" for i in range(400)) + "}"
-    with pytest.raises(TooLarge, match="the groups in braces stand for more than"):
+    with pytest.raises(TooLargeError, match="the groups in braces stand for more than"):
         parse_graph("\n".join(f"{group} -> {other}" for _ in range(100)))

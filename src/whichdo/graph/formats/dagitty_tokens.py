@@ -1,4 +1,4 @@
-"""How the short text form and dagitty's text fall into tokens; `whichdo.graph.formats.text` reads them."""
+"""How the short text form and dagitty's text fall into tokens; `whichdo.graph.formats.dagitty` reads them."""
 
 from __future__ import annotations
 

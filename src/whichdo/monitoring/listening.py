@@ -6,14 +6,14 @@ new is added.  Whoever amends a row has all of it counted again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from whichdo.campaign.staleness import is_suspicious, outdated, to_blame
 from whichdo.evidence import Tally
 from whichdo.monitoring.alarm import conflicts
 from whichdo.monitoring.diagnosis import watched_scopes
+from whichdo.monitoring.staleness import is_suspicious, outdated, to_blame
 from whichdo.problem import LOOK
 from whichdo.tables import Radix, Table
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whichdo.arrays import IntArray
-    from whichdo.campaign.logs import Log
-    from whichdo.campaign.staleness import Difference
     from whichdo.monitoring.conflict import Conflict, Suspect
+    from whichdo.monitoring.staleness import Difference
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
@@ -41,13 +40,20 @@ def worth_listening(times: int) -> bool:
     return times % max(5, times // 40) == 0
 
 
+class Counted(Protocol):
+    """A log, as far as it is listened to: counts of some columns together."""
+
+    def table(self, scope: Scope) -> Table | None:
+        """The counts of some columns; None where it cannot say."""
+
+
 class Ear:
     """Counts for one problem; ``nodes`` says which node each place of a row's codes is about.
 
     ``logged``: how many of the looks in logs were at hand before the first direct pull.
     """
 
-    def __init__(self, problem: Problem, nodes: Sequence[str], logs: Iterable[Log], logged: int) -> None:
+    def __init__(self, problem: Problem, nodes: Sequence[str], logs: Iterable[Counted], logged: int) -> None:
         self.problem = problem
         self._places = {name: place for place, name in enumerate(nodes)}
         self._sizes = {name: len(values) for name, values in problem.domains.items()}
@@ -102,7 +108,7 @@ class Ear:
             rewards, tables = self._with_logs(rewards, tables)
         return Tally(self.problem, self._counts(rewards, self.problem), tables)
 
-    def _counted(self, logs: list[Log]) -> tuple[Counts, Any]:
+    def _counted(self, logs: list[Counted]) -> tuple[Counts, Any]:
         """The tables of all logs together, each of those logs that have its columns, and the rewards."""
         found: Counts = {}
         for scope in self._scopes:

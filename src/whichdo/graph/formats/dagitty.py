@@ -22,10 +22,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whichdo.graph.draft import Draft
-from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, join
-from whichdo.graph.formats.roles import give, role
-from whichdo.graph.formats.scan import Scanner, one_of, show
-from whichdo.graph.formats.text_tokens import (
+from whichdo.graph.formats.dagitty_tokens import (
     BLOCK,
     EDGE_WHERE_LINES_COUNT,
     EDGE_WHERE_LINES_DO_NOT,
@@ -34,6 +31,9 @@ from whichdo.graph.formats.text_tokens import (
     LINES_COUNT,
     LINES_DO_NOT,
 )
+from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, join
+from whichdo.graph.formats.roles import give, role
+from whichdo.graph.formats.scan import Scanner, one_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Collection

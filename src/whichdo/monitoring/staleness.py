@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.campaign.homogeneity import homogeneous
-from whichdo.errors import counted
 from whichdo.estimate.ranking import decimals
 from whichdo.estimate.shrinkage import unit_scale
 from whichdo.formulas import counted_scopes
-from whichdo.graph.identify import listed
 from whichdo.monitoring.contrast import log_evidence, mean_of_levels
+from whichdo.monitoring.homogeneity import homogeneous
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
