@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.errors import UsageError, counted
+from whichdo.errors import UsageError
 from whichdo.plots.canvas import FAINT, INK, WIDE, new_figure, plain_axes, styled
 from whichdo.plots.looks import policy_looks
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
