@@ -149,7 +149,7 @@ def _as_gathered(text: str) -> str:
     text = re.sub(r"(\]\([^)]*)\.ipynb", r"\1.md", text)
     text = re.sub(r"\]\(tutorials/?(README\.md)?\)", "](tutorials/index.md)", text)
     text = re.sub(r"\]\(decisions/?\)", "](decisions/index.md)", text)
-    return re.sub(r"\]\((?:\.\./)+([A-Z_]+\.md)", lambda found: f"]({found[1].lower()}", text)
+    return re.sub(r"\]\((?:\.\./)*([A-Z_]+\.md)", lambda found: f"]({found[1].lower()}", text)
 
 
 def notebook_page(path: Path, folder: Path) -> str:
