@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from sqlalchemy import delete, insert, inspect, select, update
 
 import whichdo as wd
 from tests.campaign import test_any_order, test_machine
@@ -28,7 +27,7 @@ from whichdo.campaign.commands import Ask, Restart
 from whichdo.campaign.decide import decide
 from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.snapshot import taken
-from whichdo.campaign.storage.snapshots import snapshots
+from whichdo.campaign.storage.snapshots import TABLE, keep_snapshot, snapshot_of
 from whichdo.policies.sequential import parts_of, with_parts
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def test_none_is_kept_of_a_short_campaign(database: str) -> None:
     campaign = create(database)
     run(campaign, rng())
     with transaction(campaign._store, writes=False) as connection:
-        assert not inspect(connection).has_table("whichdo_snapshot")
+        assert not campaign._store._has_table(connection, TABLE)
 
 
 # ---------------------------------------------------------------------------------------------------- not to be trusted
@@ -163,14 +162,13 @@ def test_none_is_kept_of_a_short_campaign(database: str) -> None:
 
 def body_of(campaign: wd.Campaign) -> bytes:
     with transaction(campaign._store, writes=False) as connection:
-        return bytes(
-            connection.execute(select(snapshots.c.body).order_by(snapshots.c.campaign)).scalars().first() or b""
-        )
+        place = campaign._ledger._place(connection, lock=False)
+        return snapshot_of(campaign._store, connection, place) or b""
 
 
 def put(campaign: wd.Campaign, body: bytes) -> None:
     with transaction(campaign._store) as connection:
-        connection.execute(update(snapshots).values(body=body))
+        keep_snapshot(campaign._store, connection, campaign._ledger._place(connection, lock=False), 1, body)
 
 
 def is_used(campaign: wd.Campaign) -> bool:
@@ -303,15 +301,14 @@ def test_without_its_table_a_campaign_is_whole(database: str, at_once: None) -> 
     campaign = create(database)
     run(campaign, rng(), most=6)
     with transaction(campaign._store) as connection:
-        snapshots.drop(connection)
+        campaign._store._do(connection, f"DROP TABLE {TABLE}")
     campaign.close()
     again = wd.Campaign.open(database, "spring")
     assert again.status().tickets["told"] == 6
     run(again, rng(1), most=1)
     assert is_used(again)
     with transaction(again._store) as connection:
-        connection.execute(delete(snapshots))
-        connection.execute(insert(snapshots).values(campaign=77, events=1, body=b"x"))
+        again._store._do(connection, f"UPDATE {TABLE} SET campaign = 77")
     assert not is_used(again)
 
 
@@ -322,7 +319,9 @@ def test_verify_does_not_believe_a_snapshot(tmp_path: Path, at_once: None) -> No
     campaign.tell(first, {"Y": 0})
     run(campaign, rng(), most=6)
     with transaction(campaign._store) as connection:
-        connection.exec_driver_sql("""UPDATE whichdo_event SET body = replace(body, '"Y":0', '"Y":1') WHERE seq = 2""")
+        campaign._store._do(
+            connection, """UPDATE whichdo_event SET body = replace(body, '"Y":0', '"Y":1') WHERE seq = 2"""
+        )
     campaign.close()
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
     assert again._ledger._kept

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Self, overload
 
 from whichdo.campaign import commands
 from whichdo.campaign.advice import Advice, advised
+from whichdo.campaign.asking import tickets_of
 from whichdo.campaign.chain import in_chain
 from whichdo.campaign.commands import Receipt
-from whichdo.campaign.decide import tickets_of
-from whichdo.campaign.exchange import backup, export_lines, read_export, understood
+from whichdo.campaign.exchange import export_lines, read_export, understood
 from whichdo.campaign.ledger import Ledger, wall_clock
 from whichdo.campaign.logs import logs_for, receipts_for
 from whichdo.campaign.receipts import ReceiptFile, Verified, verified
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.campaign.storage.engines import who_am_i
-from whichdo.campaign.storage.store import PATIENCE, Store
+from whichdo.campaign.storage import PATIENCE, open_storage
+from whichdo.campaign.storage.addresses import who_am_i
 from whichdo.campaign.terms import agreed, plain_text
 from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
 from whichdo.evidence import whole_number
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.commands import Command
     from whichdo.campaign.ledger import Clock
     from whichdo.campaign.logs import Log
+    from whichdo.campaign.storage import Storage
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
     from whichdo.problem import Problem
@@ -64,7 +65,7 @@ class Campaign:
     """
 
     def __init__(
-        self, store: Store, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
+        self, store: Storage, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
     ) -> None:
         self.name = name
         self._store = store
@@ -130,7 +131,7 @@ class Campaign:
         )
         # Logs are refused before anything is begun.
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock, receipts)
         if campaign._ledger.receipts is not None:
             campaign._ledger.receipts.check()
@@ -158,7 +159,7 @@ class Campaign:
         `verify` checks everything from the first event on, whatever snapshots there are.
         ``receipts``: a file outside the database to which every receipt is added.
         """
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         campaign = cls(store, plain_text(name, "name of a campaign", 200), clock, receipts)
         campaign._ledger.state()
         return campaign
@@ -166,7 +167,7 @@ class Campaign:
     @classmethod
     def list(cls, database: str | os.PathLike[str], *, patience: float = PATIENCE) -> Names:
         """The names of the campaigns in a database."""
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         found = store.run(store.names)
         store.close()
         return found
@@ -417,7 +418,7 @@ class Campaign:
         """Take a campaign from an export into a database, replayed and with the same receipts."""
         source = Path(path)
         state = understood(read_export(source))  # before anything is opened; then it is read once more, to be stored
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, state.terms.name, clock)
         if campaign._ledger.restore(state, read_export(source)).repeated:
             campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
@@ -429,7 +430,7 @@ class Campaign:
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the whole database as it stands into a new file, while others work on it."""
-        return backup(self._store, Path(path))
+        return self._store.backup(Path(path))
 
     # ------------------------------------------------------------------------------------------------------- in common
 

@@ -19,9 +19,8 @@ from whichdo.campaign.events import body_of
 from whichdo.campaign.follow import consequences
 from whichdo.campaign.snapshot import opened, taken
 from whichdo.campaign.state import State
+from whichdo.campaign.storage import Place
 from whichdo.campaign.storage.snapshots import event_of_key, keep_snapshot
-from whichdo.campaign.storage.store import Place
-from whichdo.campaign.storage.trouble import mending
 from whichdo.campaign.terms import differences
 from whichdo.errors import (
     BusyError,
@@ -37,12 +36,10 @@ from whichdo.text import listed, nearest, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from sqlalchemy import Connection
-
     from whichdo.campaign.commands import Command
     from whichdo.campaign.events import Said
     from whichdo.campaign.receipts import ReceiptFile
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage.base import Connection, Storage
 
     Clock = Callable[[], datetime]
 
@@ -63,7 +60,7 @@ def wall_clock() -> datetime:
 class Ledger:
     """One campaign of a database."""
 
-    def __init__(self, store: Store, name: str, clock: Clock = wall_clock, *, snapshots: bool = True) -> None:
+    def __init__(self, store: Storage, name: str, clock: Clock = wall_clock, *, snapshots: bool = True) -> None:
         self.store, self.name, self._clock = store, name, clock
         self._snapshots = snapshots
         self._kept = 0  # how many events the snapshot has that was read or kept last
@@ -76,7 +73,7 @@ class Ledger:
         self._written: list[str] = []  # receipts of the events that were appended last
         self._new: list[Event] = []  # those events, which may not be on record yet
         self._connection: Connection | None = None  # of the transaction that is on
-        self.lock = store.line.lock
+        self.lock = store.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
     # -------------------------------------------------------------------------------------------------------- reading
@@ -167,7 +164,7 @@ class Ledger:
             if body is not None:
                 self.store.run(
                     lambda connection: keep_snapshot(
-                        connection, self._place(connection, lock=False), state.events, body
+                        self.store, connection, self._place(connection, lock=False), state.events, body
                     ),
                     writes=True,
                 )
@@ -180,10 +177,9 @@ class Ledger:
         )
 
     def _cut(self, place: Place, at: int) -> DamagedError:
-        way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
         return DamagedError(
             f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
-            f"{at:,}, or not with the hash it should. {way}",
+            f"{at:,}, or not with the hash it should. {self.store.mending}",
             at,
         )
 
@@ -206,13 +202,13 @@ class Ledger:
                 self._connection = None
 
         with self.lock:
-            self.store.line.check_free()
+            self.store.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
                     answer = self.store.run(within, writes=writes)
                 except (StorageError, BusyError):
-                    if not writes or not self.store.line.may_repeat:
+                    if not writes or not self.store.may_repeat:
                         raise
                     self._state = None  # the connection broke before the commit: once more, from what is on record
                     answer = self.store.run(within, writes=writes)
@@ -320,8 +316,8 @@ class Ledger:
             return answer
 
     def _now(self, connection: Connection | None = None) -> datetime:
-        """The time by the database's clock, where it is on another machine; by the one that was given, if one was."""
-        if connection is not None and self._clock is wall_clock and not self.store.sqlite:
+        """The time by the clock that the database's clients share; by the one that was given, if one was."""
+        if connection is not None and self._clock is wall_clock:
             return self.store.time(connection)
         now = self._clock()
         if now.tzinfo is None:
@@ -390,7 +386,9 @@ class Ledger:
 
     def keyed(self, key: str) -> Event | None:
         """The event of a key; None where there is none."""
-        return self._look_up(lambda connection: event_of_key(connection, self._place(connection, lock=False), key))
+        return self._look_up(
+            lambda connection: event_of_key(self.store, connection, self._place(connection, lock=False), key)
+        )
 
     def _look_up(self, work: Callable[[Connection], T]) -> T:
         """Within the transaction that is on, or in one of its own."""

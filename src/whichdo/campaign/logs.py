@@ -23,7 +23,7 @@ from whichdo.campaign.tallying import teaching_scopes
 from whichdo.campaign.terms import plain_text
 from whichdo.checking.denial import statement_scopes
 from whichdo.counting.counting import count_with_notes
-from whichdo.counting.files import MOST_FILES
+from whichdo.counting.log_files import MOST_FILES
 from whichdo.counting.sources import opened
 from whichdo.counting.steady import Steady, Tail
 from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded

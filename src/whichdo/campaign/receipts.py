@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Self
 from whichdo.campaign.chain import ENVIRONMENT, canonical, secret_of
 from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.plan import decided_elsewhere
-from whichdo.campaign.storage.trouble import mending
 from whichdo.errors import ConflictError, DamagedError, InputError, ReplayDivergedError, StorageError, UsageError
 from whichdo.files import is_guarded
 from whichdo.text import counted, quoted, visible
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.campaign.chain import Event
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage import Storage
 
 __all__ = ["ReceiptFile", "Verified", "parsed", "verified"]
 
@@ -172,7 +171,7 @@ class Verified(str):
 
 
 def verified(
-    store: Store,
+    store: Storage,
     name: str,
     receipt: str | None = None,
     known: tuple[int, str] | None = None,
@@ -182,10 +181,7 @@ def verified(
 
     ``known``: how many events have been seen on record before, and the hash of the last.  ``receipts``: a file of them.
     """
-    if store.sqlite:
-        (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
-        if said != "ok":
-            raise DamagedError(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
+    store.check_file()
     ledger = Ledger(store, name, snapshots=False)
     ledger.known = known
     state = ledger.state()

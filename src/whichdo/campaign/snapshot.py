@@ -27,8 +27,8 @@ from whichdo.campaign.plan import Begun, Plan
 from whichdo.campaign.play import Followed, Play
 from whichdo.campaign.register import Interned
 from whichdo.campaign.state import State
+from whichdo.campaign.storage import Place
 from whichdo.campaign.storage.snapshots import snapshot_of
-from whichdo.campaign.storage.store import Place
 from whichdo.campaign.tickets import NEVER, Out
 from whichdo.errors import WhichdoError
 from whichdo.evidence import Tally
@@ -38,11 +38,9 @@ from whichdo.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import Connection
-
     from whichdo.arrays import Array, IntArray
     from whichdo.campaign.chain import Event
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage.base import Connection, Storage
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
@@ -250,13 +248,13 @@ def _tally(seen: Tally | None) -> Tree | None:
 # ------------------------------------------------------------------------------------------------------------ restoring
 
 
-def opened(store: Store, connection: Connection, place: Place, known: tuple[int, str] | None) -> State | None:
+def opened(store: Storage, connection: Connection, place: Place, known: tuple[int, str] | None) -> State | None:
     """The state of the snapshot that is kept, if it is whole, ours, and of the log as it is; None where it is not.
 
     ``known``: how many events have been seen on record, and the hash of the last.  Where the snapshot has more, that is
     compared by replaying them.
     """
-    data = snapshot_of(connection, place)
+    data = snapshot_of(store, connection, place)
     if data is None:
         return None
     try:

@@ -1,63 +1,58 @@
-"""Looking things up in the log, and the table of snapshots: a cache beside the log, which may be dropped at any time.
+"""Looking up a key, and the table of snapshots: a cache beside the log, which may be dropped at any time.
 
-The table is made when the first snapshot is kept.  It is no part of the schema: programs that do not know of it go on,
-and a database without it is whole.
+The table is made when the first snapshot is kept.  It is not part of the schema: programs that do not know of it go on,
+and a database without it is whole.  PostgreSQL is spoken to in text, so bytes go there and come back as base64.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, delete, func, insert, inspect, select
-from sqlalchemy.schema import CreateTable
-
 from whichdo.campaign.chain import Event
-from whichdo.campaign.storage.schema import events
-from whichdo.campaign.storage.statements import STORED
+from whichdo.campaign.storage.schema import STORED
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from whichdo.campaign.storage.base import Connection, Place, Storage
 
-    from whichdo.campaign.storage.store import Place
+__all__ = ["MOST_BYTES", "TABLE", "event_of_key", "keep_snapshot", "snapshot_of"]
 
-__all__ = ["event_of_key", "keep_snapshot", "snapshot_of"]
-
+TABLE = "whichdo_snapshot"
 MOST_BYTES = 1 << 28
 """Of a snapshot; what would be larger is not kept."""
 
-snapshots = Table(
-    "whichdo_snapshot",
-    MetaData(),
-    Column("campaign", Integer, primary_key=True, autoincrement=False),
-    Column("events", BigInteger, nullable=False),
-    Column("body", LargeBinary, nullable=False),
-)
-
-_BY_KEY = select(*(events.c[name] for name in STORED))
+_BY_KEY = f"SELECT {', '.join(STORED)} FROM whichdo_event WHERE campaign = ? AND key = ?"  # noqa: S608
+_MAKE = f"CREATE TABLE IF NOT EXISTS {TABLE} (campaign INTEGER PRIMARY KEY, events INTEGER NOT NULL, body %s NOT NULL)"
+_SIZE = f"SELECT length(body) FROM {TABLE} WHERE campaign = ?"  # noqa: S608
+_FORGET = f"DELETE FROM {TABLE} WHERE campaign = ?"  # noqa: S608
 
 
-def event_of_key(connection: Connection, place: Place, key: str) -> Event | None:
+def event_of_key(storage: Storage, connection: Connection, place: Place, key: str) -> Event | None:
     """The event of a campaign that has a key; None where none has it."""
-    found = connection.execute(_BY_KEY.where(events.c.campaign == place.id, events.c.key == key)).one_or_none()
-    return None if found is None else Event._make((place.name, *found))
+    found = storage._do(connection, _BY_KEY, (place.id, key))
+    return Event._make((place.name, *found[0])) if found else None
 
 
-def snapshot_of(connection: Connection, place: Place) -> bytes | None:
+def snapshot_of(storage: Storage, connection: Connection, place: Place) -> bytes | None:
     """The snapshot that is kept of a campaign, if there is one."""
-    if not inspect(connection).has_table(snapshots.name):
+    if not storage._has_table(connection, TABLE):
         return None
-    own = snapshots.c.campaign == place.id
-    size = connection.execute(select(func.length(snapshots.c.body)).where(own)).scalar_one_or_none()
-    if type(size) is not int or size > MOST_BYTES:
+    size = storage._do(connection, _SIZE, (place.id,))
+    if not size or type(size[0][0]) is not int or size[0][0] > MOST_BYTES:
         return None
-    found = connection.execute(select(snapshots.c.body).where(own)).scalar_one_or_none()
-    return bytes(found) if isinstance(found, (bytes, memoryview)) else None
+    body = "encode(body, 'base64')" if storage.speaks_text else "body"
+    ((found,),) = storage._do(connection, f"SELECT {body} FROM {TABLE} WHERE campaign = ?", (place.id,))  # noqa: S608
+    if storage.speaks_text:
+        return b64decode(found)
+    return found if isinstance(found, bytes) else None
 
 
-def keep_snapshot(connection: Connection, place: Place, count: int, body: bytes) -> None:
+def keep_snapshot(storage: Storage, connection: Connection, place: Place, count: int, body: bytes) -> None:
     """Keep a snapshot of so many events in place of the one before."""
     if len(body) > MOST_BYTES:
         return
-    connection.execute(CreateTable(snapshots, if_not_exists=True))
-    connection.execute(delete(snapshots).where(snapshots.c.campaign == place.id))
-    connection.execute(insert(snapshots).values(campaign=place.id, events=count, body=body))
+    storage._do(connection, _MAKE % ("BYTEA" if storage.speaks_text else "BLOB"))
+    storage._do(connection, _FORGET, (place.id,))
+    value = "decode(?, 'base64')" if storage.speaks_text else "?"
+    given = b64encode(body).decode() if storage.speaks_text else body
+    storage._do(connection, f"INSERT INTO {TABLE} VALUES (?, ?, {value})", (place.id, count, given))  # noqa: S608
