@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN, GROWN, END = "<!-- measured: make scale -->\n", "<!-- grown: make scale -->\n", "<!-- end -->\n"
@@ -179,7 +180,7 @@ def write(begin: str, said: str) -> None:
     """Put a part of the page in place of what stood there."""
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(begin)
-    PAGE.write_text(before + begin + said + END + rest.partition(END)[2], encoding="utf-8")
+    PAGE.write_text(wrapped(before + begin + said + END + rest.partition(END)[2]), encoding="utf-8")
 
 
 def text(duckdb: dict[int, Any], postgres: dict[int, Any]) -> str:

@@ -201,7 +201,7 @@ def recommend(
         return
     print_lines(found.sentences)
     _print_arms(found, top)
-    print_lines((f"From the log up to {found.receipt}.",), found.warnings)
+    print_lines((*found.legend, f"From the log up to {found.receipt}."), found.warnings)
 
 
 def _print_arms(found: Advice, top: int) -> None:
@@ -211,7 +211,8 @@ def _print_arms(found: Advice, top: int) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
-    for title in ("estimate", f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
+    estimate = found.ranking.problem.in_unit("estimate")
+    for title in (estimate, f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
     for row in found.ranking.ordered[:top]:
         known = row.is_known
@@ -366,12 +367,11 @@ def backup(
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Copy the whole database as it stands into a new file, while others work on it."""
-    from whichdo.campaign.exchange import backup as copied
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage import open_storage
 
     if not str(file).strip():
         raise UsageError("Name the file to write.")
-    made = copied(Store(address(db)), file)
+    made = open_storage(address(db)).backup(file)
     if format is Format.JSON:
         print_json({"file": str(made)})
     else:
