@@ -150,11 +150,11 @@ def growth(folder: Path, rows: int) -> dict[str, dict[str, float]]:
         domains=dict.fromkeys(names, tuple(range(LEVELS))),
     )
 
-    def spent(scopes: list[tuple[str, ...]], **options: str) -> float:
+    def spent(scopes: list[tuple[str, ...]], arm: str | None = None) -> float:
         times = []
         for _ in range(TURNS):
             began = time.process_time()
-            wd.count(asked, table, scopes=scopes, **options)
+            wd.count(asked, table, scopes=scopes, arm=arm)
             times.append(time.process_time() - began)
         return min(times)
 

@@ -14,7 +14,6 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import create, row_of, run, transaction
 from tests.soak import scaled
-from whichdo.campaign.storage import engines, schema
 from whichdo.campaign.storage.schema import FORM
 
 if TYPE_CHECKING:
@@ -77,8 +76,7 @@ def test_the_first_bad_event_is_named(database: str) -> None:
     campaign = create(database)
     run(campaign, np.random.default_rng(1), most=5)
     with transaction(campaign._store) as connection:
-        body = schema.events.update().where(schema.events.c.seq == 4).values(body='{"ticket":"2-xx","row":{"Y":1}}')
-        connection.execute(body)
+        connection.execute("""UPDATE whichdo_event SET body = '{"ticket":"2-xx","row":{"Y":1}}' WHERE seq = 4""")
     with pytest.raises(
         wd.DamagedError, match=r'^Campaign "spring" is damaged: event 4 \(".*"\) is not what was w'
     ) as info:
@@ -92,11 +90,11 @@ def test_a_log_that_lost_its_end_or_its_middle_is_seen(database: str) -> None:
     campaign = create(database)
     run(campaign, np.random.default_rng(1), most=5)
     with transaction(campaign._store) as connection:
-        connection.execute(schema.events.delete().where(schema.events.c.seq == 10))
+        connection.execute("DELETE FROM whichdo_event WHERE seq = 10")
     with pytest.raises(wd.DamagedError, match="its log should have 11 events and ends after 10"):
         wd.Campaign.open(database, "spring")
     with transaction(campaign._store) as connection:
-        connection.execute(schema.events.delete().where(schema.events.c.seq == 3))
+        connection.execute("DELETE FROM whichdo_event WHERE seq = 3")
     with pytest.raises(wd.DamagedError, match="event 3 is missing, event 4 follows"):
         wd.Campaign.open(database, "spring")
 
@@ -106,12 +104,11 @@ def test_a_log_that_went_back_is_seen_by_who_knew_more(database: str, tmp_path: 
     run(campaign, np.random.default_rng(1), most=3)
     receipt = campaign.verify()
     old = wd.Campaign.open(database, "spring")
-    place = schema.campaigns
     with transaction(campaign._store) as connection:
         events = campaign._store.since(connection, campaign._store.find(connection, "spring"), 0)  # type: ignore[arg-type]
         head = list(events)[4].hash
-        connection.execute(schema.events.delete().where(schema.events.c.seq > 4))
-        connection.execute(place.update().values(length=5, head=head))
+        connection.execute("DELETE FROM whichdo_event WHERE seq > 4")
+        connection.execute(f"UPDATE whichdo_campaign SET length = 5, head = '{head}'")
     with pytest.raises(wd.DamagedError, match="went back: this process knows event 6:"):
         old.ask()
     with pytest.raises(wd.DamagedError, match="Event 6 is not on record: the log ends with event 4"):
@@ -142,7 +139,7 @@ def test_files_of_something_else_are_left_alone(tmp_path: Path) -> None:
 def test_a_newer_database_is_refused_by_name_and_version(database: str) -> None:
     campaign = create(database)
     with transaction(campaign._store) as connection:
-        connection.execute(schema.store.update().values(form=FORM + 6, written_by="9.1.0"))
+        connection.execute(f"UPDATE whichdo_store SET form = {FORM + 6}, written_by = '9.1.0'")
     with pytest.raises(
         wd.TooNewError,
         match=rf"has form {FORM + 6} and was written by whichdo 9\.1\.0; this is whichdo .* knows forms .* {FORM}",
@@ -165,8 +162,8 @@ def test_a_full_disk_is_a_clear_error_and_work_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "campaigns.db"
     campaign = made(path)
     with transaction(campaign._store, writes=False) as connection:
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
     before = campaign.status().receipt
     with pytest.raises(
         wd.StorageError, match=r"There is no room left to write .*campaigns\.db: database or disk is full"
@@ -174,7 +171,7 @@ def test_a_full_disk_is_a_clear_error_and_work_goes_on(tmp_path: Path) -> None:
         fill(campaign)
     assert campaign.verify(before)
     with transaction(campaign._store, writes=False) as connection:
-        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+        connection.execute("PRAGMA max_page_count = 1000000")
     assert len(campaign.ask(12)) == 12
     assert wd.Campaign.open(path, "spring").verify() == campaign.verify()
 
@@ -214,29 +211,22 @@ def test_settings_that_would_lose_writes_are_refused(monkeypatch: pytest.MonkeyP
 
     class Stubborn:
         def __init__(self, connection: sqlite3.Connection) -> None:
-            self.isolation_level: str | None = ""
             self._connection = connection
-
-        def cursor(self) -> Stubborn:
-            return self
 
         def execute(self, statement: str) -> sqlite3.Cursor:
             kept = statement if "journal_mode =" not in statement else "PRAGMA user_version"
             return self._connection.execute(kept)
 
-        def close(self) -> None: ...
-
+    (tmp_path / "ours").mkdir()
     connection = sqlite3.connect(tmp_path / "a.db")
     with pytest.raises(wd.StorageError, match=r"a\.db cannot be kept safe: SQLite answers \['delete', 2\]"):
-        engines._sqlite_settings("a.db", 1.0, Stubborn(connection), None)
+        create(str(tmp_path / "ours" / "a.db"))._store._settle(Stubborn(connection))  # type: ignore[attr-defined]
     connection.close()
 
 
 def test_a_server_that_is_not_there_is_a_clear_error() -> None:
     pytest.importorskip("psycopg")
-    with pytest.raises(
-        wd.StorageError, match=r"The database postgresql\+psycopg://me:\*\*\*@127.0.0.1:1/none cannot be r"
-    ):
+    with pytest.raises(wd.StorageError, match=r"The database postgresql://me:\*\*\*@127.0.0.1:1/none cannot be r"):
         wd.Campaign.open("postgresql://me:secret@127.0.0.1:1/none", "spring")
     with pytest.raises(wd.UsageError, match="Campaigns are kept in SQLite"):
         wd.Campaign.open("mysql://here/there", "spring")

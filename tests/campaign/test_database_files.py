@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,38 @@ def test_files_removed_under_a_campaign_are_noticed_before_the_next_commit(tmp_p
         for call in (campaign.verify, campaign.ask):  # what was in it is not there, whatever SQLite makes of that
             with pytest.raises(wd.StorageError):
                 call()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_files_removed_under_two_processes_are_noticed_by_both(tmp_path: Path) -> None:
+    """Neither acknowledges anything from then on, and what both had been told is in the copies that they leave."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    (to_child, said), (answered, to_parent) = os.pipe(), os.pipe()
+    child = os.fork()
+    if not child:
+        run(campaign, rng(4), most=3, client="child")
+        os.write(to_parent, b".")
+        os.read(to_child, 1)
+        refused = 0
+        for _ in range(3):
+            try:
+                campaign.ask(client="child")
+            except wd.StorageError:
+                refused += 1
+        os._exit(refused)
+    os.read(answered, 1)
+    run(campaign, rng(3), most=3, client="parent")
+    last = campaign.status().receipt
+    (tmp_path / "a.db-wal").unlink()
+    os.write(said, b".")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    with pytest.raises(wd.StorageError):
+        campaign.ask(client="parent")
+    rescued = [wd.Campaign.open(tmp_path / f"a.db.rescued-{number}", "spring") for number in (1, 2)]
+    assert all(each.verify(last) for each in rescued)
+    for end in (to_child, said, answered, to_parent):
+        os.close(end)
 
 
 def test_a_look_notices_files_that_were_removed(tmp_path: Path) -> None:

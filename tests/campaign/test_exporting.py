@@ -90,7 +90,7 @@ def test_a_log_whose_end_is_missing_is_not_exported(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     run(campaign, rng(7), most=3)
     with transaction(campaign._store) as connection:
-        connection.exec_driver_sql("DELETE FROM whichdo_event WHERE seq = 6")
+        connection.execute("DELETE FROM whichdo_event WHERE seq = 6")
     with pytest.raises(wd.DamagedError, match="its log should have 7 events and ends after 6"):
         campaign.export(tmp_path / "a.jsonl")
     with pytest.raises(wd.DamagedError):

@@ -31,12 +31,12 @@ def forge(campaign: wd.Campaign) -> None:
             if event.seq == victim.seq:
                 body["row"]["Y"] = 1 - body["row"]["Y"]
             new = sealed(event.campaign, event.seq, event.kind, body, event.time, previous or event.previous, event.key)
-            connection.exec_driver_sql(
+            connection.execute(
                 "UPDATE whichdo_event SET body = ?, previous = ?, hash = ? WHERE seq = ?",
                 (new.body, new.previous, new.hash, new.seq),
             )
             previous = new.hash
-        connection.exec_driver_sql("UPDATE whichdo_campaign SET head = ?", (previous,))
+        connection.execute("UPDATE whichdo_campaign SET head = ?", (previous,))
     campaign.close()
 
 

@@ -15,7 +15,7 @@ import whichdo as wd
 from tests.campaign.trials import Clock, create, rng, run
 from tests.cli.calling import Call
 from whichdo.campaign.events import moment
-from whichdo.campaign.storage import store
+from whichdo.campaign.storage import sqlite
 from whichdo.cli.output import print_csv, print_json
 from whichdo.text import masked
 
@@ -107,7 +107,7 @@ def test_a_database_on_media_that_can_only_be_read(
         if not each.name.endswith("-shm"):
             shutil.copyfile(each, tmp_path / "media" / each.name)
     before = {each: each.read_bytes() for each in (tmp_path / "media").iterdir()}
-    monkeypatch.setattr(store, "can_only_be_read", lambda _: True)
+    monkeypatch.setattr(sqlite, "can_only_be_read", lambda _: True)
     found = wd.Campaign.open(tmp_path / "media" / "a.db", "spring")
     assert found.status().to_dict() == expected
     assert found.recommend().arm is not None

@@ -60,8 +60,7 @@ def update(monkeypatch: pytest.MonkeyPatch, turning: type[Policy]) -> Update:
         kind = type(campaign._ledger.state().terms.policy)
         monkeypatch.setattr(kind, "revision", revision or kind.revision + 1)
         campaign.close()
-        address = campaign._store.url.render_as_string(hide_password=False)
-        return wd.Campaign.open(address, campaign.name, clock=campaign._ledger._clock)
+        return wd.Campaign.open(campaign._store.address.where, campaign.name, clock=campaign._ledger._clock)
 
     return updated
 

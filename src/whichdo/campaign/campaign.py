@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.beginnings import begun_anew, begun_once
 from whichdo.campaign.events import in_chain, plain_text
-from whichdo.campaign.exchange import backup, export_lines, read_export
+from whichdo.campaign.exchange import export_lines, read_export
 from whichdo.campaign.ledger import Ledger, understood, wall_clock
 from whichdo.campaign.observing import logs_for, observing, receipts_for
 from whichdo.campaign.proposals import (
@@ -32,8 +32,8 @@ from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.rows import RowReader
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.campaign.storage.engines import who_am_i
-from whichdo.campaign.storage.store import PATIENCE, Store
+from whichdo.campaign.storage import PATIENCE, open_storage
+from whichdo.campaign.storage.addresses import who_am_i
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
 from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.ledger import Clock, Request
     from whichdo.campaign.logs import Log
     from whichdo.campaign.proposals import Draft
+    from whichdo.campaign.storage import Storage
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
     from whichdo.problem import Problem
@@ -78,7 +79,7 @@ class Campaign:
     """
 
     def __init__(
-        self, store: Store, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
+        self, store: Storage, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
     ) -> None:
         self.name = name
         self._store = store
@@ -145,7 +146,7 @@ class Campaign:
         )
         # Logs are refused before anything is begun.
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock, receipts)
         if campaign._ledger.receipts is not None:
             campaign._ledger.receipts.check()
@@ -172,7 +173,7 @@ class Campaign:
 
         ``receipts``: a file outside the database to which every receipt is added.
         """
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         campaign = cls(store, plain_text(name, "name of a campaign", 200), clock, receipts)
         campaign._ledger.state()
         return campaign
@@ -180,7 +181,7 @@ class Campaign:
     @classmethod
     def list(cls, database: str | os.PathLike[str], *, patience: float = PATIENCE) -> Names:
         """The names of the campaigns in a database."""
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         found = store.run(store.names)
         store.close()
         return found
@@ -462,7 +463,7 @@ class Campaign:
         """Take a campaign from an export into a database, replayed and with the same receipts."""
         source = Path(path)
         state = understood(read_export(source))  # before anything is opened; then it is read once more, to be stored
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, state.terms.name, clock)
         if campaign._ledger.restore(state, read_export(source)).repeated:
             campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
@@ -474,7 +475,7 @@ class Campaign:
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the whole database as it stands into a new file, while others work on it."""
-        return backup(self._store, Path(path))
+        return self._store.backup(Path(path))
 
     # ------------------------------------------------------------------------------------------------------- in common
 

@@ -16,7 +16,6 @@ from whichdo.campaign.beginnings import can_go_on, due, restarting
 from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
 from whichdo.campaign.proposals import Draft, Proposed, Receipt, overdue
 from whichdo.campaign.state import State
-from whichdo.campaign.storage.trouble import mending
 from whichdo.campaign.terms import differences
 from whichdo.campaign.watch import enough, found_wrong
 from whichdo.errors import (
@@ -34,10 +33,8 @@ from whichdo.text import listed, nearest, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from sqlalchemy import Connection
-
     from whichdo.campaign.receipts import ReceiptFile
-    from whichdo.campaign.storage.store import Place, Store
+    from whichdo.campaign.storage.base import Connection, Place, Storage
 
     Clock = Callable[[], datetime]
     Parts = dict[str, Any]
@@ -59,7 +56,7 @@ def wall_clock() -> datetime:
 class Ledger:
     """One campaign of a database."""
 
-    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+    def __init__(self, store: Storage, name: str, clock: Clock = wall_clock) -> None:
         self.store, self.name, self._clock = store, name, clock
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
@@ -68,7 +65,7 @@ class Ledger:
         self.receipts: ReceiptFile | None = None
         """Where receipts are kept besides the database."""
         self._written: list[str] = []  # receipts of the events that were appended last
-        self.lock = store.line.lock
+        self.lock = store.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
     # -------------------------------------------------------------------------------------------------------- reading
@@ -149,10 +146,9 @@ class Ledger:
         )
 
     def _cut(self, place: Place, at: int) -> DamagedError:
-        way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
         return DamagedError(
             f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
-            f"{at:,}, or not with the hash it should. {way}",
+            f"{at:,}, or not with the hash it should. {self.store.mending}",
             at,
         )
 
@@ -166,13 +162,13 @@ class Ledger:
         moment, also in the middle of an event.
         """
         with self.lock:
-            self.store.line.check_free()
+            self.store.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
                     answer = self.store.run(work, writes=writes)
                 except (StorageError, BusyError):
-                    if not writes or not self.store.line.may_repeat:
+                    if not writes or not self.store.may_repeat:
                         raise
                     self._state = None  # the connection broke before the commit: once more, from what is on record
                     answer = self.store.run(work, writes=writes)
@@ -283,8 +279,8 @@ class Ledger:
             return answer
 
     def _now(self, connection: Connection | None = None) -> datetime:
-        """The time by the database's clock, where it is on another machine; by the one that was given, if one was."""
-        if connection is not None and self._clock is wall_clock and not self.store.sqlite:
+        """The time by the clock that the database's clients share; by the one that was given, if one was."""
+        if connection is not None and self._clock is wall_clock:
             return self.store.time(connection)
         now = self._clock()
         if now.tzinfo is None:

@@ -9,16 +9,14 @@ from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.plan import decided_elsewhere
 from whichdo.campaign.receipts import ReceiptFile, parsed
 from whichdo.campaign.sealing import ENVIRONMENT, secret_of
-from whichdo.campaign.storage.trouble import mending
 from whichdo.errors import DamagedError, ReplayDivergedError
-from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from whichdo.campaign.events import Event
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage import Storage
 
 __all__ = ["Verified", "verified"]
 
@@ -43,7 +41,7 @@ class Verified(str):
 
 
 def verified(
-    store: Store,
+    store: Storage,
     name: str,
     receipt: str | None = None,
     known: tuple[int, str] | None = None,
@@ -53,10 +51,7 @@ def verified(
 
     ``known``: how many events have been seen on record before, and the hash of the last.  ``receipts``: a file of them.
     """
-    if store.sqlite:
-        (said,) = store.run(lambda connection: connection.exec_driver_sql("PRAGMA integrity_check(1)").one())
-        if said != "ok":
-            raise DamagedError(f"{store.name} is damaged: {visible(str(said))}. {mending(store.name)}")
+    store.check_file()
     ledger = Ledger(store, name)
     ledger.known = known
     state = ledger.state()

@@ -367,12 +367,11 @@ def backup(
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Copy the whole database as it stands into a new file, while others work on it."""
-    from whichdo.campaign.exchange import backup as copied
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage import open_storage
 
     if not str(file).strip():
         raise UsageError("Name the file to write.")
-    made = copied(Store(address(db)), file)
+    made = open_storage(address(db)).backup(file)
     if format is Format.JSON:
         print_json({"file": str(made)})
     else:
