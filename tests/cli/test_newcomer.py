@@ -181,7 +181,7 @@ def test_nsw_and_cps_say_that_overlap_is_poor_and_show_the_doubly_robust_answer(
     assert rows["do(treat=1)"]["must_try"]
     assert rows["do(treat=0)"]["modelled"]["without_counterpart"] < 0.01
     text = good(call, "rank", "problem.toml", "data.csv", "--model", "logistic", "--plot", "rank.svg")
-    page = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "many-covariates.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"```\n( arm .*?)```", page, re.DOTALL)
     printed = [line.rstrip() for line in text.splitlines()]
     assert [line for line in table.splitlines() if line not in printed] == []
