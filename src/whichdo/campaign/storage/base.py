@@ -54,6 +54,8 @@ PATIENCE = 30.0
 """Seconds to wait for a lock."""
 PAGE = 10_000
 """Events that are read at a time: a database over a network hands over all that is asked for at once."""
+MOST_BYTES = 1 << 28
+"""Of a snapshot."""
 LONGEST = 60.0
 """Seconds for which a fork waits for a thread that is at work."""
 AGAIN = "Nothing was half written; repeat the command once it is mended."
@@ -77,6 +79,8 @@ class Storage(ABC):
     """Whether nothing can be written there."""
     mending = "Restore a backup, or import an export."
     """What to do about one that is damaged."""
+    blob: str
+    """What it calls a column of bytes."""
     dialect: str
     """What SQLAlchemy calls such a database, for migrations."""
     alone: tuple[str, ...]
@@ -257,9 +261,31 @@ class Storage(ABC):
         """The columns of some events."""
         return self._do(connection, schema.SINCE, (place.id, first, end))
 
+    def event_of_key(self, connection: Connection, place: Place, key: str) -> Event | None:
+        """The event of a campaign that has a key, if one has it."""
+        rows = self._do(connection, schema.KEYED, (place.id, key))
+        return Event._make((place.name, *rows[0])) if rows else None
+
     @abstractmethod
     def append(self, connection: Connection, place: Place, new: Sequence[Event]) -> None:
         """Append events that follow on ``place``, which is moved on: all of them, or none."""
+
+    def snapshot_of(self, connection: Connection, place: Place) -> bytes | None:
+        """The snapshot that is kept of a campaign, if there is one; what it says is for the caller to check."""
+        if not self._has_table(connection, "whichdo_snapshot"):
+            return None
+        rows = self._do(connection, schema.SNAPSHOT, (place.id, MOST_BYTES))
+        return rows[0][0] if rows and type(rows[0][0]) is bytes else None
+
+    def keep_snapshot(self, connection: Connection, place: Place, count: int, body: bytes) -> None:
+        """Keep a snapshot of so many events in place of the one before; one that is too large is not kept."""
+        if len(body) > MOST_BYTES:
+            return
+        if not self._has_table(connection, "whichdo_snapshot"):
+            self.reserve_names(connection)
+            if not self._has_table(connection, "whichdo_snapshot"):
+                self._do(connection, schema.SNAPSHOTS.format(blob=self.blob))
+        self._do(connection, schema.KEEP, (place.id, count, body))
 
     def _found(self, connection: Connection, name: str, row: Sequence[Any]) -> Place:
         """The row of a campaign, if it is one."""
@@ -308,7 +334,7 @@ class Storage(ABC):
             self._migrate()
 
     def _form(self, connection: Connection) -> tuple[int, str]:
-        if not self._has_tables(connection):
+        if not self._has_table(connection, "whichdo_store"):
             return 0, ""
         rows = self._do(connection, schema.FORM_OF)
         if len(rows) != 1 or type(rows[0][0]) is not int:
@@ -316,8 +342,8 @@ class Storage(ABC):
         return rows[0][0], rows[0][1]
 
     @abstractmethod
-    def _has_tables(self, connection: Connection) -> bool:
-        """Whether there is a table that says the form."""
+    def _has_table(self, connection: Connection, name: str) -> bool:
+        """Whether there is such a table."""
 
     def _make(self, connection: Connection) -> None:
         """Make the tables, unless another process was first."""

@@ -28,7 +28,7 @@ from whichdo.errors import DamagedError, InputError, NotOursError, StorageError,
 from whichdo.text import masked, quoted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from psycopg.pq.abc import PGconn, PGresult
@@ -71,7 +71,11 @@ _PREPARED = {
     text: f"whichdo_{number}".encode()
     for number, text in enumerate((_BEGIN, "COMMIT", schema.FIND, _LOCK, _CLOCK, schema.SINCE, _FIRST, _NEXT))
 }
-_NUMBERS = frozenset({20, 21, 23})  # what PostgreSQL calls the types of whole numbers
+_READERS: dict[int, Callable[[bytes], Any]] = {
+    17: lambda value: bytes.fromhex(value[2:].decode()),
+    **dict.fromkeys((20, 21, 23), int),
+}
+"""By the numbers of types: bytes and whole numbers; the rest is text."""
 
 Command = tuple[str, tuple[object, ...]]
 Rows = list[tuple[Any, ...]]
@@ -98,6 +102,7 @@ class _Ahead(NamedTuple):
 class PostgresStorage(Storage):
     """A database on a PostgreSQL server."""
 
+    blob = "BYTEA"
     dialect = "postgresql+psycopg://"
     alone = (_BEGIN, f"SELECT pg_advisory_xact_lock({ADDING})")
 
@@ -297,8 +302,8 @@ class PostgresStorage(Storage):
             return ""
         return f" by {', '.join(f'process {pid} ({visible(name)})' for pid, name in found)}" if found else ""
 
-    def _has_tables(self, connection: psycopg.Connection) -> bool:
-        return self._do(connection, "SELECT to_regclass('whichdo_store')::text") != [(None,)]
+    def _has_table(self, connection: psycopg.Connection, name: str) -> bool:
+        return self._do(connection, "SELECT to_regclass(?)::text", (name,)) != [(None,)]
 
     def _tables(self) -> Sequence[str]:
         return schema.tables("SERIAL")
@@ -362,6 +367,9 @@ def _numbered(text: str) -> bytes:
 
 
 def _encoded(value: object) -> bytes:
+    """A value as PostgreSQL reads it."""
+    if isinstance(value, bytes):
+        return b"\\x" + value.hex().encode()
     found = str(value).encode()
     if b"\0" in found:  # where libpq would take it to end
         raise InputError(f"{quoted(value)} contains a NUL character, which PostgreSQL cannot keep. Nothing was stored.")
@@ -417,7 +425,7 @@ def _rows(result: PGresult) -> Rows:
     if result.status != ExecStatus.TUPLES_OK:
         return [(result.command_tuples,)]
     value = result.get_value
-    read = [int if result.ftype(column) in _NUMBERS else bytes.decode for column in range(result.nfields)]
+    read = [_READERS.get(result.ftype(column), bytes.decode) for column in range(result.nfields)]
     return [
         tuple([None if (cell := value(row, column)) is None else of(cell) for column, of in enumerate(read)])
         for row in range(result.ntuples)
