@@ -11,7 +11,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: scale spark demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
-        robustness checking bounds reproduction tutorials soak clean
+        robustness checking bounds reproduction tutorials docs soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
@@ -108,6 +108,10 @@ spark: setup
 tutorials: setup
 	$(BIN)/python -m benchmarks.tutorials
 
+# The documentation site in dist/docs, offline; a warning, a broken link or an address that is loaded from elsewhere fails.
+docs: setup
+	$(BIN)/python -m benchmarks.pages
+
 # The crash, fuzz and statistics tests at the counts that are promised; last result in docs/soak.md.
 soak: setup
 	WHICHDO_SOAK=1 $(BIN)/pytest -q $(PARALLEL) -m soak
@@ -121,7 +125,7 @@ $(VENV)/.demo-ready: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers,plots,postgres,cluster,models,warehouse]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs,peers,plots,postgres,cluster,models,warehouse]'
 	@touch $@ $(VENV)/.demo-ready
 
 clean:

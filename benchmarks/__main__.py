@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.measure import measured
+from benchmarks.wrapping import wrapped
 from whichdo import __version__
 
 ROOMS = (
@@ -53,7 +54,7 @@ def main(chosen: list[str]) -> None:
             text.append(f"| {line.what} | {line.figure} | {line.asked} | {'yes' if line.holds else '**no**'} |")
             if not line.holds:
                 missed.append(line.what)
-        PAGE.write_text(merged(PAGE.read_text(), room, "\n".join(text)))
+        PAGE.write_text(wrapped(merged(PAGE.read_text(), room, "\n".join(text))))
     if missed:
         print(f"\nMissed: {'; '.join(missed)}")
 

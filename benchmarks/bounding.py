@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.estimator import Rule
@@ -266,7 +267,7 @@ def main() -> None:
                 for logs in LOGS:
                     saved.append(saving(family, instances, name, doubt, logs, asked.runs))
                     print(saved[-1], flush=True)
-    asked.out.write_text(page(wide, saved, asked.networks, asked.runs), encoding="utf-8")
+    asked.out.write_text(wrapped(page(wide, saved, asked.networks, asked.runs)), encoding="utf-8")
 
 
 if __name__ == "__main__":

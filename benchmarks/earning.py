@@ -12,6 +12,7 @@ import numpy as np
 
 import whichdo as wd
 from benchmarks.families import ALL, networks
+from benchmarks.wrapping import wrapped
 from whichdo.errors import UnsuitableError
 from whichdo.world.instances import experiment_3, experiment_5
 
@@ -110,7 +111,7 @@ def main() -> None:
         "|---|---|" + "---|" * (len(NAMES) + 2),
         *rows,
     ]
-    Path(__file__).parents[1].joinpath("docs", "earning.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    Path(__file__).parents[1].joinpath("docs", "earning.md").write_text(wrapped("\n".join(text)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN, GROWN, END = "<!-- measured: make scale -->\n", "<!-- grown: make scale -->\n", "<!-- end -->\n"
@@ -149,11 +150,11 @@ def growth(folder: Path, rows: int) -> dict[str, dict[str, float]]:
         domains=dict.fromkeys(names, tuple(range(LEVELS))),
     )
 
-    def spent(scopes: list[tuple[str, ...]], **options: str) -> float:
+    def spent(scopes: list[tuple[str, ...]], arm: str | None = None) -> float:
         times = []
         for _ in range(TURNS):
             began = time.process_time()
-            wd.count(asked, table, scopes=scopes, **options)
+            wd.count(asked, table, scopes=scopes, arm=arm)
             times.append(time.process_time() - began)
         return min(times)
 
@@ -179,7 +180,7 @@ def write(begin: str, said: str) -> None:
     """Put a part of the page in place of what stood there."""
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(begin)
-    PAGE.write_text(before + begin + said + END + rest.partition(END)[2], encoding="utf-8")
+    PAGE.write_text(wrapped(before + begin + said + END + rest.partition(END)[2]), encoding="utf-8")
 
 
 def text(duckdb: dict[int, Any], postgres: dict[int, Any]) -> str:

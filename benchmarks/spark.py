@@ -1,7 +1,7 @@
 """Spark on this machine: does it count as other counters do, and how fast; written into docs/scale.md by `make spark`.
 
 First the conformance tests run with Spark among the engines, 200 random problems included; if one fails, nothing is
-measured or written.  Then a ranking is timed against hand-written statements, and a union of GROUP BYs against GROUPING
+measured.  Then a ranking is timed against hand-written statements, and a union of GROUP BYs against GROUPING
 SETS.  Processor time is that of Spark's Java process and of this one.
 """
 
@@ -26,7 +26,7 @@ from benchmarks.scale import MADE, arithmetic, hand_written, problem, scopes, wr
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BEGIN = "<!-- measured: make spark -->\n"
+TESTED, BEGIN = "<!-- tested: make spark -->\n", "<!-- measured: make spark -->\n"
 TURNS = 3
 WIDE, LEVELS = 12, 6
 """Columns, and values of each, of the table on which two ways of grouping are compared."""
@@ -43,18 +43,22 @@ def conformance() -> str:
     """Run the tests that concern Spark, and say how they went; an error if one fails."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        words = ["-q", "-n", "0", "-p", "no:cacheprovider", "-k", "spark", f"--junitxml={report}"]
-        files = ["tests/counting/test_warehouse.py", "tests/counting/test_spark.py"]
+        words = ["-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider", "-k", "spark"]
+        words += [f"--junitxml={report}", "tests/counting/test_warehouse.py", "tests/counting/test_spark.py"]
         settings = os.environ | {"WHICHDO_SPARK": "1", "WHICHDO_SOAK": "1"}
-        subprocess.run([sys.executable, "-m", "pytest", *words, *files], check=True, env=settings)
-        suite = next(ET.parse(report).iter("testsuite"))
+        subprocess.run([sys.executable, "-m", "pytest", *words], check=True, env=settings)
+        return result(report)
+
+
+def result(report: Path) -> str:
+    """What a report of tests says."""
+    suite = next(ET.parse(report).iter("testsuite"))
     names = [case.get("name", "") for case in suite.iter("testcase")]
     drawn = sum(name.startswith("test_any_log_is_counted_as_its_rows_are") for name in names)
     failed = sum(int(suite.get(kind, "0")) for kind in ("failures", "errors", "skipped"))
-    return (
-        f"{len(names) - failed} of {len(names)} tests passed, {drawn} of them random problems, in "
-        f"{float(suite.get('time', '0')) / 60:.0f} minutes."
-    )
+    day, minutes = suite.get("timestamp", "")[:10], float(suite.get("time", "0")) / 60
+    passed = f"{len(names) - failed} of {len(names)} passed, {drawn} of them random problems, in {minutes:.0f} minutes"
+    return f"Tests, {day}: {passed}.\n"
 
 
 class Spark:
@@ -171,12 +175,12 @@ def grouping(spark: Spark, folder: Path, rows: int, numbers: Sequence[int]) -> d
     return found
 
 
-def text(passed: str, spark: Spark, ranked: Sequence[dict[str, Any]], grouped: dict[int, dict[str, Spent]]) -> str:
+def text(spark: Spark, ranked: Sequence[dict[str, Any]], grouped: dict[int, dict[str, Spent]]) -> str:
     """The part of the page that is written here."""
     day = datetime.now(UTC).date()
-    lines = [f"{spark.versions}, in local mode on two cores, {day}. {passed}", ""]
-    ways = "`rank` s | GROUPING SETS by hand s | union by hand s | processor s of the three"
-    lines += [f"| rows | {ways} | rows back | peak MB |"]
+    lines = [f"{spark.versions}, in local mode on two cores, {day}.", ""]
+    columns = "`rank` s | GROUPING SETS by hand s | union by hand s | processor s of the three"
+    lines += [f"| rows | {columns} | rows back | peak MB |"]
     lines += ["|--:|--:|--:|--:|--:|--:|--:|"]
     for each in ranked:
         clocks = " | ".join(f"{each[way].clock:.2f}" for way in ("rank", "sets", "union"))
@@ -196,14 +200,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="*", default=[10**6, 10**7])
     parser.add_argument("--sets", type=int, nargs="*", default=[2, 4, 8])
+    parser.add_argument("--speed-alone", action="store_true")
     given = parser.parse_args()
-    passed = conformance()
+    if not given.speed_alone:
+        write(TESTED, conformance())
     spark = Spark()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ranked = [ranking(spark, folder, rows) for rows in given.rows]
         grouped = grouping(spark, folder, max(given.rows) // 4, given.sets)
-    said = text(passed, spark, ranked, grouped)
+    said = text(spark, ranked, grouped)
     print(said)
     write(BEGIN, said)
 

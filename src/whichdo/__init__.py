@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whichdo.checking.outcomes import EditOutcome, WhatIf
     from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
-    from whichdo.comparison.table import Comparison, compare
+    from whichdo.comparison.side_by_side import Comparison, compare
     from whichdo.counting import count
     from whichdo.domains import Bins, bins
     from whichdo.drawing.svg import draw_svg
@@ -175,7 +175,7 @@ _ROOMS = {
     "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
     "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
-    "whichdo.comparison.table": ("Comparison", "compare"),
+    "whichdo.comparison.side_by_side": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.domains": ("Bins", "bins"),
     "whichdo.errors": (

@@ -39,8 +39,10 @@ __all__ = [
     "given_list",
     "given_mapping",
     "known_node",
+    "labels_line",
     "plain_value",
     "settings_of",
+    "unit_of",
     "worth_of_levels",
 ]
 
@@ -52,6 +54,7 @@ BINARY: tuple[Value, ...] = (0, 1)
 MAX_VALUES = 256
 MAX_VALUE_NAME = 128
 MAX_LABEL = 200
+MAX_LABELS_LISTED = 12
 MAX_DIGITS = 17
 MISSING_LEVEL = "missing"
 """What a missing value is called where it is a value of its own."""
@@ -287,6 +290,19 @@ def all_labels(graph: CausalGraph, given: Mapping[str, object]) -> dict[str, str
             )
         found[name] = label.strip()
     return {name: found[name] for name in graph.nodes if name in found}
+
+
+def unit_of(label: str) -> str:
+    """The unit that a label ends in: ``kg`` of ``weight gained (kg)``; empty where it has none."""
+    name, _, unit = label.rpartition(" (")
+    return unit[:-1] if name and unit.endswith(")") and ")" not in unit[:-1] else ""
+
+
+def labels_line(labels: Mapping[str, str]) -> str:
+    """What nodes are called, in a line to stand below a table; empty where no node has a label."""
+    said = [f"{name} is {label}" for name, label in labels.items()]
+    more = [f"{len(said) - MAX_LABELS_LISTED:,} more"] if len(said) > MAX_LABELS_LISTED else []
+    return f"Labels: {'; '.join([*said[:MAX_LABELS_LISTED], *more])}." if said else ""
 
 
 def check_domain(name: str, domain: Sequence[Value]) -> None:

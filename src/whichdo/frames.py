@@ -91,7 +91,7 @@ def html_table(
     strong = ' style="font-weight:bold"'
     body = "".join(f"<tr{strong if n in bold else ''}>{cells(row, 'td')}</tr>" for n, row in enumerate(rows))
     return (
-        f'<div><table><caption style="text-align:left;white-space:nowrap"><b>{escape(caption)}</b></caption>'
+        f"<div><div><b>{escape(caption)}</b></div><table>"
         f"<thead><tr>{cells(heads, 'th')}</tr></thead><tbody>{body}</tbody></table>{html_lines(lines)}</div>"
     )
 

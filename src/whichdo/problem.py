@@ -39,7 +39,9 @@ from whichdo.domains import (
     check_domain,
     given_list,
     given_mapping,
+    labels_line,
     plain_value,
+    unit_of,
     worth_of_levels,
 )
 from whichdo.errors import ProblemError, TooLargeError, UsageError
@@ -259,6 +261,25 @@ class Problem:
     def label(self, name: str) -> str:
         """What a node is called where people read: its label, or else its name."""
         return self.labels.get(name, name)
+
+    def arm_label(self, arm: Arm) -> str:
+        """What an arm is called where people read: ``do(quit smoking=1)`` for ``do(qsmk=1)``."""
+        return f"do({', '.join(f'{self.label(name)}={value}' for name, value in arm.settings.items())})"
+
+    def in_unit(self, head: str) -> str:
+        """The head of a column of rewards with their unit: ``estimate (kg)`` where the reward's label ends in (kg)."""
+        unit = unit_of(self.label(self.reward))
+        return f"{head} ({unit})" if unit else head
+
+    @property
+    def legend(self) -> str:
+        """What nodes are called, in a line to stand below a table; empty where no node has a label."""
+        return labels_line(self.labels)
+
+    @property
+    def arms_legend(self) -> str:
+        """The same without the reward, for tables of arms whose heads name it."""
+        return labels_line({name: label for name, label in self.labels.items() if name != self.reward})
 
     def find_arm(self, text: str) -> Arm | None:
         """As `arm`, with None for what names no arm of this problem."""

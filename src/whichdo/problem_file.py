@@ -41,8 +41,8 @@ from whichdo.errors import InputError, ProblemError, TooLargeError
 from whichdo.files import write_file
 from whichdo.graph.formats import parse_graph, read_graph
 from whichdo.graph.formats.dagitty_write import write_text
-from whichdo.graph.formats.files import read_file
 from whichdo.graph.formats.native import read_json, write_json
+from whichdo.graph.formats.reading import read_file
 from whichdo.problem import BINARY, Problem, Value, plain_value
 from whichdo.text import nearest, quoted, shown, visible
 

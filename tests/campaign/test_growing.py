@@ -195,7 +195,7 @@ def test_a_glob_of_too_many_files_is_refused(campaign: wd.Campaign, log: Path, m
     for number in range(4):
         log.with_name(f"part{number}.csv").write_text(log.read_text())
     monkeypatch.setattr("whichdo.campaign.logs.MOST_FILES", 3)
-    monkeypatch.setattr("whichdo.counting.files.MOST_FILES", 3)
+    monkeypatch.setattr("whichdo.counting.log_files.MOST_FILES", 3)
     pattern = str(log.parent / "part*.csv")
     with pytest.raises(wd.TooLargeError, match="More than 3 files match"):
         campaign.observe(pattern)

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.skipif(os.environ.get("WHICHDO_SPARK") != "1", reason="Spark is started by make spark alone"),
-    # Spark leaves the sockets by which it sends rows to be closed by whoever collects them.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-]
+if os.environ.get("WHICHDO_SPARK") != "1":
+    pytest.skip("Spark is started by make spark alone", allow_module_level=True)
+
+# Spark leaves the sockets by which it sends rows to be closed by whoever collects them.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 PROBLEM = wd.Problem("Z -> X; Z -> Y; X -> Y", "Y", ["X"])
 
@@ -125,8 +125,9 @@ def test_an_instant_is_the_same_in_every_time_zone(backend: Any, tmp_path: Path)
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_counts_over_2_to_the_63_are_refused(backend: Any, tmp_path: Path, ansi: str) -> None:
-    """Without ANSI rules a sum of whole numbers in Spark goes round silently."""
-    table = into_spark(backend, tmp_path, "heavy", visits(4, times=[2**62] * 4))
+    """Without ANSI rules a sum of whole numbers in Spark goes round silently: five times 2^62 would be 2^62."""
+    rows = pa.table({name: [1] * 5 for name in "ZXY"} | {"times": [2**62] * 5})
+    table = into_spark(backend, tmp_path, "heavy", rows)
     before = spark_session().conf.get("spark.sql.ansi.enabled")
     spark_session().conf.set("spark.sql.ansi.enabled", ansi)
     try:
@@ -159,6 +160,10 @@ def test_the_command_line(
     assert by_table.code == by_file.code
     assert json.loads(by_table.out) == json.loads(by_file.out)
     assert "-- pyspark 4" in by_table.err
+    wrong = call("rank", "problem.toml", "pyspark://", "--table", "stored", "--where", "nobody > 1")
+    assert wrong.code == 5
+    assert "nobody" in wrong.err
+    assert len(wrong.err) < 1_000
 
 
 def test_without_java_it_says_so() -> None:

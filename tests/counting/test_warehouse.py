@@ -316,6 +316,16 @@ def test_passwords_are_not_told() -> None:
     assert "hunter2" not in str(error.value)
 
 
+def test_an_old_pyspark_is_refused() -> None:
+    from types import SimpleNamespace
+
+    from whichdo.counting.warehouse import RUNS
+
+    old = SimpleNamespace(raw_sql=lambda _: object(), version="3.5.6")
+    with pytest.raises(UsageError, match=r"needs pyspark 4\.0 or later; this is 3\.5\.6"):
+        RUNS["pyspark"](old, "SELECT 1")
+
+
 class TestPostgres:
     """What only a server has: rights, time limits, connections that only read."""
 

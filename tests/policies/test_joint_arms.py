@@ -11,7 +11,7 @@ from tests.policies.driving import driven
 from tests.world.enumeration import random_network
 from tests.world.test_joint_arms import joint_problem, xor
 from whichdo.errors import UnsuitableError
-from whichdo.estimate.propagation import learned_means, steps
+from whichdo.estimate.frontier import learned_means, steps
 from whichdo.evidence import TABLES, Batch
 from whichdo.policy_names import available_policies, policy
 from whichdo.problem import Problem, do

@@ -65,6 +65,12 @@ class Advice:
         """The answer and its reasons."""
         return (*self.answer, *self.reasons)
 
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What nodes are called, in a line; nothing where none has a label."""
+        found = self.ranking.problem.arms_legend
+        return (found,) if found else ()
+
     def __repr__(self) -> str:
         if self.arm is None:
             return "<Advice: nothing is known yet>"
@@ -73,12 +79,13 @@ class Advice:
         return f"<Advice: {self.arm}, {row.written(self.estimate)} ({interval})>"
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, *(f"! {line}" for line in self.warnings)])
+        return "\n".join([*self.sentences, *self.legend, *(f"! {line}" for line in self.warnings)])
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer in bold, then what it rests on."""
         head, *rest = self.sentences
-        return f"<div>{html_lines([*rest, *(f'Note: {line}' for line in self.warnings)], title=head)}</div>"
+        notes = [f"Note: {line}" for line in self.warnings]
+        return f"<div>{html_lines([*rest, *self.legend, *notes], title=head)}</div>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the table as JSON can hold it; what is not known is None."""

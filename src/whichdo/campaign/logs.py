@@ -18,7 +18,7 @@ import numpy as np
 
 from whichdo.campaign.events import canonical
 from whichdo.counting.counting import count_with_notes
-from whichdo.counting.files import MOST_FILES
+from whichdo.counting.log_files import MOST_FILES
 from whichdo.counting.sources import opened
 from whichdo.counting.steady import Steady, Tail
 from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded

@@ -43,6 +43,10 @@ class Status:
 
     name: str
     policy: str
+    goal: str
+    """``maximize`` or ``minimize``, and what the reward is called."""
+    legend: str
+    """What nodes that arms set are called; empty where they have no labels."""
     phase: str
     """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` or ``update`` says why)."""
     terms: dict[str, Any]
@@ -99,7 +103,10 @@ class Status:
         parts = ", ".join(f"{count[name]:,} {name}" for name in ("told", "open", "voided", "expired"))
         if self.left < 0:
             money += " (late tells count, and were more than the budget)"
-        said = [f"{self.name}: {self.phase}; {self.policy}, {money}.", f"{counted(count['asked'], 'ticket')}: {parts}."]
+        said = [
+            f"{self.name}: {self.phase}; {self.goal} by {self.policy}, {money}.",
+            f"{counted(count['asked'], 'ticket')}: {parts}.",
+        ]
         if self.stopped:
             said.append(f"It was stopped: {self.stopped}")
         if self.next_window:
@@ -111,6 +118,7 @@ class Status:
             said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
         said += [f"Restarted: {reason}" for reason in self.restarts]
         said += [self.update] if self.update else []
+        said += [self.legend] if self.legend else []
         said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt}")
         return tuple(said)
 
@@ -168,9 +176,9 @@ def forbidden_lines(forbidden: Mapping[Any, str]) -> list[str]:
 
 def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     """How a state stands."""
-    pulls = list(state.tickets.values())
+    pulls, problem = list(state.tickets.values()), state.terms.problem
     phases = {phase: sum(pull.phase is phase for pull in pulls) for phase in Phase}
-    pulled = dict.fromkeys(state.terms.problem.arms, 0)
+    pulled = dict.fromkeys(problem.arms, 0)
     for arm, _ in state.rows():
         pulled[arm] = pulled.get(arm, 0) + 1
     tickets = {
@@ -189,6 +197,8 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     return Status(
         name=state.terms.name,
         policy=policy_text(state.terms.policy),
+        goal=f"{problem.goal} {problem.label(problem.reward)}",
+        legend=problem.arms_legend,
         phase=_phase(state),
         terms={
             "horizon": state.terms.horizon,

@@ -258,9 +258,26 @@ class WhatIf:
             "notes": list(map(str, self.notes)),
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        return frame_of(self.columns(), backend)
+    def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
+        """The table as a data frame.
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        labels
+            For readers: heads that say what each column is, with the reward's unit.
+        """
+        columns, unit = self.columns(), self.problem.in_unit
+        heads = {
+            "best": "best arm then",
+            "best_estimate": f"its mean {self.problem.label(self.problem.reward)}",
+            "estimate": unit("today's choice then"),
+            "regret": unit("regret"),
+            "refuted": "contradicted by the logs",
+            "settled_by": "settled by pulls of",
+        }
+        return frame_of({heads.get(name, name): each for name, each in columns.items()} if labels else columns, backend)
 
     def svg(self) -> str:
         """The graph as SVG, its edges coloured by what rests on them; edges whose lack the choice rests on are dotted.
@@ -287,7 +304,7 @@ class WhatIf:
         marks = {name: "choice" for name in choice if name in shown}
         return draw_svg(shown, reward=reward, marks=marks, edges=looks, missing=missing)
 
-    def plot(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def write_svg(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write `svg` into a file; one that is there is replaced if it is a drawing of ours, or with ``force``."""
         write_file(Path(os.fspath(path)), self.svg(), DRAWING, force=force)
 

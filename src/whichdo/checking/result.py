@@ -176,7 +176,7 @@ class Check:
         if each.low > NEGLIGIBLE or isnan(each.difference):
             return ""
         size = each.difference * reward_scale(self.problem)[2]
-        return f", mean {self.problem.reward} {size:.2g} apart"
+        return f", mean {self.problem.label(self.problem.reward)} {size:.2g} apart"
 
     def _about_suspects(self) -> list[str]:
         if not self.suspects:
@@ -281,9 +281,23 @@ class Check:
             for each in self.statements
         ]
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The statements as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        rows = [{**row, "given": ", ".join(row["given"])} for row in self._rows]
+    def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
+        """The statements as a data frame.
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        labels
+            For readers: nodes by their labels.
+        """
+        name_of = self.problem.label if labels else str
+        rows = [
+            row
+            | {side: name_of(row[side]) for side in ("left", "right")}
+            | {"given": ", ".join(map(name_of, row["given"]))}
+            for row in self._rows
+        ]
         names = [
             "left", "right", "given", "p", "adjusted", "strength", "low", "high", "difference", "difference_low",
             "rows", "method", "fails",
@@ -296,7 +310,11 @@ class Check:
         return tuple(sorted(self.statements, key=lambda each: (not each.fails, isnan(each.p), each.p)))
 
     def __str__(self) -> str:
-        return "\n".join(self.summary)
+        return "\n".join([*self.summary, *self._legend])
+
+    @property
+    def _legend(self) -> tuple[str, ...]:
+        return (self.problem.legend,) if self.problem.labels else ()
 
     def __repr__(self) -> str:
         fails = len(self.failing) + sum(each.fails for each in self.cross_checks)
@@ -305,7 +323,7 @@ class Check:
 
     def _repr_html_(self) -> str:
         """For notebooks: the summary, and the statements that say most."""
-        lines = "".join(f"<p>{escape(line)}</p>" for line in self.summary)
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (*self.summary, *self._legend))
         if not self.statements:
             return lines
         left = " style='text-align:left'"

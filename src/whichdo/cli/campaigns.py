@@ -201,7 +201,7 @@ def recommend(
         return
     print_lines(found.sentences)
     _print_arms(found, top)
-    print_lines((f"From the log up to {found.receipt}.",), found.warnings)
+    print_lines((*found.legend, f"From the log up to {found.receipt}."), found.warnings)
 
 
 def _print_arms(found: Advice, top: int) -> None:
@@ -211,7 +211,8 @@ def _print_arms(found: Advice, top: int) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
-    for title in ("estimate", f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
+    estimate = found.ranking.problem.in_unit("estimate")
+    for title in (estimate, f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
     for row in found.ranking.ordered[:top]:
         known = row.is_known

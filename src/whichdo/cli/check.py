@@ -78,5 +78,7 @@ def _print(found: Check, top: int) -> None:
         out.print(table)
         if len(found.statements) > top:
             out.print(f"... and {len(found.statements) - top:,} more (--top, or -f json).")
+    if found.problem.labels:
+        out.print(found.problem.legend)
     for line in found.notes:
         out.print(f"! {worded(line)}", style="yellow")

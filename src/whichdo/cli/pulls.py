@@ -79,8 +79,10 @@ def ask(
         print_json({"tickets": [ticket.to_dict() for ticket in tickets], "finished": campaign.finished})
         return
     out = console()
+    labels = campaign.problem.labels if tickets else {}
     for ticket in tickets:
-        out.print(f"{ticket.id}  {ticket.arm}  (tell {', '.join(ticket.needed)})", soft_wrap=True)
+        needed = (f"{name}: {labels[name]}" if name in labels else name for name in ticket.needed)
+        out.print(f"{ticket.id}  {ticket.arm}  (tell {', '.join(needed)})", soft_wrap=True)
     if not tickets and campaign.finished:
         out.print(f"Finished: nothing is left to ask. See: {visible(command('recommend', name))}", soft_wrap=True)
     elif 0 < len(tickets) < n:

@@ -104,7 +104,8 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     out.print(f"{size}; {found.problem.goal} {found.problem.label(found.problem.reward)}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
-    for title in ("estimate", f"{confidence:.0%} interval", "against do()", "naive", "worth pulls"):
+    estimate, effect = map(found.problem.in_unit, ("estimate", "against do()"))
+    for title in (estimate, f"{confidence:.0%} interval", effect, "naive", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
     shown = found.ordered[:top]
     for row in shown:
@@ -129,6 +130,8 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     for row in shown:
         out.print(f"  {row.arm}: {row.reason}")
     _print_details(shown)
+    if found.problem.arms_legend:
+        out.print(found.problem.arms_legend)
     for line in found.warnings:
         out.print(f"! {worded(line)}", style="yellow")
     if plot is not None:
@@ -143,7 +146,7 @@ def _print_models(found: Ranking, top: int) -> None:
     out = console()
     out.print(found.model_title, style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    heads = ("arm", "estimate", *found.model_heads[2:])
+    heads = ("arm", found.problem.in_unit("estimate"), *found.model_heads[2:])
     for place, title in enumerate(heads):
         table.add_column(title, justify="right" if place else "left", overflow="fold", no_wrap=bool(place))
     for row, cells in zip(found.ordered[:top], found.model_rows(top), strict=True):

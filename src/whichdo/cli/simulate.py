@@ -25,8 +25,8 @@ from whichdo.text import counted, quoted, short_number, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from whichdo.comparison.side_by_side import Cell, Comparison
     from whichdo.comparison.subject import Subject
-    from whichdo.comparison.table import Cell, Comparison
 
 __all__ = ["simulate"]
 
@@ -92,7 +92,7 @@ def _compared(
     numbers: tuple[int, int, int | None],
     format: TableFormat,  # noqa: A002
 ) -> Comparison:
-    from whichdo.comparison.table import compare
+    from whichdo.comparison.side_by_side import compare
     from whichdo.crew import cores
 
     runs, seed, workers = numbers

@@ -56,7 +56,8 @@ def _connected(address: str) -> Any:
                 raise UsageError(f"{quoted(address)} names no file: duckdb:///visits.db, or duckdb:////data/visits.db.")
             return library.duckdb.connect(path, read_only=True)
         if scheme == "pyspark":
-            return library.pyspark.connect(_spark_session(address))
+            session = _spark_session(address)  # first: without Spark the library has no such attribute
+            return library.pyspark.connect(session)
         return library.connect(address)
     except WhichdoError:
         raise
@@ -85,6 +86,9 @@ def _spark_session(address: str) -> Any:
     builder = session.builder
     for name, value in (QUIET | dict(parse_qsl(parts.query))).items():
         builder = builder.config(name, value)
+    with suppress(ImportError):  # what our errors say, Spark would also log, with traces of Java
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            import_module("pyspark.logger").PySparkLogger.getLogger(name).setLevel("CRITICAL")
     try:
         return builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 - Java's errors come in many kinds

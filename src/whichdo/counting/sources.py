@@ -73,7 +73,7 @@ class Source(NamedTuple):
 def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Source]:
     """The parts of a source, whatever kind it is; files are closed at the end.  ``known`` names are looked for."""
     if isinstance(data, (str, os.PathLike)) or _is_paths(data):
-        from whichdo.counting.files import Files
+        from whichdo.counting.log_files import Files
 
         with Files([data] if isinstance(data, (str, os.PathLike)) else data, known) as files:  # type: ignore[arg-type]
             yield Source(files.parts, files.repeated, files.unverified)

@@ -87,7 +87,14 @@ def _rows_of_cursor(backend: Any, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _rows_of_spark(backend: Any, sql: str) -> list[tuple[Any, ...]]:
-    return _rows_of_arrow(backend.raw_sql(sql).toArrow())
+    return _rows_of_arrow(_arrow_of_spark(backend, sql))
+
+
+def _arrow_of_spark(backend: Any, sql: str) -> Any:
+    found = backend.raw_sql(sql)
+    if not hasattr(found, "toArrow"):
+        raise UsageError(f"Counting in Spark needs pyspark 4.0 or later; this is {backend.version}.")
+    return found.toArrow()
 
 
 def _rows_of_arrow(found: Any) -> list[tuple[Any, ...]]:
@@ -149,7 +156,7 @@ class Engine:
         with self._telling("read"):
             sql = str(self.backend.compile(expression))
             in_spark = self.name == "pyspark"
-            found = self.backend.raw_sql(sql).toArrow() if in_spark else self.backend.to_pyarrow(expression)
+            found = _arrow_of_spark(self.backend, sql) if in_spark else self.backend.to_pyarrow(expression)
         self._note(sql, began, found.num_rows)
         return found
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.drawing.curves import Block, Curve, Plane, arc, arrow, ports, sample, swap
 from whichdo.drawing.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
-from whichdo.drawing.layout import Box, Layout, layout
+from whichdo.drawing.placement import Box, Layout, layout
 from whichdo.errors import TooLargeError, UsageError
 from whichdo.files import MARK
 from whichdo.graph.admg import CausalGraph
@@ -25,7 +25,7 @@ from whichdo.text import counted, nearest, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from whichdo.drawing.layout import Pair, Point
+    from whichdo.drawing.placement import Pair, Point
 
 __all__ = ["EDGES", "MAX_EDGES", "MAX_NODES", "Edge", "dark_rules", "draw_svg"]
 

@@ -21,8 +21,8 @@ from whichdo.estimate.overlap import counted_overlaps, thin_words
 from whichdo.estimate.pooling import pool
 from whichdo.estimate.provenance import equal_arms, sources_of_arms, with_shared_pulls
 from whichdo.estimate.ranking import ArmRank, Ranking
-from whichdo.estimate.reasons import method, reason, weakest
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
+from whichdo.estimate.why import method, reason, weakest
 from whichdo.evidence import Tally, whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem

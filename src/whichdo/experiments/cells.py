@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo.errors import UnsuitableError
-from whichdo.experiments.conditioning import Conditioning
+from whichdo.experiments.naive import Conditioning
 from whichdo.experiments.ours import EXPERIMENTS as OURS
-from whichdo.experiments.paper import EXPERIMENTS as PAPER
+from whichdo.experiments.published import EXPERIMENTS as PAPER
 from whichdo.experiments.where_to_intervene import EXPERIMENTS as WHERE
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import read_policy

@@ -104,17 +104,37 @@ class Reproduction:
             ],
         }
 
-    def plot(self, number: int, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw an experiment by its number, into a file (PNG, SVG or PDF by its suffix) too; returns the figure."""
+    def plot(
+        self, number: int, path: str | os.PathLike[str] | None = None, *, ax: Any = None, force: bool = False
+    ) -> Any:
+        """Draw an experiment: a panel for each family of networks, a line for each policy.
+
+        Parameters
+        ----------
+        number
+            Of the experiment.
+        path
+            A file to write: PNG, SVG or PDF by its suffix.  One that exists is replaced if whichdo drew it.
+        ax
+            Where to draw: axes, one for each panel (an array of them, as ``plt.subplots`` gives, will do); or a figure
+            or subfigure, which is divided into panels.  Without it there is a new figure.
+        force
+            Replace any file.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            What was drawn on.
+        """
         if number not in self.plan.policies:
             known = ", ".join(map(str, self.plan.policies))
             raise UsageError(f"Experiment {quoted(number)} was not run; there are results of {known}.")
         target = None if path is None else Path(os.fspath(path))
         if target is not None:
-            check_plot(target)
-        figure = experiment_figure(EXPERIMENTS[number], self.results)
+            check_plot(target, force=force)
+        figure = experiment_figure(EXPERIMENTS[number], self.results, ax=ax)
         if target is not None:
-            write_figure(figure, target)
+            write_figure(figure, target, force=force)
         return figure
 
 
@@ -260,7 +280,7 @@ def _draw(folder: Path, number: int, results: Results) -> None:
             save_figure(figure, path)
 
 
-def experiment_figure(experiment: Experiment, results: Results) -> Any:
+def experiment_figure(experiment: Experiment, results: Results, *, ax: Any = None) -> Any:
     """The figure of an experiment: a panel for each family of networks, a line for each policy."""
     panels = [
         Panel(
@@ -286,7 +306,7 @@ def experiment_figure(experiment: Experiment, results: Results) -> Any:
         from_zero=rounds,
         few_marks=rounds,
     )
-    return panels_plot(panels, scales, shared=experiment.logarithmic or experiment.number == 2)
+    return panels_plot(panels, scales, shared=experiment.logarithmic or experiment.number == 2, ax=ax)
 
 
 def manifest(done: Reproduction) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from whichdo.errors import UnsuitableError, UsageError
-from whichdo.estimate.propagation import MAX_NUMBERS, counted, extent, hidden_causes, steps
+from whichdo.estimate.frontier import MAX_NUMBERS, counted, extent, hidden_causes, steps
 from whichdo.evidence import TABLES, Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.mixture import apportioned, balanced
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.estimate.propagation import Step
+    from whichdo.estimate.frontier import Step
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
     from whichdo.tables import Scope

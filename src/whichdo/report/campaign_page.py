@@ -79,6 +79,8 @@ class Head(NamedTuple):
     name: str
     wish: str
     reward: str
+    legend: str
+    """What nodes that arms set are called; empty where they have no labels."""
     phase: str
     events: str
     began: str
@@ -109,6 +111,7 @@ def _head(found: History) -> Head:
         status.name,
         "least" if problem.goal is Goal.MINIMIZE else "most",
         problem.label(problem.reward),
+        problem.arms_legend,
         WORDS.get(status.phase, status.phase),
         counted(status.events, "event"),
         short_time(status.began),

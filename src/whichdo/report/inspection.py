@@ -305,5 +305,5 @@ def _values_in_words(problem: Problem) -> list[str]:
         )
         lines.append(f"Put together: {'; '.join(parts)}")
     if problem.labels:
-        lines.append(f"Labels: {'; '.join(f'{name} is {label}' for name, label in problem.labels.items())}")
+        lines.append(problem.legend)
     return lines

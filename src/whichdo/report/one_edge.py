@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.checking.what_if import what_if
-from whichdo.checking.words import TITLES, cells
+from whichdo.checking.words import cells, titles
 from whichdo.errors import TooLargeError
 from whichdo.text import counted
 
@@ -54,7 +54,7 @@ def one_edge_wrong(found: History) -> OneEdge | None:
         counted(result.looks, "look"),
         (*result.summary, *_elsewhere(found, result)),
         _drawn(result),
-        tuple(TITLES),
+        titles(result),
         tuple(tuple(cells(result, each)) for each in changing[:MOST_ROWS]),
         (*more, *result.notes),
     )

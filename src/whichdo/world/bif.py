@@ -12,7 +12,7 @@ from whichdo.errors import GraphSyntaxError, NetworkError, Place, TooLargeError
 from whichdo.files import write_file
 from whichdo.graph.formats.bif import BifFile, BifVariable, parse_bif
 from whichdo.graph.formats.bif_write import write_bif as bif_text
-from whichdo.graph.formats.files import read_file
+from whichdo.graph.formats.reading import read_file
 from whichdo.text import quoted
 from whichdo.world.network import MAX_TABLE, CausalNetwork, Mechanism
 

@@ -16,9 +16,9 @@ from whichdo.graph.formats.dagitty import read_text
 from whichdo.graph.formats.dagitty_tokens import BLOCK
 from whichdo.graph.formats.dagitty_write import write_dagitty, write_text
 from whichdo.graph.formats.dot import read_dot, write_dot
-from whichdo.graph.formats.files import MAX_BYTES, read_file
 from whichdo.graph.formats.gml import read_gml, write_gml
 from whichdo.graph.formats.native import read_json, write_json
+from whichdo.graph.formats.reading import MAX_BYTES, read_file
 from whichdo.graph.formats.scan import show
 from whichdo.text import nearest, visible
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.frames import frame_of, html_table, plain, text_table
-from whichdo.plots.canvas import WIDE
+from whichdo.plots.canvas import WIDE, Plotted
 from whichdo.policy_names import as_policy, policy_text
 from whichdo.simulation import Job, check_horizon, simulate_all
 from whichdo.text import counted, short_number, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from whichdo.policies.base import Policy
     from whichdo.problem import Problem
@@ -68,8 +67,11 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """A table with a row for each policy and horizon; made by `compare`."""
+class Comparison(Plotted):
+    """A table with a row for each policy and horizon; made by `compare`.
+
+    `plot` draws mean regret against the horizon, a line for each policy; bands are 95% intervals of the mean.
+    """
 
     problem: Problem
     runs: int
@@ -120,24 +122,30 @@ class Comparison:
         columns = ("policy", "horizon", "regret", "error", "share_best", "spent", "refusal")
         return {name: [getattr(cell, name) for cell in self.cells] for name in columns}
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        return frame_of(self.columns(), backend)
+    def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
+        """The table as a data frame.
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        ax: Any = None,
-        title: str | None = None,
-        force: bool = False,
-    ) -> Any:
-        """Draw mean regret against the horizon: a line for each policy.
-
-        Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
-        figure.  A file that is there is replaced if it is a drawing of ours, or with ``force``.
-        Bands are 95% intervals of the mean.  No global setting of matplotlib is touched.
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        labels
+            For readers: heads that say what regret is measured in.
         """
+        columns = self.columns()
+        if not labels:
+            return frame_of(columns, backend)
+        heads = {
+            "horizon": "horizon (budget of a run)",
+            "regret": self._regret,
+            "error": self.problem.in_unit("standard error"),
+            "share_best": "best arm found (share)",
+            "spent": "spent (cost units)",
+            "refusal": "why not played",
+        }
+        return frame_of({heads.get(name, name): column for name, column in columns.items()}, backend)
+
+    def _plotted(self, path: Path | None, ax: Any, title: str | None, *, force: bool) -> Any:
         from whichdo.plots.regret import Curve, regret_plot
 
         played = {
@@ -153,10 +161,10 @@ class Comparison:
         return regret_plot(
             curves,
             self.horizons,
-            axis=f"mean {self._kind} regret (lower is better)",
+            axis=f"{self._regret} (lower is better)",
             title=f"Regret in {reward}, {arms}" if title is None else title,
             footnote=f"{counted(self.runs, 'run')} a point; bands: 95% intervals of the mean.{more}",
-            path=None if path is None else Path(os.fspath(path)),
+            path=path,
             ax=ax,
             force=force,
         )
@@ -170,6 +178,11 @@ class Comparison:
         summed = any(cell.outcomes is not None and cell.outcomes.curve is not None for cell in self.cells)
         return "cumulative" if summed else "simple"
 
+    @property
+    def _regret(self) -> str:
+        """What is measured, with its unit."""
+        return self.problem.in_unit(f"mean {self._kind} regret")
+
     def __str__(self) -> str:
         return text_table(self._heads, self._shown_rows)
 
@@ -178,7 +191,7 @@ class Comparison:
 
     @property
     def _heads(self) -> tuple[str, ...]:
-        return ("policy", "horizon", f"mean {self._kind} regret", "95% interval", "best arm found")
+        return ("policy", "horizon", self._regret, "95% interval", "best arm found")
 
     @property
     def _shown_rows(self) -> list[tuple[str, ...]]:

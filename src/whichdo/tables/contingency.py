@@ -1,4 +1,4 @@
-"""A table of counts over a *scope*, which is a tuple of columns, and the numbers of its cells.
+"""A table of counts over a *scope*, which is a tuple of columns; numbers of its cells; many tables in one array.
 
 A cell is one setting of all columns of the scope, each column by its code, 0, 1, 2, ...  A table is *dense*, with an
 axis for each column, or *sparse*: a list of the cells that occurred.  Arrays only: nothing here knows what a column
@@ -7,20 +7,24 @@ means.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whichdo.arrays import Array, CodeArray, FloatArray, IntArray
 
-__all__ = ["MAX_CELLS", "Radix", "Scope", "Table", "TableIndex", "conditional_rows", "smallest_table", "starts"]
+__all__ = [
+    "MAX_CELLS", "Layout", "Places", "Radix", "Scope", "Table", "TableIndex", "Tables", "conditional_rows",
+    "smallest_table", "starts",
+]  # fmt: skip
 
 Scope = tuple[str, ...]
 
@@ -294,3 +298,75 @@ def _sums(places: IntArray, values: Array, size: int) -> Array:
     found = np.zeros(size, values.dtype)
     np.add.at(found, places, values)
     return found
+
+
+class Places(NamedTuple):
+    """A layout as kernels read it: ``start[s] : start[s + 1]`` are the columns of scope s, with their strides.
+
+    ``columns`` are places in whatever the kernel has of each row; the cells of scope s begin at ``cell_start[s]``.
+    """
+
+    start: IntArray
+    columns: IntArray
+    strides: IntArray
+    cell_start: IntArray
+
+
+class Layout:
+    """Where the table of each scope lies in one array, one after the other: what a simulation hands over by the
+    hundred, and what counting kernels write to.  ``sizes`` has the number of values of every column.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], scopes: Iterable[Scope]) -> None:
+        self.scopes: tuple[Scope, ...] = tuple(dict.fromkeys(scopes))
+        self._radixes = [Radix.of(scope, sizes) for scope in self.scopes]
+        self.starts = starts(radix.cells for radix in self._radixes)
+        self.cells = self.starts[-1]
+        self._numbers = {scope: number for number, scope in enumerate(self.scopes)}
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all scopes, each once."""
+        return tuple(dict.fromkeys(name for scope in self.scopes for name in scope))
+
+    def place(self, scope: Scope) -> slice:
+        """Where the cells of a scope lie."""
+        number = self._numbers[scope]
+        return slice(self.starts[number], self.starts[number + 1])
+
+    def places(self, columns: Sequence[str] | None = None) -> Places:
+        """The layout for kernels that see ``columns`` in this order, by default its own."""
+        position = {name: number for number, name in enumerate(self.columns if columns is None else columns)}
+        return Places(
+            np.array(starts(len(scope) for scope in self.scopes), np.int64),
+            np.array([position[name] for scope in self.scopes for name in scope], np.int64),
+            np.array([stride for radix in self._radixes for stride in radix.strides], np.int64),
+            np.array(self.starts, np.int64),
+        )
+
+    def table(self, scope: Scope, counts: IntArray) -> Table:
+        """The table of one scope, from the array in which all lie."""
+        sizes = self._radixes[self._numbers[scope]].sizes
+        return Table(scope, sizes, counts[self.place(scope)].reshape(sizes))
+
+
+class Tables(Mapping[Scope, Table]):
+    """The tables of a layout, looked up by scope; ``counts`` is the array in which they lie."""
+
+    def __init__(self, layout: Layout, counts: IntArray) -> None:
+        self.layout, self.counts = layout, counts
+
+    def __getitem__(self, scope: Scope) -> Table:
+        return self.layout.table(scope, self.counts)
+
+    def __iter__(self) -> Iterator[Scope]:
+        return iter(self.layout.scopes)
+
+    def __len__(self) -> int:
+        return len(self.layout.scopes)
+
+    def __add__(self, other: Tables) -> Tables:
+        """The same scopes counted over the rows of both."""
+        if self.layout.scopes != other.layout.scopes:
+            raise ValueError("Tables of different scopes do not add up.")
+        return Tables(self.layout, self.counts + other.counts)

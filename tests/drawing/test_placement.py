@@ -12,7 +12,7 @@ from tests.drawing.graphs import EXPERIMENT_3, FRONT_DOOR, GRAPHS, random_graph
 from whichdo.drawing.alignment import Wish, mean, settle
 from whichdo.drawing.crossings import crossings, reduce_crossings
 from whichdo.drawing.layers import MAX_STONES, Ladder, assign_layers, build_ladder
-from whichdo.drawing.layout import Box, Flow, Layout, layout
+from whichdo.drawing.placement import Box, Flow, Layout, layout
 from whichdo.errors import TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 
