@@ -92,6 +92,15 @@ def test_a_transaction_that_fails_is_undone(storage: Storage, events: list[Event
     assert log(storage) == events
 
 
+def test_what_a_server_would_cut_off_is_refused(new_server_database: Callable[[], str], events: list[Event]) -> None:
+    storage = open_storage(new_server_database(), create=True)
+    storage.run(lambda connection: storage.add(connection, events[0]), writes=True)
+    with pytest.raises(wd.InputError, match="contains a NUL character"):
+        storage.run(appending(storage, [events[1]._replace(key="a\0b")]), writes=True)
+    storage.run(appending(storage, events[1:]), writes=True)
+    assert log(storage) == events
+
+
 def test_a_key_leads_to_its_event(storage: Storage, events: list[Event]) -> None:
     storage.run(appending(storage, events[1:]), writes=True)
     place = place_in(storage)
