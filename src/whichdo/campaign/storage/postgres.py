@@ -148,7 +148,7 @@ class PostgresStorage(Storage):
     def _begin(self, connection: psycopg.Connection, *, writes: bool) -> None:  # noqa: ARG002
         """What reads takes statements one by one: a log only grows, so they agree."""
         self._queue = [(_BEGIN, ())] if writes else []
-        self._ahead, self._begun = None, False
+        self._ahead, self._appended, self._begun = None, None, False
 
     def _commit(self, connection: psycopg.Connection) -> None:
         if self._begun or len(self._queue) > 1:
