@@ -12,7 +12,7 @@ import whichdo as wd
 from tests.soak import repeated, scaled
 from whichdo.evidence import Tally, observe
 from whichdo.open_arms import natural_scope, open_targets
-from whichdo.policies.bounding import ROOM, bounding_scopes, bounds_of, hold, within
+from whichdo.policies.bounding import ROOM, bounding_scopes, bounds_of, hold, start_bounds, within
 from whichdo.problem import do
 from whichdo.rounds import run_rounds
 from whichdo.simulation import Lots, played
@@ -84,7 +84,7 @@ def test_bounds_are_those_of_plain_counting() -> None:
     scopes, utility = bounding_scopes(problem), np.array([0.0, 0.3, 1.0])
     tables = {scope: rng.integers(0, 40, [problem.sizes[name] for name in scope]) for scope in scopes}
     counts = np.concatenate([tables[scope].ravel() for scope in scopes]).astype(np.float64)
-    found = bounds_of(problem, scopes, counts, utility, is_firm=True)
+    found = bounds_of(problem, scopes, counts, utility)
     for arm in problem.arms[1:]:
         scope = natural_scope(problem, arm.targets)
         cell = tuple(
@@ -102,10 +102,13 @@ def test_pulls_that_contradict_bounds_have_the_last_word() -> None:
     assert within(0.9, 50.0, 0.2, 0.5) == 0.9
     assert within(1.0, 50.0, 0.2, 0.5) == 1.0
     assert within(0.3, 50.0, 0.2, 0.5) == 0.3
-    lows, highs = np.array([0.2, 0.2]), np.array([0.5, 0.5])
-    hold(lows, highs, 0, 3.0, 2.0)
-    hold(lows, highs, 1, 45.0, 5.0)
-    assert (lows.tolist(), highs.tolist()) == ([0.2, 0.0], [0.5, 1.0])
+    problem = rare_lever().problem("Y")
+    bounds = start_bounds(problem, bounding_scopes(problem))
+    bounds.lows[:], bounds.highs[:], bounds.seen[:] = 0.2, 0.5, 10.0
+    hold(bounds, 0, 3.0, 2.0)
+    hold(bounds, 1, 45.0, 5.0)
+    assert (bounds.lows[:2].tolist(), bounds.highs[:2].tolist()) == ([0.2, 0.0], [0.5, 1.0])
+    assert bounds.seen[0, :2].tolist() == [10.0, 0.0]
 
 
 @pytest.mark.parametrize("name", POLICIES)
