@@ -312,8 +312,8 @@ def page(wide: dict[tuple[str, int], Widths], saved: list[Saving], count: int, r
 def main() -> None:
     """Measure and write."""
     given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--networks", type=int, default=20)
-    given.add_argument("--runs", type=int, default=6)
+    given.add_argument("--networks", type=int, default=12)
+    given.add_argument("--runs", type=int, default=2)
     given.add_argument("--workers", type=int, default=2)
     given.add_argument("--out", type=Path, default=DOCS / "bounds.md")
     asked = given.parse_args()
