@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.estimator import Rule
@@ -337,7 +338,7 @@ def main() -> None:
             print(f"{number} of {len(cells)}: {cell.result()}", flush=True)
         saved = sorted((cell.result() for cell in cells), key=lambda row: [*chosen].index(row.family))
         found = {key: each.result() for key, each in wide.items()}
-    asked.out.write_text(page(found, saved, asked.networks, asked.runs), encoding="utf-8")
+    asked.out.write_text(wrapped(page(found, saved, asked.networks, asked.runs)), encoding="utf-8")
 
 
 if __name__ == "__main__":

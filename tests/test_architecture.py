@@ -28,7 +28,9 @@ LAYERS = {
     "frames": 0,
     "plots": 0,
     "progress": 0,
+    "remedies": 0,
     "tails": 0,
+    "text": 0,
     "arguments": 1,
     "arms": 1,
     "blends": 1,
@@ -133,8 +135,8 @@ def test_imports_point_down() -> None:
         ("session", "from whichdo.world import sampler"),
         ("world.sampler", "if TYPE_CHECKING:\n    from whichdo.session import Session"),
         ("graph.admg", "from whichdo.problem import Problem"),
-        ("graph.formats.text", "from ...problem import Problem"),
-        ("drawing.text", "from whichdo.cli.output import console"),
+        ("graph.formats.dagitty", "from ...problem import Problem"),
+        ("drawing.listing", "from whichdo.cli.output import console"),
     ],
 )
 def test_an_upward_import_is_seen(module: str, code: str) -> None:

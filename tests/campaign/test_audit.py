@@ -107,7 +107,7 @@ def test_fresh_looks_come_before_a_policy_begins_on_logs(tmp_path: Path) -> None
     assert [event.content.get("round") for event in campaign.events() if event.kind == "audited"] == [None, 1, 2, 3]
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
     assert again.verify() == campaign.status().receipt
-    assert again.recommend().as_json() == campaign.recommend().as_json()
+    assert again.recommend().to_dict() == campaign.recommend().to_dict()
 
 
 def test_without_logs_or_audits_the_policy_begins_at_once(tmp_path: Path) -> None:

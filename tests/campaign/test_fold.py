@@ -10,8 +10,8 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
-from whichdo.campaign.homogeneity import homogeneous
 from whichdo.evidence import Batch
+from whichdo.monitoring.homogeneity import homogeneous
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
 
@@ -51,13 +51,13 @@ def test_a_log_that_the_same_revision_would_not_make_any_more(tmp_path: Path, fi
     held = campaign.ask()
     fickle.first = 2
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    with pytest.raises(wd.ReplayDiverged) as info:
+    with pytest.raises(wd.ReplayDivergedError) as info:
         again.verify()
     assert str(info.value).startswith(
         "Event 1 of campaign 'spring' asked for pull 0, do(X=0); run again on the log, fickle asks for pull 0, do(X=1)."
         f" Both are revision 1 of fickle: the play began with whichdo {wd.__version__}, this is whichdo "
     )
-    with pytest.raises(wd.ReplayDiverged):
+    with pytest.raises(wd.ReplayDivergedError):
         again.ask(5)
     again.tell(held, row_of(held, np.random.default_rng(1)))  # what is out may be told all the same
     assert again.status().phase == "stuck"
@@ -127,7 +127,7 @@ def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest
     row = advice.ranking[wd.do(X=1)]
     assert row.effective_n == row.direct
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
 
 
 def test_logs_in_the_middle_count_at_once_and_reach_the_policy_at_a_restart(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_looks_that_do_not_agree_with_the_logs_set_these_aside(tmp_path: Path) -
     assert advice.looks_in_logs == 0
     assert campaign.status().set_aside == (warning,)
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
     assert campaign.observe(log)[0].repeated  # they are known, and stay aside
     assert campaign.recommend().looks_in_logs == 0
 

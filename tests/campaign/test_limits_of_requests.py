@@ -74,7 +74,7 @@ def test_an_event_that_could_not_be_imported_is_not_written(tmp_path: Path, monk
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     before = campaign.status().receipt
     monkeypatch.setattr(events, "MOST_LETTERS", 500)
-    with pytest.raises(wd.TooLarge, match=r"one event has at most 500\. Nothing was stored"):
+    with pytest.raises(wd.TooLargeError, match=r"one event has at most 500\. Nothing was stored"):
         campaign.ask(40)
     assert campaign.status().receipt == before
     assert exchange.LONGEST > 74 * 2**20  # so long was an event of an earlier version

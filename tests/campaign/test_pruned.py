@@ -14,7 +14,7 @@ from whichdo.campaign.terms import Terms
 from whichdo.evidence import Tally
 from whichdo.monitoring.alarm import Kind, Suspect
 from whichdo.monitoring.certainty import certainty
-from whichdo.report.campaign import campaign_page
+from whichdo.report.campaign_page import campaign_page
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import pytest
 
 import whichdo as wd
 from tests.soak import FULL, scaled
-from whichdo.campaign.staleness import outdated, to_blame
+from whichdo.monitoring.staleness import outdated, to_blame
 from whichdo.problem import Problem
-from whichdo.report.campaign import campaign_page
+from whichdo.report.campaign_page import campaign_page
 from whichdo.tables import Table
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_last_seasons_logs_do_not_cost_the_decision(tmp_path: Path, policy: str)
         assert advice.looks_in_logs == 0
         again = wd.Campaign.open(tmp_path / "a.db", f"run {seed}")
         assert again.verify() == status.receipt
-        assert again.recommend().as_json() == advice.as_json()
+        assert again.recommend().to_dict() == advice.to_dict()
         assert "Logs were found to be out of date" in campaign_page(again.events())
 
 

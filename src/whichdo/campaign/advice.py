@@ -6,21 +6,21 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.homogeneity import disagreements, untrue_laws
+from whichdo.campaign.pool import pooled
 from whichdo.campaign.status import forbidden_lines
 from whichdo.campaign.tickets import Phase
-from whichdo.errors import counted
 from whichdo.estimate.rank import ranking
-from whichdo.frames import html_lines
-from whichdo.graph.identify import listed
+from whichdo.frames import html_lines, plain
 from whichdo.monitoring.certainty import certainty
-from whichdo.problem import Goal
+from whichdo.monitoring.homogeneity import disagreements, untrue_laws
+from whichdo.problem import LOOK, Goal
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from whichdo.campaign.state import State
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.monitoring.certainty import Certainty
-    from whichdo.problem import Arm
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["Advice", "advised", "as_shown"]
 
@@ -65,6 +65,12 @@ class Advice:
         """The answer and its reasons."""
         return (*self.answer, *self.reasons)
 
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What nodes are called, in a line; nothing where none has a label."""
+        found = self.ranking.problem.arms_legend
+        return (found,) if found else ()
+
     def __repr__(self) -> str:
         if self.arm is None:
             return "<Advice: nothing is known yet>"
@@ -73,60 +79,56 @@ class Advice:
         return f"<Advice: {self.arm}, {row.written(self.estimate)} ({interval})>"
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, *(f"! {line}" for line in self.warnings)])
+        return "\n".join([*self.sentences, *self.legend, *(f"! {line}" for line in self.warnings)])
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer in bold, then what it rests on."""
         head, *rest = self.sentences
-        return f"<div>{html_lines([*rest, *(f'Note: {line}' for line in self.warnings)], title=head)}</div>"
+        notes = [f"Note: {line}" for line in self.warnings]
+        return f"<div>{html_lines([*rest, *self.legend, *notes], title=head)}</div>"
 
-    def as_json(self) -> dict[str, Any]:
-        """For programs; what is not known is null."""
-        numbers = {
-            name: None if math.isnan(value) else value
-            for name, value in (
-                ("estimate", self.estimate),
-                ("low", self.low),
-                ("high", self.high),
-                ("margin", self.margin),
-                ("probability_best_approximate", self.probability),
-            )
-        }
-        arms = {
-            name: None if arm is None else str(arm)
-            for name, arm in (("best", self.arm), ("runner_up", self.runner_up), ("policy_names", self.policy_arm))
-        }
-        return {
-            **arms,
-            **numbers,
-            "confidence": self.confidence,
-            "looks_in_logs": self.looks_in_logs,
-            "looks": self.looks,
-            "pulls": self.pulls,
-            "finished": self.finished,
-            "sentences": list(self.sentences),
-            "warnings": list(self.warnings),
-            "receipt": self.receipt,
-            "certainty": _certainty_json(self.certainty),
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the table as JSON can hold it; what is not known is None."""
+        return plain(
+            {
+                "best": self.arm,
+                "runner_up": self.runner_up,
+                "policy_names": self.policy_arm,
+                "estimate": self.estimate,
+                "low": self.low,
+                "high": self.high,
+                "margin": self.margin,
+                "probability_best_approximate": self.probability,
+                "confidence": self.confidence,
+                "looks_in_logs": self.looks_in_logs,
+                "looks": self.looks,
+                "pulls": self.pulls,
+                "finished": self.finished,
+                "sentences": self.sentences,
+                "warnings": self.warnings,
+                "receipt": self.receipt,
+                "certainty": _of_certainty(self.certainty),
+            }
+        )
 
 
-def _certainty_json(sure: Certainty) -> dict[str, Any]:
+def _of_certainty(sure: Certainty) -> dict[str, Any]:
     return {
         "standing": str(sure.standing),
         "words": sure.words,
         "margin": sure.margin,
         "more_pulls": sure.more_pulls,
-        "arms": {
-            str(each.arm): {
+        "arms": [
+            {
+                "arm": each.arm,
                 "pulls": each.pulls,
                 "low_at_all_times": each.low,
                 "high_at_all_times": each.high,
-                "looked_low": None if math.isnan(each.looked_low) else each.looked_low,
-                "looked_high": None if math.isnan(each.looked_high) else each.looked_high,
+                "looked_low": each.looked_low,
+                "looked_high": each.looked_high,
             }
             for each in sure.arms
-        },
+        ],
     }
 
 
@@ -315,7 +317,7 @@ def _unneeded(state: State) -> bool:
 def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
     said = [str(each.get("text", "")) for each in (*state.set_aside, *state.alarms)]
     said += state.denial().words
-    said += disagreements(found.problem, state.trusted, rows, state.terms.problem.graph.nodes)
+    said += _unlike_logs(state, found.problem, [row for row in rows if row[0].is_look])
     said += untrue_laws(state.evidence())
     said += forbidden_lines(state.forbidden)
     waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
@@ -325,6 +327,15 @@ def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...
     if final is not None:
         said += final.notes
     return tuple(said)
+
+
+def _unlike_logs(state: State, problem: Problem, looks: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
+    """What fresh looks say otherwise than the logs."""
+    if not state.trusted or not looks:
+        return ()
+    nodes = state.terms.problem.graph.nodes
+    before, now = pooled(problem, state.trusted, [], nodes=nodes), pooled(problem, [], looks, nodes=nodes)
+    return disagreements(before.tables[LOOK], now.tables[LOOK])
 
 
 def _and(parts: list[str]) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.campaign.tickets import Phase
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.formulas import counted_scopes
 from whichdo.graph.identify import Route
 from whichdo.policies.allocation import water_filling
@@ -84,7 +84,7 @@ def kept_for_audits(policy: Policy, problem: Problem, budget: float, *, logs: bo
         return 0.0
     try:
         policy.check(problem, budget - kept)
-    except Unsuitable:
+    except UnsuitableError:
         return 0.0
     return kept
 
@@ -195,7 +195,7 @@ class Audit:
 def columns_of_looks(policy: Policy, problem: Problem, budget: float) -> tuple[str, ...]:
     """What a look must say to be of use to estimates and to the policy."""
     wanted = {name for scope in counted_scopes(problem) for name in scope}
-    with suppress(Unsuitable):
+    with suppress(UnsuitableError):
         first = Session(policy, problem, budget=budget).batch
         wanted.update(name for scope in first.scopes or () for name in scope)
     return tuple(name for name in problem.graph.nodes if name in wanted or name == problem.reward)

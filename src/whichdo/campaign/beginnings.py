@@ -14,9 +14,10 @@ from whichdo.campaign.audit import (
     round_of_audits,
 )
 from whichdo.campaign.plan import stamp, too_new
-from whichdo.errors import TooNew, Unsuitable, counted
+from whichdo.errors import TooNewError, UnsuitableError
 from whichdo.problem import LOOK
 from whichdo.session import Session
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ def begun_anew(state: State, reason: str) -> list[Draft]:
     """A restart that somebody asks for; refused if what is left is too little, or a later program has to decide."""
     refusal = too_new(state)
     if refusal is not None:
-        raise TooNew(refusal)
+        raise TooNewError(refusal)
     Session(state.terms.policy, state.allowed, budget=state.left)
     return restarting(state, reason)
 
@@ -72,7 +73,7 @@ def can_go_on(state: State) -> bool:
 def _is_enough(state: State) -> bool:
     try:
         state.terms.policy.check(state.allowed, state.left)
-    except Unsuitable:
+    except UnsuitableError:
         return False
     return True
 

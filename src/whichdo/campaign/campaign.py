@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.beginnings import begun_anew, begun_once
 from whichdo.campaign.events import in_chain, plain_text
-from whichdo.campaign.exchange import backup, export_lines, read_export
+from whichdo.campaign.exchange import export_lines, read_export
 from whichdo.campaign.ledger import Ledger, understood, wall_clock
 from whichdo.campaign.observing import logs_for, observing, receipts_for
 from whichdo.campaign.proposals import (
@@ -32,15 +32,16 @@ from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.rows import RowReader
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.campaign.storage.engines import who_am_i
-from whichdo.campaign.storage.store import PATIENCE, Store
+from whichdo.campaign.storage import PATIENCE, open_storage
+from whichdo.campaign.storage.addresses import who_am_i
 from whichdo.campaign.terms import agreed
 from whichdo.campaign.verifying import Verified, verified
-from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted
+from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.files import EXPORT, write_file
 from whichdo.policy_names import as_policy
 from whichdo.problem import Arm
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     import os
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.ledger import Clock, Request
     from whichdo.campaign.logs import Log
     from whichdo.campaign.proposals import Draft
+    from whichdo.campaign.storage import Storage
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
     from whichdo.problem import Problem
@@ -77,7 +79,7 @@ class Campaign:
     """
 
     def __init__(
-        self, store: Store, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
+        self, store: Storage, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
     ) -> None:
         self.name = name
         self._store = store
@@ -144,7 +146,7 @@ class Campaign:
         )
         # Logs are refused before anything is begun.
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock, receipts)
         if campaign._ledger.receipts is not None:
             campaign._ledger.receipts.check()
@@ -171,7 +173,7 @@ class Campaign:
 
         ``receipts``: a file outside the database to which every receipt is added.
         """
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         campaign = cls(store, plain_text(name, "name of a campaign", 200), clock, receipts)
         campaign._ledger.state()
         return campaign
@@ -179,7 +181,7 @@ class Campaign:
     @classmethod
     def list(cls, database: str | os.PathLike[str], *, patience: float = PATIENCE) -> Names:
         """The names of the campaigns in a database."""
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         found = store.run(store.names)
         store.close()
         return found
@@ -213,8 +215,8 @@ class Campaign:
         What ``client`` still holds is handed out again first (``again`` of the ticket says so), so an ask whose answer
         was lost can be repeated.  By default it is user@host:pid, this process; a worker that is to find its tickets
         again after a crash needs a name.  ``process`` is noted, where several go by one name.
-        `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has finished, the list is
-        empty, and a single ask a `whichdo.ConflictError`.
+        `whichdo.WaitError` is raised where the policy must hear of open tickets first; once it has finished, the list
+        is empty, and a single ask a `whichdo.ConflictError`.
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
         if wanted > MOST_TICKETS:
@@ -420,7 +422,8 @@ class Campaign:
 
         ``receipts``: a file of them, all of which must be on record.  So must be all that this process has seen there.
 
-        `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
+        `whichdo.DamagedError` names the first bad event, `whichdo.ReplayDivergedError` the first ask that would not be
+        made now.
         Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
         """
         wanted = None if receipt is None else str(receipt)
@@ -460,7 +463,7 @@ class Campaign:
         """Take a campaign from an export into a database, replayed and with the same receipts."""
         source = Path(path)
         state = understood(read_export(source))  # before anything is opened; then it is read once more, to be stored
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, state.terms.name, clock)
         if campaign._ledger.restore(state, read_export(source)).repeated:
             campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
@@ -472,7 +475,7 @@ class Campaign:
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the whole database as it stands into a new file, while others work on it."""
-        return backup(self._store, Path(path))
+        return self._store.backup(Path(path))
 
     # ------------------------------------------------------------------------------------------------------- in common
 
@@ -492,7 +495,7 @@ class Campaign:
         """Put on record what the clock says; where the database can only be read, say that it was not."""
         try:
             self._ledger.settle()
-        except (StorageError, Busy) as error:
+        except (StorageError, BusyError) as error:
             return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
         return ()
 

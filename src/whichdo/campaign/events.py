@@ -32,7 +32,8 @@ from json.encoder import encode_basestring as json_text
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whichdo.campaign.sealing import digest_of, secret_for
-from whichdo.errors import Damaged, TooLarge, UsageError, quoted
+from whichdo.errors import DamagedError, TooLargeError, UsageError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,7 +112,7 @@ def sealed(
     """A new event, its hash worked out; ``key`` is the request's, ``secret`` the campaign's."""
     draft = Event(campaign, seq, kind, key, canonical(body), time, previous, "")
     if len(draft.body) > MOST_LETTERS:
-        raise TooLarge(
+        raise TooLargeError(
             f"What would go on record ({kind}) has {len(draft.body):,} letters; one event has at most "
             f"{MOST_LETTERS:,}. Nothing was stored. Divide it into several."
         )
@@ -124,7 +125,7 @@ def canonical(content: object) -> str:
 
 
 def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS, secret: bytes | None = None) -> None:
-    """Raise `Damaged`, naming the first bad event, unless events follow one another from ``seq`` on, all whole.
+    """Raise `DamagedError`, naming the first bad event, unless events follow one another from ``seq`` on, all whole.
 
     ``secret``: the campaign's, where the first of them is not event 0, which says whether there is one.
     """
@@ -138,11 +139,11 @@ def in_chain(
     """The same events one by one, each checked as `check_chain` does."""
     for event in events:
         if event.seq != seq:
-            raise Damaged(
+            raise DamagedError(
                 f"Campaign {quoted(event.campaign)} is damaged: event {seq} is missing, event {event.seq} follows.", seq
             )
         if event.previous != previous or not _whole(event, secret):
-            raise Damaged(
+            raise DamagedError(
                 f"Campaign {quoted(event.campaign)} is damaged: event {seq} ({quoted(event.kind)}, "
                 f"{quoted(event.time)}) is not what was written. The {seq} events before it are whole; restore a "
                 f"backup, or import an export.",

@@ -16,30 +16,25 @@ from whichdo.campaign.beginnings import can_go_on, due, restarting
 from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
 from whichdo.campaign.proposals import Draft, Proposed, Receipt, overdue
 from whichdo.campaign.state import State
-from whichdo.campaign.storage.trouble import mending
 from whichdo.campaign.terms import differences
 from whichdo.campaign.watch import enough, found_wrong
 from whichdo.errors import (
-    Busy,
+    BusyError,
     ConflictError,
-    Damaged,
+    DamagedError,
     StorageError,
-    Unknown,
+    UnknownCampaignError,
     UsageError,
     WhichdoError,
     is_interrupt,
-    nearest,
-    quoted,
 )
-from whichdo.graph.identify import listed
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from sqlalchemy import Connection
-
     from whichdo.campaign.receipts import ReceiptFile
-    from whichdo.campaign.storage.store import Place, Store
+    from whichdo.campaign.storage.base import Connection, Place, Storage
 
     Clock = Callable[[], datetime]
     Parts = dict[str, Any]
@@ -61,7 +56,7 @@ def wall_clock() -> datetime:
 class Ledger:
     """One campaign of a database."""
 
-    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+    def __init__(self, store: Storage, name: str, clock: Clock = wall_clock) -> None:
         self.store, self.name, self._clock = store, name, clock
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
@@ -70,7 +65,7 @@ class Ledger:
         self.receipts: ReceiptFile | None = None
         """Where receipts are kept besides the database."""
         self._written: list[str] = []  # receipts of the events that were appended last
-        self.lock = store.line.lock
+        self.lock = store.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
     # -------------------------------------------------------------------------------------------------------- reading
@@ -115,7 +110,7 @@ class Ledger:
             verb = "is" if len(known) == 1 else "are"
             others = f"There {verb} {listed(map(quoted, known))}" if known else "There is none yet"
             hint = nearest(self.name, known) or f" {others}."
-            raise Unknown(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
+            raise UnknownCampaignError(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
         return place
 
     def _caught_up(self, connection: Connection, *, lock: bool) -> tuple[State, Place]:
@@ -143,18 +138,17 @@ class Ledger:
         self.known = state.events, state.head
         return state, place
 
-    def _went_back(self, place: Place) -> Damaged:
+    def _went_back(self, place: Place) -> DamagedError:
         length, head = self.known or (0, "")
-        return Damaged(
+        return DamagedError(
             f"Campaign {quoted(self.name)} went back: this process knows event {f'{length - 1}:{head}'[:24]}..., and "
             f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
         )
 
-    def _cut(self, place: Place, at: int) -> Damaged:
-        way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
-        return Damaged(
+    def _cut(self, place: Place, at: int) -> DamagedError:
+        return DamagedError(
             f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
-            f"{at:,}, or not with the hash it should. {way}",
+            f"{at:,}, or not with the hash it should. {self.store.mending}",
             at,
         )
 
@@ -168,13 +162,13 @@ class Ledger:
         moment, also in the middle of an event.
         """
         with self.lock:
-            self.store.line.check_free()
+            self.store.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
                     answer = self.store.run(work, writes=writes)
-                except (StorageError, Busy):
-                    if not writes or not self.store.line.may_repeat:
+                except (StorageError, BusyError):
+                    if not writes or not self.store.may_repeat:
                         raise
                     self._state = None  # the connection broke before the commit: once more, from what is on record
                     answer = self.store.run(work, writes=writes)
@@ -285,8 +279,8 @@ class Ledger:
             return answer
 
     def _now(self, connection: Connection | None = None) -> datetime:
-        """The time by the database's clock, where it is on another machine; by the one that was given, if one was."""
-        if connection is not None and self._clock is wall_clock and not self.store.sqlite:
+        """The time by the clock that the database's clients share; by the one that was given, if one was."""
+        if connection is not None and self._clock is wall_clock:
             return self.store.time(connection)
         now = self._clock()
         if now.tzinfo is None:
@@ -360,7 +354,7 @@ def understood(events: Iterable[Event]) -> State:
     except Exception as error:
         if is_interrupt(error):
             raise
-        raise Damaged(
+        raise DamagedError(
             f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
             f"imported."
         ) from error

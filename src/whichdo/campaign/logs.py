@@ -18,12 +18,13 @@ import numpy as np
 
 from whichdo.campaign.events import canonical
 from whichdo.counting.counting import count_with_notes
-from whichdo.counting.files import MOST_FILES
+from whichdo.counting.log_files import MOST_FILES
 from whichdo.counting.sources import opened
 from whichdo.counting.steady import Steady, Tail
 from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded
-from whichdo.errors import DataError, TooLarge, masked, quoted, visible
+from whichdo.errors import DataError, TooLargeError
 from whichdo.tables import MAX_CELLS, Radix, Table
+from whichdo.text import masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,7 +108,7 @@ def sources_of(data: object) -> list[object]:
         if isinstance(text, str) and glob.has_magic(text) and not Path(text).exists():
             names = [*islice(glob.iglob(text, recursive=True), MOST_FILES + 1)]  # noqa: PTH207 - takes absolute ones
             if len(names) > MOST_FILES:
-                raise TooLarge(
+                raise TooLargeError(
                     f"More than {MOST_FILES:,} files match {quoted(text)}. Join them into fewer files, or name them in "
                     f"several steps. Nothing was stored."
                 )

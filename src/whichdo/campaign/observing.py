@@ -10,9 +10,11 @@ from whichdo.campaign.logs import Log, counted_log, sources_of
 from whichdo.campaign.pool import teaching_scopes
 from whichdo.campaign.proposals import Draft, Receipt
 from whichdo.checking.denial import statement_scopes
-from whichdo.errors import Busy, ConflictError, Unsuitable, counted, quoted, spoken, visible
+from whichdo.errors import BusyError, ConflictError, UnsuitableError
 from whichdo.monitoring.diagnosis import watched_scopes
+from whichdo.remedies import Option
 from whichdo.session import Session
+from whichdo.text import counted, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +53,7 @@ def _scopes(terms: Terms, problem: Problem) -> Sequence[Scope]:
     """What the policy begins by asking of logs; nothing where it cannot begin, as after an alarm it may not."""
     try:
         return Session(terms.policy, problem, budget=terms.budget).batch.scopes or ()
-    except Unsuitable:
+    except UnsuitableError:
         return ()
 
 
@@ -82,12 +84,14 @@ def _check_overlap(log: Log, logs: Sequence[Log]) -> None:
         if old.name != log.name or old.bytes is None or log.bytes is None or old.sha256 in counted_before:
             continue
         if old.bytes < log.bytes and old.bytes not in log.prefixes:
-            raise Busy(f"Another log {quoted(old.name)} was observed meanwhile. Nothing was stored; try again.")
+            raise BusyError(f"Another log {quoted(old.name)} was observed meanwhile. Nothing was stored; try again.")
         if log.prefixes.get(old.bytes) == old.sha256:
             raise ConflictError(
                 f"{visible(log.name)} has grown: it begins with the {counted(old.looks, 'look')} that were observed "
                 f"before (event {old.receipt.partition(':')[0]}), and they would count twice. Nothing was stored. To "
-                f"observe only what is new: {spoken('observe(..., append=True)', '--append')}."
+                f"observe only what is new: ",
+                Option("append", True, of="observe"),
+                ".",
             )
 
 

@@ -21,10 +21,11 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.campaign.play import Followed
 from whichdo.campaign.terms import made_by, revision_of
-from whichdo.errors import Unsuitable, counted, quoted
+from whichdo.errors import UnsuitableError
 from whichdo.policies.base import ROUNDING
 from whichdo.policies.registry import AbsentPolicy, came_from
 from whichdo.policy_names import VARIABLE
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from whichdo.campaign.events import Event
@@ -93,7 +94,7 @@ def can_begin(state: State) -> bool:
         return False
     try:
         state.terms.policy.check(problem, money)
-    except Unsuitable:
+    except UnsuitableError:
         return False
     return True
 

@@ -15,21 +15,9 @@ from whichdo.campaign.events import canonical, in_units, time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.revised import without_arms
 from whichdo.campaign.tickets import Phase, Ticket, ticket_id
-from whichdo.errors import (
-    ConflictError,
-    ReplayDiverged,
-    TooNew,
-    Unknown,
-    UsageError,
-    Wait,
-    command,
-    counted,
-    nearest,
-    option,
-    quoted,
-    spoken,
-)
-from whichdo.graph.identify import listed
+from whichdo.errors import ConflictError, ReplayDivergedError, TooNewError, UnknownTicketError, UsageError, WaitError
+from whichdo.remedies import Message, Option, Verb
+from whichdo.text import counted, listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,9 +57,6 @@ class Proposed(NamedTuple):
     """What was asked for, where ``drafts`` only make way for it: all of them in one transaction, or none."""
 
 
-REASON = '--reason "..."'
-
-
 @dataclass(frozen=True)
 class Receipt:
     """The answer to a write: it is on the disk, as event ``seq`` with this ``hash``."""
@@ -84,6 +69,10 @@ class Receipt:
 
     def __str__(self) -> str:
         return f"{self.seq}:{self.hash}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The receipt as JSON can hold it."""
+        return {"receipt": str(self), "repeated": self.repeated, "notes": list(map(str, self.notes))}
 
     @classmethod
     def of(cls, text: str, *, repeated: bool = False, notes: tuple[str, ...] = ()) -> Receipt:
@@ -125,7 +114,7 @@ def asking(state: State, wanted: int, client: str, *, keyed: bool = False, proce
                 then=lambda after: _handed_out(after, wanted, client, held, more),
             )
         if not held:
-            raise TooNew(refusal)
+            raise TooNewError(refusal)
     drafts = opening(state) if wanted > len(held) else []
     if drafts:
         return Proposed(drafts, then=lambda after: _handed_out(after, wanted, client, held, more))
@@ -166,19 +155,20 @@ def tickets_of(state: State, names: Sequence[str], new: int | None = None) -> li
 def _check_open(state: State) -> None:
     name = state.terms.name
     if state.paused is not None:
-        way = spoken("campaign.resume(reason=...)", command("resume", name, more=REASON))
-        raise ConflictError(f"Campaign {quoted(name)} is paused: {state.paused}. To go on: {way}.")
+        way = Verb("resume", name, {"reason": ...})
+        raise ConflictError(f"Campaign {quoted(name)} is paused: {state.paused}. To go on: ", way, ".")
     if state.diverged is not None:
-        raise ReplayDiverged(state.diverged)
+        raise ReplayDivergedError(state.diverged)
     if state.failure is not None:
-        way = spoken("campaign.recommend()", command("recommend", name))
         raise ConflictError(
             f"The policy {state.terms.policy.name} cannot go on ({state.failure.rstrip('.')}). All that was told is "
-            f"kept and counts: {way}."
+            f"kept and counts: ",
+            Verb("recommend", name),
+            ".",
         )
 
 
-def _wait(state: State) -> Wait:
+def _wait(state: State) -> WaitError:
     number = None if state.play is None else state.play.number
     mine = [pull for pull in state.tickets.values() if pull.play == number and not pull.extra]
     out = tuple(pull.id for pull in mine if pull.phase is Phase.ASKED)
@@ -187,7 +177,7 @@ def _wait(state: State) -> Wait:
     if waiting:
         ends = min(end for each in waiting if (end := state.tickets[each].window_end) is not None)
         said.append(f"the reward windows of {listed(waiting, most=12)} have closed, the next at {time_text(ends)}")
-    return Wait(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
+    return WaitError(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
 
 
 # ------------------------------------------------------------------------------------------------- tell, void and amend
@@ -206,7 +196,7 @@ def found_pull(state: State, ticket: str) -> Pull:
         hint = nearest(str(ticket), state.tickets)
     else:
         hint = ""
-    raise Unknown(
+    raise UnknownTicketError(
         f"There is no ticket {quoted(ticket)} in campaign {quoted(state.terms.name)}.{hint} Nothing was stored."
     )
 
@@ -219,10 +209,10 @@ def row_of(
     if isinstance(arm, str):
         arm = state.terms.problem.unpruned.arm(arm)
     if arm is not None and arm != pull.arm:
-        way = f" If {arm} was done, void the ticket and say so: {_way(state, 'void', pull.id)}."
+        way = Message(f" If {arm} was done, void the ticket and say so: ", _way(state, "void", pull.id), ".")
         raise ConflictError(
-            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed."
-            f"{'' if pull.phase is Phase.TOLD else way}"
+            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed.",
+            "" if pull.phase is Phase.TOLD else way,
         )
     kept, extra = reader.read(pull.arm, row, pull.needed)
     return pull, kept, (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
@@ -244,7 +234,9 @@ def telling(
             raise ConflictError(
                 f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} by {pull.teller or pull.client} at "
                 f"{pull.since}; {client} tells {canonical(kept)} now. Nothing was changed: one ticket is one pull. If "
-                f"{client} made a pull of its own, it needs a ticket of its own: ask for it as {option('client')}."
+                f"{client} made a pull of its own, it needs a ticket of its own: ask for it as ",
+                Option("client"),
+                ".",
             )
         if pull.row == kept:
             return Proposed(Receipt.of(pull.receipt, repeated=True, notes=notes))
@@ -253,12 +245,16 @@ def telling(
             return Proposed(Receipt.of(pull.receipt, repeated=True, notes=(*notes, said)))
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}; told now is "
-            f"{canonical(kept)}. Nothing was changed. To correct it: {_way(state, 'amend', pull.id, kept)}."
+            f"{canonical(kept)}. Nothing was changed. To correct it: ",
+            _way(state, "amend", pull.id, kept),
+            ".",
         )
     if pull.phase is Phase.VOIDED:
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was voided at {pull.since} ({pull.reason}); told now is {canonical(kept)}. "
-            f"Nothing was changed. If it was done after all: {_way(state, 'amend', pull.id, kept)}."
+            f"Nothing was changed. If it was done after all: ",
+            _way(state, "amend", pull.id, kept),
+            ".",
         )
     body: dict[str, Any] = {"ticket": pull.id, "row": kept}
     if client is not None and client != pull.client:
@@ -276,7 +272,9 @@ def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -
     raise ConflictError(
         f"Ticket {pull.id}, {pull.arm}, asked at {pull.asked}, expired at {time_text(pull.lease_end)}, and the grace "
         f"of {in_units(grace)} after it is over; told now is {canonical(row)}. Nothing was changed. If it "
-        f"should count all the same: {_way(state, 'amend', pull.id, row)}."
+        f"should count all the same: ",
+        _way(state, "amend", pull.id, row),
+        ".",
     )
 
 
@@ -288,7 +286,9 @@ def voiding(state: State, ticket: str, reason: str) -> Proposed:
     if pull.phase is Phase.TOLD:
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}, so it cannot be voided. "
-            f"Nothing was changed. To correct what was told: {_way(state, 'amend', pull.id)}."
+            f"Nothing was changed. To correct what was told: ",
+            _way(state, "amend", pull.id),
+            ".",
         )
     if pull.phase is Phase.VOIDED:
         raise ConflictError(
@@ -298,8 +298,10 @@ def voiding(state: State, ticket: str, reason: str) -> Proposed:
     notes: tuple[str, ...] = ()
     play = state.play
     if pull.phase is Phase.ASKED and play is not None and play.number != pull.play:
-        way = spoken("campaign.restart(reason=...)", command("restart", state.terms.name, more=REASON))
-        notes = (f"The play that wanted this pull is over: what it would have cost is left. To use it: {way}.",)
+        way = Verb("restart", state.terms.name, {"reason": ...})
+        notes = (
+            Message("The play that wanted this pull is over: what it would have cost is left. To use it: ", way, "."),
+        )
     return Proposed([("voided", {"ticket": pull.id, "reason": reason})], notes)
 
 
@@ -308,8 +310,9 @@ def amendment(state: State, reader: RowReader, ticket: str, row: object, reason:
     pull = found_pull(state, ticket)
     if pull.phase is Phase.ASKED:
         raise ConflictError(
-            f"Ticket {pull.id}, {pull.arm}, is open since {pull.asked}: there is nothing to amend yet. Tell it: "
-            f"{_way(state, 'tell', pull.id)}."
+            f"Ticket {pull.id}, {pull.arm}, is open since {pull.asked}: there is nothing to amend yet. Tell it: ",
+            _way(state, "tell", pull.id),
+            ".",
         )
     _, kept, notes = row_of(state, reader, ticket, row)
     if pull.phase is Phase.TOLD and pull.row == kept:
@@ -317,13 +320,14 @@ def amendment(state: State, reader: RowReader, ticket: str, row: object, reason:
     return Proposed([("amended", {"ticket": pull.id, "row": kept, "before": pull.row, "reason": reason})], notes)
 
 
-def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None) -> str:
-    """How to do it, in the words of the reader."""
-    words = [] if verb == "void" else ["ROW" if row is None else canonical(row)]
-    shell = command(verb, state.terms.name, ticket, *words, more="" if verb == "tell" else REASON)
-    what = "" if verb == "void" else ", row"
-    python = f'campaign.{verb}("{ticket}"{what}{"" if verb == "tell" else ", reason=..."})'
-    return spoken(python, shell)
+def _way(state: State, verb: str, ticket: str, row: dict[str, Any] | None = None) -> Verb:
+    """What to do about a ticket."""
+    arguments: dict[str, object] = {"ticket": ticket}
+    if verb != "void":
+        arguments["row"] = ... if row is None else canonical(row)
+    if verb != "tell":
+        arguments["reason"] = ...
+    return Verb(verb, state.terms.name, arguments)
 
 
 # ---------------------------------------------------------------------------------------------------- whole campaigns

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.events import canonical
-from whichdo.errors import ConflictError, Damaged, InputError, StorageError, UsageError, counted, quoted, visible
+from whichdo.errors import ConflictError, DamagedError, InputError, StorageError, UsageError
 from whichdo.files import is_guarded
+from whichdo.text import counted, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -115,7 +116,7 @@ class ReceiptFile:
             last = event.seq
             for digest in sorted(wanted.pop(event.seq, set())):
                 if digest != event.hash:
-                    raise Damaged(
+                    raise DamagedError(
                         f"The receipt {event.seq}:{digest} in {visible(self.path)} is not on record: event {event.seq} "
                         f"is {event.receipt}. Either it is of another campaign {quoted(campaign)}, or the log was "
                         f"replaced.",
@@ -123,7 +124,7 @@ class ReceiptFile:
                     )
         if wanted:
             first = min(wanted)
-            raise Damaged(
+            raise DamagedError(
                 f"{counted(sum(map(len, wanted.values())), 'receipt')} in {visible(self.path)} are of events from "
                 f"{first} on, and the log ends with event {last}. Either they are of another campaign "
                 f"{quoted(campaign)}, or what they acknowledged was lost.",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from whichdo.counting.books import book_of
 from whichdo.counting.sources import plain_name
 from whichdo.counting.told import TellReader
-from whichdo.errors import DataError, InputError, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, InputError, UsageError
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ class RowReader:
         try:
             self._reader.read(arm, row, needed)
         except (InputError, UsageError) as error:
-            error.args = (f"{error} {STORED}",)
+            error.add(after=f" {STORED}")
             raise
         kept, extra = {}, []
         for name, value in row.items():

@@ -13,7 +13,8 @@ import os
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import Damaged, StorageError, UsageError, quoted
+from whichdo.errors import DamagedError, StorageError, UsageError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ def secret_for(body: Mapping[str, Any], campaign: str) -> bytes | None:
     if said is None:
         return None
     if not isinstance(said, dict) or said.get("how") != HOW:
-        raise Damaged(
+        raise DamagedError(
             f"Event 0 of campaign {quoted(campaign)} does not say how its hashes are made: {quoted(said)}.", 0
         )
     secret = secret_of()

@@ -21,7 +21,6 @@ import numpy as np
 from whichdo.campaign.audit import Audit, Audits, audits_owed, columns_of_looks
 from whichdo.campaign.deadlines import Deadlines
 from whichdo.campaign.events import check_chain, moment
-from whichdo.campaign.listening import Ear
 from whichdo.campaign.logs import Log
 from whichdo.campaign.plan import Plan, can_begin, divergence
 from whichdo.campaign.play import Followed, Play
@@ -31,8 +30,9 @@ from whichdo.campaign.sealing import secret_for
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import Phase, Pull
 from whichdo.checking.denial import denial, statement_scopes
-from whichdo.errors import Damaged, is_interrupt
+from whichdo.errors import DamagedError, is_interrupt
 from whichdo.estimate.rank import ranking
+from whichdo.monitoring.listening import Ear
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ class State:
 
     def __init__(self, first: Event) -> None:
         if first.kind != "created":
-            raise Damaged(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
+            raise DamagedError(f"Event 0 is {first.kind!r}, where a campaign is created.", 0)
         check_chain([first])
         self.secret = secret_for(first.content, first.campaign)
         self.terms = Terms.from_body(first.content)
         if self.terms.name != first.campaign:
-            raise Damaged(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
+            raise DamagedError(f"Event 0 begins {self.terms.name!r}, in the log of {first.campaign!r}.", 0)
         self.events = 1
         self.head, self.began, self.last = first.hash, first.time, first.time
         self.keys: dict[str, Event] = {} if first.key is None else {first.key: first}
@@ -305,7 +305,7 @@ class State:
         try:
             getattr(self, f"_on_{event.kind}")(event, body)
         except (KeyError, AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
-            raise Damaged(
+            raise DamagedError(
                 f"Event {event.seq} ({event.kind!r}) of campaign {self.terms.name!r} cannot be understood: "
                 f"{type(error).__name__} {error}. Was it written by a later version?",
                 event.seq,

@@ -15,7 +15,7 @@ from whichdo._version import __version__
 from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.events import canonical, in_units, plain_text, seconds_of
 from whichdo.campaign.sealing import new_seal
-from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
+from whichdo.errors import DamagedError, TooNewError, UsageError, WhichdoError
 from whichdo.evidence import whole_number
 from whichdo.policies.registry import AbsentPolicy, absent_policy
 from whichdo.policy_names import is_file_policy, policy_class
@@ -23,6 +23,7 @@ from whichdo.policy_names import policy as policy_named
 from whichdo.problem import Problem
 from whichdo.problem_file import problem_from_json, problem_to_json
 from whichdo.session import Session
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +102,7 @@ class Terms:
         """Read back what `as_body` wrote."""
         try:
             if body["format"] > FORMAT:
-                raise TooNew(
+                raise TooNewError(
                     f"Campaign {quoted(body.get('name'))} was written by whichdo {body['made_by']['whichdo']} in "
                     f"format {body['format']}; this is whichdo {__version__}, which reads formats up to {FORMAT}. "
                     f"Update whichdo."
@@ -130,7 +131,7 @@ class Terms:
                 hashes=body.get("hashes"),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise Damaged(
+            raise DamagedError(
                 f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
             ) from None
 
@@ -177,7 +178,7 @@ def _policy(body: dict[str, Any], chosen: dict[str, Any]) -> Policy:
     known = _fields(kind)
     unknown = [quoted(each) for each in given if each not in known]
     if unknown:
-        raise TooNew(
+        raise TooNewError(
             f"Campaign {quoted(body['name'])} was written by whichdo {body['made_by']['whichdo']} with parameters of "
             f"{name} that this program, whichdo {__version__}, does not know: {', '.join(unknown)}. Update whichdo."
         )

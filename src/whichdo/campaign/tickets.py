@@ -47,14 +47,15 @@ class Ticket:
     again: str = field(default="", compare=False)
     """Where it was handed out before and is handed out again: when, and to whom."""
 
-    def as_json(self) -> dict[str, Any]:
-        """For programs."""
+    def to_dict(self) -> dict[str, Any]:
+        """The ticket as JSON can hold it."""
         return {
             "id": self.id,
-            "arm": str(self.arm),
+            "arm": self.arm.to_dict(),
             "needed": list(self.needed),
             "lease_ends": self.lease_ends,
             "receipt": self.receipt,
+            "again": self.again or None,
         }
 
 

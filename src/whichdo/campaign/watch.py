@@ -14,17 +14,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.beginnings import comparing
-from whichdo.campaign.listening import worth_listening
-from whichdo.campaign.staleness import set_aside_text
 from whichdo.monitoring.certainty import certainty
+from whichdo.monitoring.listening import worth_listening
+from whichdo.monitoring.staleness import set_aside_text
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whichdo.campaign.staleness import Difference
     from whichdo.campaign.state import State
     from whichdo.monitoring.conflict import Conflict
+    from whichdo.monitoring.staleness import Difference
 
     Draft = tuple[str, dict[str, Any]]
 

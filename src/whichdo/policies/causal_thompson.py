@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.checking.denial import denial
-from whichdo.errors import UsageError, quoted
+from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
 from whichdo.kernels.chance import generator, uniform
@@ -53,6 +53,7 @@ from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 from whichdo.policies.shared_thompson import SharedThompson
 from whichdo.policies.sharing import shared_tables
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

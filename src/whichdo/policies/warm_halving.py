@@ -42,9 +42,9 @@ import numpy as np
 from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
+from whichdo.estimate.frontier import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
-from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.evidence import REWARDS, TABLES, Batch, Detail, Tally, observe
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
