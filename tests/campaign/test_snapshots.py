@@ -27,7 +27,7 @@ from whichdo.campaign.commands import Ask, Restart
 from whichdo.campaign.decide import decide
 from whichdo.campaign.ledger import Ledger
 from whichdo.campaign.snapshot import taken
-from whichdo.campaign.storage.snapshots import TABLE, keep_snapshot, snapshot_of
+from whichdo.campaign.storage import Storage
 from whichdo.policies.sequential import parts_of, with_parts
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ PARTS = (
 """All that a ticket can be asked for."""
 
 
+TABLE = "whichdo_snapshot"
 WRONG: tuple[Any, ...] = (None, [], {}, "x", [[1]], -1)
 
 
@@ -163,12 +164,12 @@ def test_none_is_kept_of_a_short_campaign(database: str) -> None:
 def body_of(campaign: wd.Campaign) -> bytes:
     with transaction(campaign._store, writes=False) as connection:
         place = campaign._ledger._place(connection, lock=False)
-        return snapshot_of(campaign._store, connection, place) or b""
+        return campaign._store.snapshot_of(connection, place) or b""
 
 
 def put(campaign: wd.Campaign, body: bytes) -> None:
     with transaction(campaign._store) as connection:
-        keep_snapshot(campaign._store, connection, campaign._ledger._place(connection, lock=False), 1, body)
+        campaign._store.keep_snapshot(connection, campaign._ledger._place(connection, lock=False), 1, body)
 
 
 def is_used(campaign: wd.Campaign) -> bool:
@@ -339,7 +340,7 @@ def test_that_it_cannot_be_kept_is_no_failure_of_the_verb(
     def full(*_: object) -> None:
         raise wd.StorageError("The disk is full.")
 
-    monkeypatch.setattr(ledger, "keep_snapshot", full)
+    monkeypatch.setattr(Storage, "keep_snapshot", full)
     ticket = campaign.ask()
     assert campaign.tell(ticket, {"Z": 0, "X": 0, "W": 0, "Y": 1} | dict(ticket.arm.settings)).seq
     monkeypatch.undo()

@@ -20,7 +20,6 @@ from whichdo.campaign.follow import consequences
 from whichdo.campaign.snapshot import opened, taken
 from whichdo.campaign.state import State
 from whichdo.campaign.storage import Place
-from whichdo.campaign.storage.snapshots import event_of_key, keep_snapshot
 from whichdo.campaign.terms import differences
 from whichdo.errors import (
     BusyError,
@@ -162,12 +161,10 @@ class Ledger:
         with suppress(StorageError, BusyError, MemoryError):
             body = taken(state)
             if body is not None:
-                self.store.run(
-                    lambda connection: keep_snapshot(
-                        self.store, connection, self._place(connection, lock=False), state.events, body
-                    ),
-                    writes=True,
-                )
+                self.store.run(lambda connection: self._store_snapshot(connection, state.events, body), writes=True)
+
+    def _store_snapshot(self, connection: Connection, count: int, body: bytes) -> None:
+        self.store.keep_snapshot(connection, self._place(connection, lock=False), count, body)
 
     def _went_back(self, place: Place) -> DamagedError:
         length, head = self.known or (0, "")
@@ -387,7 +384,7 @@ class Ledger:
     def keyed(self, key: str) -> Event | None:
         """The event of a key; None where there is none."""
         return self._look_up(
-            lambda connection: event_of_key(self.store, connection, self._place(connection, lock=False), key)
+            lambda connection: self.store.event_of_key(connection, self._place(connection, lock=False), key)
         )
 
     def _look_up(self, work: Callable[[Connection], T]) -> T:

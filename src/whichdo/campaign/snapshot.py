@@ -28,7 +28,6 @@ from whichdo.campaign.play import Followed, Play
 from whichdo.campaign.register import Interned
 from whichdo.campaign.state import State
 from whichdo.campaign.storage import Place
-from whichdo.campaign.storage.snapshots import snapshot_of
 from whichdo.campaign.tickets import NEVER, Out
 from whichdo.errors import WhichdoError
 from whichdo.evidence import Tally
@@ -254,7 +253,7 @@ def opened(store: Storage, connection: Connection, place: Place, known: tuple[in
     ``known``: how many events have been seen on record, and the hash of the last.  Where the snapshot has more, that is
     compared by replaying them.
     """
-    data = snapshot_of(store, connection, place)
+    data = store.snapshot_of(connection, place)
     if data is None:
         return None
     try:

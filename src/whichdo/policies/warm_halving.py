@@ -140,7 +140,7 @@ class WarmHalving(Policy):
             left -= looks * price[0]
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = evidence(model.plan, counts, model.sources, utility)
-        bounds = bounds_of(problem, _with_bounds(model), counts, utility, is_firm=True)
+        bounds = bounds_of(problem, _with_bounds(model), counts, utility)
         ends = (bounds.lows, bounds.highs)
         race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
         tried, chance, first = _direct(problem, at_hand), 0.0, problem.first_answer
@@ -203,7 +203,7 @@ class WarmHalving(Policy):
         left = float(budget - number * price[0])
         nothing = counts_with_bounds(problem, model.counts(Tally.empty(problem)), model.scopes, Tally.empty(problem))
         plan, sources, laws, first = model.plan, model.sources, arena.bounds, problem.first_answer
-        bounds, unpulled = start_bounds(problem, _with_bounds(model), is_firm=True), np.zeros(len(price))
+        bounds, unpulled = start_bounds(problem, _with_bounds(model)), np.zeros(len(price))
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))

@@ -52,6 +52,7 @@ class SqliteStorage(Storage):
     """A SQLite file."""
 
     path: Path
+    blob = "BLOB"
     dialect = "sqlite://"
     alone = ("BEGIN IMMEDIATE",)
 
@@ -214,13 +215,12 @@ class SqliteStorage(Storage):
 
     def append(self, connection: sqlite3.Connection, place: Place, new: Sequence[Event]) -> None:
         """Append events that follow on ``place``, which is moved on: all of them, or none."""
-        last = new[-1]
-        for each in new:
-            self._do(connection, _APPEND, (place.id, *each[1:]))
-        before = connection.total_changes
+        last, before = new[-1], connection.total_changes
         self._do(connection, _MOVE, (last.seq + 1, last.hash, place.id, place.length))
         if connection.total_changes != before + 1 or new[0].seq != place.length:
             raise self._changed(place)
+        for each in new:
+            self._do(connection, _APPEND, (place.id, *each[1:]))
         place.length, place.head = last.seq + 1, last.hash
 
     # ------------------------------------------------------------------------------------------------- the whole of it
