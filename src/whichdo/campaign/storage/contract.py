@@ -13,7 +13,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from whichdo._version import __version__
-from whichdo.campaign.events import Event
+from whichdo.campaign.chain import Event
 from whichdo.campaign.storage import schema
 from whichdo.campaign.storage.transactions import Connection, Transactions
 from whichdo.errors import BusyError, DamagedError, NotOursError, TooNewError, WhichdoError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from whichdo.campaign.storage.addresses import Address
+    from whichdo.campaign.storage.locations import Address
 
 __all__ = ["AGAIN", "PAGE", "PATIENCE", "Connection", "Place", "Storage", "first_line"]
 
