@@ -60,12 +60,8 @@ def test_what_a_policy_raises_is_no_divergence(tmp_path: Path, fickle: Any, monk
         again = wd.Campaign.open(tmp_path / "a.db", "spring")
         found = again.verify()
         assert found == expected
-        assert found.notes == (
-            (
-                "fickle stopped with OSError: No space left on device. The chain was checked; asks from there on are not "
-                "derived again."
-            ),
-        )
+        (note,) = found.notes
+        assert note.startswith("fickle stopped with OSError: No space left on device. The chain was checked; asks")
         with pytest.raises(wd.ConflictError, match=r"cannot go on \(OSError: No space left on device\)"):
             again.ask(5)
         assert again.status().trouble == "OSError: No space left on device"
