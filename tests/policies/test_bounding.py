@@ -165,7 +165,7 @@ def test_an_index_is_the_largest_mean_that_pulls_and_looks_allow() -> None:
 
     for _ in range(200):
         looks, size, level = float(rng.integers(1, 500)), float(rng.integers(0, 60)), rng.uniform(0.5, 8.0)
-        lost, mean = float(rng.integers(0, looks + 1)), rng.uniform(0.01, 0.99)
+        lost, mean = float(rng.integers(0, int(looks) + 1)), rng.uniform(0.01, 0.99)
         cost = np.where(grid > 1 - lost / looks, looks * apart(lost / looks, 1 - grid), 0.0)
         cost += np.where(grid > mean, size * apart(mean, grid), 0.0)
         plain = grid[np.where(grid > mean, size * apart(mean, grid), 0.0) <= level].max()
