@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.events import Said
     from whichdo.campaign.state import State
-    from whichdo.campaign.storage.base import Connection
+    from whichdo.campaign.storage.contract import Connection
 
 PAIRS = 200
 EVENTS = 100_000
