@@ -98,6 +98,7 @@ def gather(folder: Path) -> None:
         text = re.sub(r"<style>@media[^<]*</style>", "", path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
     _divide(folder / "reproduction.md")
+    _list_decisions(folder / "decisions")
     _list_all(folder)
     for path in folder.rglob("*.md"):
         text = _with_drawings(path.read_text(encoding="utf-8"), path, folder)
@@ -118,6 +119,15 @@ def _divide(page: Path) -> None:
         page.with_name(f"{name}.md").write_text(text, encoding="utf-8")
         links += f"- [{title}]({name}.md)\n"
     page.write_text(f"{head}## The experiments\n\n{links}\n## {rest}", encoding="utf-8")
+
+
+def _list_decisions(folder: Path) -> None:
+    """Decisions that their index does not name yet, at its end."""
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    left = [path for path in sorted(folder.glob("0*.md")) if f"({path.name})" not in text]
+    titles = [path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for path in left]
+    rows = "".join(f"- [{title}]({path.name})\n" for title, path in zip(titles, left, strict=True))
+    (folder / "index.md").write_text(f"{text}\n## Newest\n\n{rows}" if rows else text, encoding="utf-8")
 
 
 def _list_all(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,3 +226,11 @@ def test_what_is_an_extra_is_imported_in_one_place() -> None:
         if name.split(".")[0] in {"sklearn", "threadpoolctl", "statsmodels"}
     }
     assert users == {"estimate.doubly_robust"}
+
+
+def test_the_page_on_architecture_names_files_that_are_there() -> None:
+    root = SOURCE.parents[1]
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = {text for text in re.findall(r"`([\w/]+(?:\.py|/))`", page) if "/" in text or text.endswith(".py")}
+    assert len(named) > 20
+    assert [text for text in sorted(named) if not (SOURCE / text).exists() and not (root / text).exists()] == []

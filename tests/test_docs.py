@@ -101,12 +101,6 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
-def test_every_decision_is_listed() -> None:
-    folder = ROOT / "docs" / "decisions"
-    listed = re.findall(r"\]\((0[^)]+\.md)\)", (folder / "index.md").read_text(encoding="utf-8"))
-    assert sorted(listed) == sorted(path.name for path in folder.glob("0*.md"))
-
-
 @pytest.mark.slow("13 s: the whole site; found links that were broken, and a page that loaded a font")
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="the site needs the extra `docs`")
 def test_the_site_has_no_warning_no_broken_link_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whichdo import errors
     from whichdo.campaign.advice import Advice
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
@@ -168,7 +168,7 @@ __all__ = [
 _ROOMS = {
     "whichdo.campaign.advice": ("Advice",),
     "whichdo.campaign.campaign": ("Campaign",),
-    "whichdo.campaign.proposals": ("Receipt",),
+    "whichdo.campaign.commands": ("Receipt",),
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),

@@ -142,6 +142,8 @@ def _forked(task: dict[str, Any], number: int) -> int:
         if "times" in task:
             cycle(task["database"], f"worker {number}", task["times"])
         else:
+            if task.get("snapshots"):
+                ledger.FEWEST_NEW, ledger.SHARE_NEW = 0, 10**9  # one after every event
             watch(points := Points(task["die_at"]))
             if "scripts" in task:
                 know_next_form(Path(task["scripts"]))
@@ -166,10 +168,22 @@ class Forker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root, env=os.environ | {"PYTHONPATH": paths},
         )  # fmt: skip
 
-    def run(self, database: str, name: str, acknowledged: Path, die_at: int = 0, *, update: bool = False) -> int:
-        """How a child that works ended; with ``update``, one that has the next revision of the policy."""
+    def run(
+        self,
+        database: str,
+        name: str,
+        acknowledged: Path,
+        die_at: int = 0,
+        *,
+        update: bool = False,
+        snapshots: bool = False,
+    ) -> int:
+        """How a child that works ended; with ``update``, one that has the next revision of the policy.
+
+        With ``snapshots`` one is kept after every event.
+        """
         task = {"database": database, "name": name, "acknowledged": str(acknowledged), "die_at": die_at}
-        task["update"] = update
+        task |= {"update": update, "snapshots": snapshots}
         (ended,) = self._answer(task)
         return ended
 

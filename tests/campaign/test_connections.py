@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
 
 
 @pytest.mark.slow("1 s: three threads for a second and a half; finds a connection used by two")

@@ -10,6 +10,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
+from whichdo.campaign.events import Alarm
 from whichdo.evidence import Batch
 from whichdo.monitoring.homogeneity import homogeneous
 from whichdo.policies.base import Objective, Play, Policy, best_arm
@@ -92,7 +93,7 @@ def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
     run(campaign, random, most=80)
     campaign.restart("to see what it remembers")
     state = campaign._ledger.state()
-    at_hand = state._at_hand(state.allowed, state.left)
+    at_hand = state.at_hand(state.allowed, state.left)
     assert at_hand is not None
     assert at_hand.pulls.sum() == 80
     run(campaign, random)
@@ -104,14 +105,14 @@ def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
 def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the transaction of the tell: alarm, then restart on a graph in which looking no longer settles the arm."""
 
-    def once(state: Any, told: Any) -> list[tuple[tuple[str, dict[str, Any]], str]]:
+    def once(state: Any, told: Any) -> list[tuple[Alarm, str]]:
         count = sum(pull.counted for pull in state.tickets.values())
         suspect = {"arm": "do(X=1)", "kind": "estimate", "node": "Y"}
         body = {"text": "X -> Y is confounded.", "suspect": suspect, "edge": "X <-> Y"}
         reason = "alarm: X <-> Y seems to be missing in the graph"
-        return [(("alarm", body), reason)] if count == 25 and not state.alarms else []
+        return [(Alarm.from_body(body), reason)] if count == 25 and not state.alarms else []
 
-    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", once)
+    monkeypatch.setattr("whichdo.campaign.follow.found_wrong", once)
     campaign = create(str(tmp_path / "a.db"), horizon=60)
     random = np.random.default_rng(2)
     run(campaign, random, most=25)

@@ -15,7 +15,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.golden import FOLDER
 from tests.campaign.trials import Clock, row_of
-from whichdo.campaign.events import moment
+from whichdo.campaign.chain import moment
 
 if TYPE_CHECKING:
     from pathlib import Path

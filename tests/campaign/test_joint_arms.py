@@ -11,7 +11,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.campaigns import audited
 from whichdo.campaign import terms
-from whichdo.campaign.pool import pooled
+from whichdo.campaign.tallying import pooled
 from whichdo.campaign.terms import Terms
 from whichdo.errors import DataError
 from whichdo.evidence import Tally

@@ -11,7 +11,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, Clock, create, row_of
 from tests.soak import repeated
-from whichdo.campaign.rows import RowReader
+from whichdo.campaign.tallying import RowReader
 
 if TYPE_CHECKING:
     from pathlib import Path

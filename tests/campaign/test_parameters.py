@@ -9,7 +9,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run
-from whichdo.campaign.events import sealed
+from whichdo.campaign.chain import sealed
 from whichdo.campaign.exchange import export_lines
 from whichdo.evidence import Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm

@@ -10,7 +10,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run, transaction
 from tests.cli.calling import Call
-from whichdo.campaign.events import sealed
+from whichdo.campaign.chain import sealed
 from whichdo.campaign.exchange import export_lines
 
 if TYPE_CHECKING:

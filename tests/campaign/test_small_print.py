@@ -14,7 +14,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import Clock, create, rng, run
 from tests.cli.calling import Call
-from whichdo.campaign.events import moment
+from whichdo.campaign.chain import moment
 from whichdo.campaign.storage import sqlite
 from whichdo.cli.output import print_csv, print_json
 from whichdo.text import masked

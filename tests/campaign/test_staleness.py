@@ -188,7 +188,7 @@ def test_logs_of_today_are_kept_and_the_graph_is_blamed(tmp_path: Path) -> None:
 def test_an_alarm_that_rested_on_old_logs_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pulls contradict the logs before there are fresh looks, so the graph is blamed; then the looks come."""
     problem = wd.Problem("X -> Y; W -> Y", "Y")
-    monkeypatch.setattr("whichdo.campaign.watch.comparing", lambda _: [])
+    monkeypatch.setattr("whichdo.campaign.follow.comparing", lambda _: [])
     then, now = season(0.7, 0.2), season(0.2, 0.0)
     campaign = played(tmp_path, problem, then, now, 4, policy="ue", audit=False)
     kinds = [event.kind for event in campaign.events()]

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 import whichdo as wd
 from tests.campaign.trials import create
-from whichdo.campaign.events import sealed
+from whichdo.campaign.chain import sealed
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -9,7 +9,7 @@ import pytest
 
 import whichdo as wd
 from whichdo.campaign.logs import Log
-from whichdo.campaign.pool import pooled
+from whichdo.campaign.tallying import pooled
 from whichdo.estimate.rank import ranking
 from whichdo.tables import Table
 

@@ -11,7 +11,8 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, Clock, create, rng, row_of, run
-from whichdo.campaign.events import Event, sealed
+from whichdo.campaign.chain import Event, sealed
+from whichdo.campaign.events import Alarm
 from whichdo.campaign.exchange import export_lines
 from whichdo.campaign.play import Followed
 from whichdo.evidence import Batch
@@ -348,8 +349,8 @@ def test_an_alarm_in_an_older_play_begins_one_of_this_revision(
     suspect = {"arm": "do(X=1)", "kind": "estimate", "node": "Y"}
     body = {"text": "X -> Y is confounded.", "suspect": suspect, "edge": "X <-> Y"}
     campaign = update(begun(str(tmp_path / "a.db"), "warm-halving", horizon=60))
-    found = [(("alarm", body), "alarm: X <-> Y seems to be missing in the graph")]
-    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", lambda state, _: [] if state.alarms else found)
+    found = [(Alarm.from_body(body), "alarm: X <-> Y seems to be missing in the graph")]
+    monkeypatch.setattr("whichdo.campaign.follow.found_wrong", lambda state, _: [] if state.alarms else found)
     (ticket, *_) = campaign.ask(3, client="lab")
     campaign.tell(ticket, row_of(ticket, rng()))
     assert kinds(campaign)[-3:] == ["told", "alarm", "restarted"]
@@ -417,7 +418,7 @@ def test_a_policy_that_was_done_and_needed_no_audit_stays_done(
     database: str, update: Update, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log says that it was done, though what was kept for audits would pay for a new play."""
-    monkeypatch.setattr("whichdo.campaign.beginnings.round_of_audits", lambda *_, **__: {})
+    monkeypatch.setattr("whichdo.campaign.follow.round_of_audits", lambda *_, **__: {})
     before = create(database, policy="warm-halving", horizon=60, audit=True)
     run(before, rng(1))
     assert before.events()[-1].content["pulls"] == {}

@@ -170,7 +170,7 @@ def test_nsw_and_cps_say_that_overlap_is_poor_and_show_the_doubly_robust_answer(
     case = Case(("nsw_mixtape", "cps_mixtape"), LALONDE, "treat", "re78")
     plain = ranked(call, case, tmp_path)
     assert plain["do(treat=1)"]["unseen"] > 0.8
-    assert any(line.startswith("Thin cells: ") and "--model logistic" in line for line in plain[""]["warnings"])
+    assert any(line.startswith("Thin cells: ") and 'model="logistic"' in line for line in plain[""]["warnings"])
     rows = ranked(call, case, tmp_path, "--model", "logistic")
     assert any(line.startswith("Poor overlap: ") and "do(treat=1)" in line for line in rows[""]["warnings"])
     own = rows["do(treat=1)"]["modelled"]
@@ -181,7 +181,7 @@ def test_nsw_and_cps_say_that_overlap_is_poor_and_show_the_doubly_robust_answer(
     assert rows["do(treat=1)"]["must_try"]
     assert rows["do(treat=0)"]["modelled"]["without_counterpart"] < 0.01
     text = good(call, "rank", "problem.toml", "data.csv", "--model", "logistic", "--plot", "rank.svg")
-    page = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "many-covariates.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"```\n( arm .*?)```", page, re.DOTALL)
     printed = [line.rstrip() for line in text.splitlines()]
     assert [line for line in table.splitlines() if line not in printed] == []

@@ -11,6 +11,7 @@ import pytest
 
 from tests.report.campaigns import Page, begun, rows, run
 from whichdo.campaign.campaign import Campaign
+from whichdo.campaign.events import Alarm
 from whichdo.checking.what_if import what_if
 from whichdo.errors import ConflictError, DamagedError
 from whichdo.problem import Problem, do
@@ -194,8 +195,8 @@ def test_an_alarm_is_loud_and_changes_the_graph(tmp_path: Path, monkeypatch: pyt
     }
     campaign = begun(tmp_path, FRONT_DOOR, how="ue", horizon=90)
     run(campaign, 5)
-    found = [(("alarm", body), "alarm: Z <-> Y seems to be missing in the graph")]
-    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", lambda state, told: [] if state.alarms else found)
+    found = [(Alarm.from_body(body), "alarm: Z <-> Y seems to be missing in the graph")]
+    monkeypatch.setattr("whichdo.campaign.follow.found_wrong", lambda state, told: [] if state.alarms else found)
     run(campaign, 5)
     whole = campaign_page(campaign.events())
     assert '<li class="alarm">do(Z=1) &lt;disagrees&gt; with looking</li>' in whole

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.pool import pooled
 from whichdo.campaign.status import forbidden_lines
-from whichdo.campaign.tickets import Phase
+from whichdo.campaign.tallying import pooled
 from whichdo.estimate.rank import ranking
 from whichdo.frames import html_lines, plain
 from whichdo.monitoring.certainty import certainty
@@ -135,7 +134,6 @@ def _of_certainty(sure: Certainty) -> dict[str, Any]:
 def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = ()) -> Advice:
     """What the log so far recommends; ``notes`` are remarks of the caller's."""
     problem = state.allowed
-    rows = list(state.rows())
     found = state.ranked(confidence=confidence)
     looked = ranking(state.evidence(looks_alone=True), confidence=confidence)
     sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
@@ -144,7 +142,8 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
     second = known[1] if len(known) > 1 else None
     limits = _limits(found, best)
     in_logs = sum(log.looks for log in state.trusted)
-    looks = sum(arm.is_look for arm, _ in rows)
+    looks = state.pulled[LOOK]
+    pulls = state.pulled.total() - looks
     final = state.recommendation
     return Advice(
         arm=best.arm if best else None,
@@ -156,12 +155,12 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
         probability=found.probability_best if best and second else math.nan,
         looks_in_logs=in_logs,
         looks=looks,
-        pulls=len(rows) - looks,
+        pulls=pulls,
         policy_arm=None if final is None or final.arm not in problem.answers else final.arm,
         finished=state.finished,
         answer=_answer(found, known, sure.confidence),
-        reasons=_reasons(state, found, known, (in_logs, looks, len(rows) - looks), sure),
-        warnings=(*_warnings(state, found, rows), *notes),
+        reasons=_reasons(state, found, known, (in_logs, looks, pulls), sure),
+        warnings=(*_warnings(state, found), *notes),
         receipt=state.receipt,
         confidence=confidence,
         ranking=found,
@@ -301,8 +300,8 @@ def _why_not(state: State, best: ArmRank) -> str:
     since = [
         *([] if state.terms.policy.looks else ["what looking says"]),
         *(["audits"] if state.auditing else []),
-        *(["outcomes that came after it was done"] if any(pull.extra for pull in state.tickets.values()) else []),
-        *(["corrections"] if any(pull.amended for pull in state.tickets.values()) else []),
+        *(["outcomes that came after it was done"] if any(state.tickets.extra) else []),
+        *(["corrections"] if state.tickets.amended else []),
         *(["logs that came after it began"] if len(state.logs) > state.logs_known else []),
     ]
     why = f"it did not use {_and(since)}" if since else "it weighs the same evidence by a rule of its own"
@@ -314,13 +313,13 @@ def _unneeded(state: State) -> bool:
     return state.audits.over and state.left > 1e-9
 
 
-def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
-    said = [str(each.get("text", "")) for each in (*state.set_aside, *state.alarms)]
+def _warnings(state: State, found: Ranking) -> tuple[str, ...]:
+    said = [*(each.text for each in state.set_aside), *(each.text for each in state.alarms)]
     said += state.denial().words
-    said += _unlike_logs(state, found.problem, [row for row in rows if row[0].is_look])
+    said += _unlike_logs(state, found.problem)
     said += untrue_laws(state.evidence())
     said += forbidden_lines(state.forbidden)
-    waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
+    waiting = int(state.tickets.waiting().sum())
     if waiting:
         said.append(f"Told, but not counted before the reward window closes: {counted(waiting, 'pull')}.")
     final = state.recommendation
@@ -329,11 +328,12 @@ def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...
     return tuple(said)
 
 
-def _unlike_logs(state: State, problem: Problem, looks: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
+def _unlike_logs(state: State, problem: Problem) -> tuple[str, ...]:
     """What fresh looks say otherwise than the logs."""
-    if not state.trusted or not looks:
+    looks = state.tickets.outcomes(looks_alone=True)
+    if not state.trusted or not len(looks):
         return ()
-    nodes = state.terms.problem.graph.nodes
+    nodes = state.nodes
     before, now = pooled(problem, state.trusted, [], nodes=nodes), pooled(problem, [], looks, nodes=nodes)
     return disagreements(before.tables[LOOK], now.tables[LOOK])
 

@@ -12,16 +12,19 @@ import zlib
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
-from whichdo.campaign.sealing import secret_for
-from whichdo.errors import DamagedError, InputError, StorageError
-from whichdo.text import visible
+from whichdo.campaign.advice import advised
+from whichdo.campaign.chain import GENESIS, MOST_LETTERS, Event, canonical, check_chain, secret_for
+from whichdo.campaign.state import State
+from whichdo.campaign.terms import plain_text
+from whichdo.errors import DamagedError, InputError, StorageError, WhichdoError, is_interrupt
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["events_of", "export_lines", "read_export"]
+
+__all__ = ["events_of", "export_lines", "read_export", "understood"]
 
 LONGEST = 8 * MOST_LETTERS
 """Letters of one line of an export that are read; programs before this one wrote longer ones than are written now."""
@@ -59,6 +62,28 @@ def _limited(file: Any) -> Iterator[str]:
     """The lines of a file; one that goes on for ever is not read to its end."""
     while line := file.readline(LONGEST + 1):
         yield line
+
+
+def understood(events: Iterable[Event]) -> State:
+    """The state of a log that comes from elsewhere; whatever stands in it, it must make sense."""
+    following = iter(events)
+    first = next(following)
+    try:
+        plain_text(first.campaign, "name of a campaign", 200)
+        state = State(first)
+        for event in following:
+            state.apply(event)
+        advised(state)
+    except WhichdoError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        raise DamagedError(
+            f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
+            f"imported."
+        ) from error
+    return state
 
 
 def events_of(lines: Iterable[str], name: str) -> Iterator[Event]:

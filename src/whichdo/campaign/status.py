@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import in_units, time_text
+from whichdo.campaign.chain import time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
-from whichdo.campaign.tickets import Phase
+from whichdo.campaign.terms import in_units
+from whichdo.campaign.tickets import NEVER, Phase, Pull, moment_of
 from whichdo.frames import html_lines, html_table, plain, text_table
 from whichdo.policy_names import policy_text
 from whichdo.text import counted
@@ -176,24 +177,23 @@ def forbidden_lines(forbidden: Mapping[Any, str]) -> list[str]:
 
 def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     """How a state stands."""
-    pulls, problem = list(state.tickets.values()), state.terms.problem
-    phases = {phase: sum(pull.phase is phase for pull in pulls) for phase in Phase}
-    pulled = dict.fromkeys(problem.arms, 0)
-    for arm, _ in state.rows():
-        pulled[arm] = pulled.get(arm, 0) + 1
+    pulls, problem = state.tickets, state.terms.problem
+    phases = {phase: int(pulls.where(phase=phase).sum()) for phase in Phase}
+    pulled = dict.fromkeys(problem.arms, 0) | dict(state.pulled)
     tickets = {
         "asked": len(pulls),
         "open": phases[Phase.ASKED],
         "told": phases[Phase.TOLD],
-        "counted": sum(pull.counted for pull in pulls),
+        "counted": sum(pulls.counted),
         "voided": phases[Phase.VOIDED],
         "expired": phases[Phase.EXPIRED],
-        "late": sum(pull.late for pull in pulls),
-        "extra": sum(pull.extra for pull in pulls),
-        "amended": sum(pull.amended > 0 for pull in pulls),
+        "late": sum(pulls.late),
+        "extra": sum(pulls.extra),
+        "amended": len(pulls.amended),
     }
-    waiting = (pull.window_end for pull in pulls if pull.phase is Phase.TOLD and not pull.counted)
-    ends = min((end for end in waiting if end is not None), default=None)
+    waiting = (pulls.window[each] for each in pulls.waiting().nonzero()[0].tolist())
+    ends = moment_of(min((end for end in waiting if end != NEVER), default=NEVER))
+    out = [Pull(pulls, position) for position in pulls.out]
     return Status(
         name=state.terms.name,
         policy=policy_text(state.terms.policy),
@@ -219,17 +219,16 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
             OpenTicket(
                 pull.id, str(pull.arm), pull.client, pull.asked, time_text(pull.lease_end) if pull.lease_end else None
             )
-            for pull in pulls
-            if pull.phase is Phase.ASKED
+            for pull in out
         ),
         by_arm={str(arm): number for arm, number in pulled.items()},
         looks_in_logs=sum(log.looks for log in state.logs),
         logs=tuple(log.name for log in state.logs),
         paused=state.paused,
         forbidden={str(arm): reason for arm, reason in state.forbidden.items()},
-        alarms=tuple(str(alarm.get("text", "")) for alarm in state.alarms),
-        set_aside=tuple(str(each.get("text", "")) for each in state.set_aside),
-        restarts=tuple(str(each["reason"]) for each in state.restarts),
+        alarms=tuple(alarm.text for alarm in state.alarms),
+        set_aside=tuple(each.text for each in state.set_aside),
+        restarts=tuple(each.reason for each in state.restarts),
         trouble=state.diverged or state.failure,
         update=_update(state),
         stopped=state.stopped,
@@ -239,7 +238,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         events=state.events,
         receipt=state.receipt,
         notes=notes,
-        arms={str(arm): arm for arm in (*pulled, *state.forbidden, *(pull.arm for pull in pulls))},
+        arms={str(arm): arm for arm in (*pulled, *state.forbidden, *(pull.arm for pull in out))},
     )
 
 

@@ -355,7 +355,7 @@ def import_(
 ) -> None:
     """Take a campaign from an export into the database, checked and replayed."""
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.verifying import Verified
+    from whichdo.campaign.receipts import Verified
 
     campaign = Campaign.import_(address(db), file)
     last = campaign.verify()

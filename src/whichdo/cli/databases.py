@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
 
 __all__ = [
     "ClientOption",

@@ -35,7 +35,7 @@ from whichdo.text import quoted, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
 
 __all__ = ["amend", "ask", "tell", "void"]
 

@@ -28,8 +28,8 @@ SAMPLE = 200_000
 """Rows that are brought here to propose values from; counting brings none."""
 FEW_VALUES = 300
 SETS_TOGETHER = frozenset({"duckdb", "postgres"})
-"""Engines that count several scopes in one pass by GROUPING SETS.  Spark could, but a union of GROUP BYs is quicker
-there: GROUPING SETS copy every row for each of them before any is counted.
+"""Engines that count several scopes in one pass by GROUPING SETS.  Spark could, but with many scopes a union of GROUP
+BYs is cheaper there: GROUPING SETS copy every row for each of them before any is counted.
 """
 SHOWN_COLUMNS = 8
 

@@ -20,7 +20,7 @@ from whichdo.tables import Radix, Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from whichdo.arrays import IntArray
+    from whichdo.arrays import Array, IntArray
     from whichdo.monitoring.conflict import Conflict, Suspect
     from whichdo.monitoring.staleness import Difference
     from whichdo.problem import Arm, Problem
@@ -70,6 +70,11 @@ class Ear:
     def hear(self, arm: Arm, codes: Codes) -> None:
         """A pull that counts."""
         self._new.setdefault(arm, []).append(codes)
+
+    def hear_all(self, arm: Arm, codes: Array) -> None:
+        """Many pulls of an arm that count; a row of codes each."""
+        self._add(arm)
+        self._count(arm, codes)
 
     def conflicts(self, arms: Iterable[Arm], known: Sequence[Suspect]) -> tuple[Conflict, ...]:
         """What the alarm says of some arms now."""
@@ -133,7 +138,10 @@ class Ear:
         rows = self._new.get(arm)
         if not rows:
             return
-        codes = np.array(rows, np.int16)
+        self._count(arm, np.array(rows, np.int16))
+        del self._new[arm]
+
+    def _count(self, arm: Arm, codes: Array) -> None:
         reward = codes[:, self._places[self.problem.reward]]
         levels = np.bincount(reward, minlength=self._sizes[self.problem.reward]).astype(np.int64)
         self._rewards[arm] = self._rewards.get(arm, 0) + levels
@@ -144,7 +152,6 @@ class Ear:
             sizes = [self._sizes[name] for name in scope]
             table = Table.from_rows(scope, sizes, list(whole.T), np.ones(len(whole), np.int64))
             tables[scope] = table + tables[scope] if scope in tables else table
-        del self._new[arm]
 
     def _counts(self, rewards: dict[Arm, Any], problem: Problem) -> IntArray:
         counts = np.zeros((len(problem.arms), self._sizes[problem.reward]), np.int64)

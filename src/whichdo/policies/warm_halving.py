@@ -23,10 +23,11 @@ Of an arm that looking cannot settle, looks still bound the mean (`whichdo.polic
 race if its upper end is too low, and in the race it hopes for no more than that.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with a ``doubt`` there are two races: the
-first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
-but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
-by how likely all pulls have made them; what mechanisms say counts unless something is more likely wrong than not.
-Looks at hand that deny the graph raise the doubt of the arms that this touches (`whichdo.checking.denial`).
+first is run as if looking were wrong, among all arms, without bounds and with what looking says as a mere hint; the
+second as before, but for arms of which the first has shown that looking is likely wrong.  The last word weighs both
+readings of every arm by how likely all pulls have made them; what mechanisms say counts unless something is more likely
+wrong than not.  Looks at hand that deny the graph raise the doubt of the arms that this touches
+(`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -108,7 +109,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 4
+    revision = 5
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -140,7 +141,7 @@ class WarmHalving(Policy):
             left -= looks * price[0]
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = evidence(model.plan, counts, model.sources, utility)
-        bounds = bounds_of(problem, _with_bounds(model), counts, utility, is_firm=True)
+        bounds = bounds_of(problem, _with_bounds(model), counts, utility)
         ends = (bounds.lows, bounds.highs)
         race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
         tried, chance, first = _direct(problem, at_hand), 0.0, problem.first_answer
@@ -150,7 +151,7 @@ class WarmHalving(Policy):
             since[0] = seen.counts[0] - at_hand.counts[0]
             everyone, hints = np.arange(first, len(problem.arms)), np.minimum(sizes, LEFT)
             money, logged = left * _as_if_wrong(sizes), bool(at_hand.counts[0].any())
-            wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
+            wide = (np.zeros_like(base), np.ones_like(base))
             tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
             denied = denial(problem, at_hand, self.doubt, self.reading)
             told = tried.counts + since
@@ -203,7 +204,7 @@ class WarmHalving(Policy):
         left = float(budget - number * price[0])
         nothing = counts_with_bounds(problem, model.counts(Tally.empty(problem)), model.scopes, Tally.empty(problem))
         plan, sources, laws, first = model.plan, model.sources, arena.bounds, problem.first_answer
-        bounds, unpulled = start_bounds(problem, _with_bounds(model), is_firm=True), np.zeros(len(price))
+        bounds, unpulled = start_bounds(problem, _with_bounds(model)), np.zeros(len(price))
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
@@ -432,7 +433,8 @@ def _whole(
     hints, everyone = np.minimum(sizes, LEFT), np.arange(first, base.size)
     some = money * _as_if_wrong(sizes)
     nothing = np.zeros(base.size)  # no look at hand denies anything
-    one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, lows, highs)
+    least, most = np.zeros(base.size), np.ones(base.size)
+    one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, least, most)
     means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
     pulls = levels.sum(axis=1)
     narrow(means, pulls, 0.0, lows, highs)

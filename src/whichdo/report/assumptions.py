@@ -52,7 +52,7 @@ class Assumptions(NamedTuple):
 
 def remarks(found: History) -> Remarks:
     """What somebody should look at, alarms first."""
-    loud = [str(each.get("text", "")) for each in (*found.state.set_aside, *found.state.alarms)]
+    loud = [*(each.text for each in found.state.set_aside), *(each.text for each in found.state.alarms)]
     quiet = dict.fromkeys([*found.status.warnings, *found.advice.warnings])
     return Remarks(tuple(loud), tuple(each for each in quiet if each not in loud))
 
@@ -110,7 +110,7 @@ def _terms(found: History) -> list[str]:
     policy = f"{policy_text(terms.policy)}, revision {terms.revision}, seed {terms.seed}"
     said = [f"Policy: {'; '.join([policy, f'begun with whichdo {terms.made_by}', *rules, *stretches])}."]
     said += [
-        f"Restarted at {short_time(each['time'])} (event {each['seq']}): {each['reason']}"
+        f"Restarted at {short_time(each.time)} (event {each.receipt.partition(':')[0]}): {each.reason}"
         for each in found.state.restarts
     ]
     return [*said, *decided_elsewhere(found.state)]

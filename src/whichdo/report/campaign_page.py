@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.campaign.advice import as_shown
-from whichdo.campaign.events import check_chain
+from whichdo.campaign.chain import check_chain
 from whichdo.files import PAGE, check_target, write_file
 from whichdo.problem import Goal
 from whichdo.report.arm_pictures import developed, every_arm
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
 
 __all__ = ["campaign_page", "write_report"]
 

@@ -52,9 +52,9 @@ class Spending(NamedTuple):
 
 def spending(found: History) -> Spending:
     """How the budget was spent."""
-    problem, tickets = found.state.terms.problem, found.state.tickets.values()
-    told = Counter(pull.arm for pull in tickets if pull.phase is Phase.TOLD)
-    lost = Counter(pull.arm for pull in tickets if pull.phase in {Phase.VOIDED, Phase.EXPIRED})
+    problem, tickets = found.state.terms.problem, found.state.tickets
+    told = Counter(tickets.by_arm(tickets.where(phase=Phase.TOLD)))
+    lost = Counter(tickets.by_arm(tickets.where(phase=Phase.VOIDED) | tickets.where(phase=Phase.EXPIRED)))
     costs = problem.prices
     arms = [arm for arm in problem.offered if told[arm] or lost[arm]]
     arms.sort(key=lambda arm: -told[arm] * costs[arm])

@@ -9,7 +9,7 @@ from whichdo.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
 
 __all__ = ["Row", "Stretch", "short_text", "short_time", "trail"]
 

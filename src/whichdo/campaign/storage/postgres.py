@@ -2,7 +2,7 @@
 
 What takes the time of a short write is going to the server and back, so a write does it twice.  First: begin, lock the
 campaign, read the clock and what others have appended since it was last seen.  Then: append and commit.  The statements
-go through libpq's pipeline, prepared once for each connection; psycopg makes the connection and wraps libpq.
+go through libpq's pipeline, prepared once for each connection.
 
 A server that says nothing is given up after a while.  Its own time-outs end statements and locks that take long, and
 TCP's find that a packet was not received; neither helps where the other end is there but frozen, so an answer is
@@ -11,30 +11,27 @@ waited for only so long.  Time that the program spends on its own decisions does
 
 from __future__ import annotations
 
-import select
 import time
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
 
 from whichdo.campaign.storage import schema
 from whichdo.campaign.storage.addresses import who_am_i
 from whichdo.campaign.storage.base import AGAIN, PAGE, Place, Storage, first_line
-from whichdo.errors import DamagedError, InputError, NotOursError, StorageError, UsageError
+from whichdo.campaign.storage.libpq import ServerError, exchange, is_ready
+from whichdo.errors import DamagedError, NotOursError, StorageError, UsageError
 from whichdo.text import masked, quoted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from psycopg.pq.abc import PGconn, PGresult
-
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
     from whichdo.campaign.storage.addresses import Address
+    from whichdo.campaign.storage.libpq import Command, Rows
     from whichdo.errors import WhichdoError
 
 __all__ = ["PostgresStorage"]
@@ -71,19 +68,6 @@ _PREPARED = {
     text: f"whichdo_{number}".encode()
     for number, text in enumerate((_BEGIN, "COMMIT", schema.FIND, _LOCK, _CLOCK, schema.SINCE, _FIRST, _NEXT))
 }
-_NUMBERS = frozenset({20, 21, 23})  # what PostgreSQL calls the types of whole numbers
-
-Command = tuple[str, tuple[object, ...]]
-Rows = list[tuple[Any, ...]]
-
-
-class ServerError(Exception):
-    """What a server refused, by its code."""
-
-    def __init__(self, result: PGresult) -> None:
-        words = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message or b""
-        super().__init__(bytes(words).decode("utf-8", "replace"))
-        self.sqlstate = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
 
 
 class _Ahead(NamedTuple):
@@ -98,6 +82,7 @@ class _Ahead(NamedTuple):
 class PostgresStorage(Storage):
     """A database on a PostgreSQL server."""
 
+    blob = "BYTEA"
     dialect = "postgresql+psycopg://"
     alone = (_BEGIN, f"SELECT pg_advisory_xact_lock({ADDING})")
 
@@ -156,14 +141,14 @@ class PostgresStorage(Storage):
     def _is_stale(self, connection: psycopg.Connection) -> bool:
         if connection.closed or self._begun or time.monotonic() - self._last > REST:
             return True
-        return _is_ready(connection.pgconn.socket, 0.0)  # at rest a server says nothing, unless it ends
+        return is_ready(connection.pgconn.socket, 0.0)  # at rest a server says nothing, unless it ends
 
     # ---------------------------------------------------------------------------------------------------- transactions
 
     def _begin(self, connection: psycopg.Connection, *, writes: bool) -> None:  # noqa: ARG002
         """What reads takes statements one by one: a log only grows, so they agree."""
         self._queue = [(_BEGIN, ())] if writes else []
-        self._ahead, self._begun = None, False
+        self._ahead, self._appended, self._begun = None, None, False
 
     def _commit(self, connection: psycopg.Connection) -> None:
         if self._begun or len(self._queue) > 1:
@@ -198,25 +183,8 @@ class PostgresStorage(Storage):
 
     def _exchange(self, connection: psycopg.Connection, commands: Sequence[Command]) -> list[Rows]:
         """Go to the server and back once; what each command found, or the number of rows it changed."""
-        line = connection.pgconn
-        line.enter_pipeline_mode()
-        asked = []
-        for text, values in commands:
-            given = [None if value is None else _encoded(value) for value in values]
-            name = _PREPARED.get(text)
-            if name is None:
-                line.send_query_params(_numbered(text), given)
-            else:
-                if name not in self._prepared:
-                    line.send_prepare(name, _numbered(text))
-                    self._prepared.add(name)
-                    asked.append(False)
-                line.send_query_prepared(name, given)
-            asked.append(True)
-        line.pipeline_sync()
-        results = _answers(line, time.monotonic() + 1.5 * self.patience + SLACK)
-        line.exit_pipeline_mode()
-        return [_rows(result) for result, wanted in zip(results, asked, strict=True) if wanted]
+        seconds = 1.5 * self.patience + SLACK
+        return exchange(connection.pgconn, commands, _PREPARED, self._prepared, seconds)
 
     # ------------------------------------------------------------------------------------- campaigns and their events
 
@@ -297,8 +265,8 @@ class PostgresStorage(Storage):
             return ""
         return f" by {', '.join(f'process {pid} ({visible(name)})' for pid, name in found)}" if found else ""
 
-    def _has_tables(self, connection: psycopg.Connection) -> bool:
-        return self._do(connection, "SELECT to_regclass('whichdo_store')::text") != [(None,)]
+    def _has_table(self, connection: psycopg.Connection, name: str) -> bool:
+        return self._do(connection, "SELECT to_regclass(?)::text", (name,)) != [(None,)]
 
     def _tables(self) -> Sequence[str]:
         return schema.tables("SERIAL")
@@ -349,76 +317,3 @@ def patient(patience: float) -> dict[str, Any]:
         "keepalives_count": 3,
         "tcp_user_timeout": 20_000,  # milliseconds until what was sent must have been received
     }
-
-
-# -------------------------------------------------------------------------------------------------- to libpq and back
-
-
-@cache
-def _numbered(text: str) -> bytes:
-    """A statement as PostgreSQL wants it: $1 for the first question mark."""
-    first, *others = text.split("?")
-    return (first + "".join(f"${number}{part}" for number, part in enumerate(others, start=1))).encode()
-
-
-def _encoded(value: object) -> bytes:
-    found = str(value).encode()
-    if b"\0" in found:  # where libpq would take it to end
-        raise InputError(f"{quoted(value)} contains a NUL character, which PostgreSQL cannot keep. Nothing was stored.")
-    return found
-
-
-def _answers(line: PGconn, until: float) -> list[PGresult]:
-    """What the server answers to all that was sent; the first thing that it refuses is raised."""
-    found: list[PGresult] = []
-    broke: psycopg.OperationalError | None = None
-    try:
-        found.extend(_results(line, until))
-    except psycopg.OperationalError as error:
-        broke = error
-    wrong = next((each for each in found if each.status == ExecStatus.FATAL_ERROR), None)
-    if wrong is not None:
-        raise ServerError(wrong) from broke
-    if broke is not None:
-        raise broke
-    return found
-
-
-def _results(line: PGconn, until: float) -> Iterator[PGresult]:
-    """The results of all that was sent, as they come."""
-    unsent = bool(line.flush())
-    while True:
-        while line.is_busy():
-            if not _is_ready(line.socket, until - time.monotonic(), write=unsent):
-                raise psycopg.OperationalError("the server does not answer")
-            line.consume_input()
-            unsent = unsent and bool(line.flush())
-        result = line.get_result()
-        if result is None:  # between the results of two commands
-            if line.status == ConnStatus.BAD:
-                raise psycopg.OperationalError("the connection is lost")
-        elif result.status == ExecStatus.PIPELINE_SYNC:
-            return
-        else:
-            yield result
-
-
-def _is_ready(number: int, seconds: float, *, write: bool = False) -> bool:
-    """Whether there is something to read, or room to write, within some time."""
-    if hasattr(select, "poll"):  # for any number of open files
-        waiting = select.poll()
-        waiting.register(number, select.POLLIN | (select.POLLOUT if write else 0))
-        return bool(waiting.poll(max(0.0, seconds) * 1000))
-    return any(select.select([number], [number] if write else [], [], max(0.0, seconds)))
-
-
-def _rows(result: PGresult) -> Rows:
-    """The rows of a result; of one that has none, how many were changed."""
-    if result.status != ExecStatus.TUPLES_OK:
-        return [(result.command_tuples,)]
-    value = result.get_value
-    read = [int if result.ftype(column) in _NUMBERS else bytes.decode for column in range(result.nfields)]
-    return [
-        tuple([None if (cell := value(row, column)) is None else of(cell) for column, of in enumerate(read)])
-        for row in range(result.ntuples)
-    ]

@@ -23,8 +23,16 @@ FIND = """SELECT id, name, length, head, (SELECT form FROM whichdo_store) FROM w
 NAMES = "SELECT name FROM whichdo_campaign ORDER BY name"
 FORM_OF = "SELECT form, written_by FROM whichdo_store"
 SINCE = f"SELECT {', '.join(STORED)} FROM whichdo_event WHERE campaign = ? AND seq >= ? AND seq < ? ORDER BY seq"  # noqa: S608
+KEYED = f"SELECT {', '.join(STORED)} FROM whichdo_event WHERE campaign = ? AND key = ?"  # noqa: S608
 ADD = "INSERT INTO whichdo_campaign (name, length, head) VALUES (?, ?, ?)"
 
+SNAPSHOTS = "CREATE TABLE whichdo_snapshot (campaign INTEGER PRIMARY KEY, events BIGINT NOT NULL, body {blob} NOT NULL)"
+"""A cache beside the log, made when the first is kept: a database without it is whole."""
+SNAPSHOT = "SELECT body FROM whichdo_snapshot WHERE campaign = ? AND length(body) <= ?"
+KEEP = (
+    "INSERT INTO whichdo_snapshot (campaign, events, body) VALUES (?, ?, ?) "
+    "ON CONFLICT (campaign) DO UPDATE SET events = excluded.events, body = excluded.body"
+)
 
 _TABLES = """
 CREATE TABLE whichdo_version (

@@ -37,7 +37,7 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
     from whichdo.campaign.storage.addresses import Address
     from whichdo.campaign.storage.base import Place
     from whichdo.errors import WhichdoError
@@ -52,6 +52,7 @@ class SqliteStorage(Storage):
     """A SQLite file."""
 
     path: Path
+    blob = "BLOB"
     dialect = "sqlite://"
     alone = ("BEGIN IMMEDIATE",)
 
@@ -214,13 +215,12 @@ class SqliteStorage(Storage):
 
     def append(self, connection: sqlite3.Connection, place: Place, new: Sequence[Event]) -> None:
         """Append events that follow on ``place``, which is moved on: all of them, or none."""
-        last = new[-1]
-        for each in new:
-            self._do(connection, _APPEND, (place.id, *each[1:]))
-        before = connection.total_changes
+        last, before = new[-1], connection.total_changes
         self._do(connection, _MOVE, (last.seq + 1, last.hash, place.id, place.length))
         if connection.total_changes != before + 1 or new[0].seq != place.length:
             raise self._changed(place)
+        for each in new:
+            self._do(connection, _APPEND, (place.id, *each[1:]))
         place.length, place.head = last.seq + 1, last.hash
 
     # ------------------------------------------------------------------------------------------------- the whole of it
@@ -259,8 +259,8 @@ class SqliteStorage(Storage):
         """Who holds the file now, for a message."""
         return who_locks(str(self.path))
 
-    def _has_tables(self, connection: sqlite3.Connection) -> bool:
-        return bool(self._do(connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'whichdo_store'"))
+    def _has_table(self, connection: sqlite3.Connection, name: str) -> bool:
+        return bool(self._do(connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
 
     def _tables(self) -> Sequence[str]:
         return [*schema.tables("INTEGER", " WITHOUT ROWID"), f"PRAGMA application_id = {schema.APPLICATION}"]
