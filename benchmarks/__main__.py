@@ -1,6 +1,6 @@
 """Run all benchmarks and write ``docs/benchmarks.md``: ``make bench``, or ``python -m benchmarks sampling`` for one.
 
-Each room is measured in a process of its own: what one has loaded does not weigh on the next.  Sections of rooms that
+Each room is measured in its own process: what one has loaded does not weigh on the next.  Sections of rooms that
 were not measured stay as they are.
 """
 

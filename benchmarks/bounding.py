@@ -1,6 +1,6 @@
 """How wide bounds are, how often they hold, and what policies save by them: ``make bounds`` writes docs/bounds.md.
 
-A policy without bounds is the same policy on a problem that was told to count nothing for them; both meet the same
+A policy without bounds is the same policy on a problem that counts nothing for them; both meet the same
 worlds and the same logs, so that differences are of pairs.  What bounds could save at most is shown by the same
 policies with exact bounds from the start, as if endless looks had been made for nothing.
 """

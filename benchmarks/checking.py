@@ -54,7 +54,7 @@ def main() -> None:
         "",
         f"How often a right graph is accused, {GRAPHS:,} graphs a line. A check fails if any statement or comparison",
         "does; *significant* leaves out the question whether it is more than negligible; *rank warns* is the share of",
-        "logs of which `whichdo rank` warns (promised: at most 1%).",
+        "logs that `whichdo rank` warns about (promised: at most 1%).",
         "",
         "| rows | check fails | significant | rank warns |",
         "|---|---|---|---|",

@@ -49,7 +49,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "Comparison",
     ),
 }  # fmt: skip
-"""The public names by subject; errors have a page of their own, and what is not listed comes last."""
+"""The public names by subject; errors have their own page, and what is not listed comes last."""
 COMMANDS = """# Command line
 
 Every command has `--help`, and most print JSON for programs with `-f json`.
@@ -62,7 +62,7 @@ Every command has `--help`, and most print JSON for programs with `-f json`.
 | 3 | a file or a value that cannot be used |
 | 4 | conflict with what is on record |
 | 5 | a database or a folder that cannot be read or written |
-| 6 | busy, or open tickets must be told first |
+| 6 | busy, or tell open tickets first |
 """
 NAMES = """# Python
 
@@ -143,7 +143,7 @@ def _list_all(folder: Path) -> None:
 
 
 def _with_drawings(text: str, page: Path, folder: Path) -> str:
-    """The drawing of each graph of a page above its text."""
+    """The drawing of each graph of a page above its source."""
     up = "../" * (len(page.relative_to(folder).parts) - 1)
 
     def drawn(found: re.Match[str]) -> str:
@@ -178,7 +178,7 @@ def notebook_page(path: Path, folder: Path) -> str:
 
 
 def _shown(outputs: list[dict[str, Any]], name: str, folder: Path) -> Iterator[str]:
-    """What a cell of a notebook showed: pictures as files, the rest as HTML without styles of its own."""
+    """What a cell of a notebook showed: pictures as files, the rest as HTML without its own styles."""
     for number, each in enumerate(outputs):
         data = each.get("data", {})
         if "image/png" in data:

@@ -1,6 +1,6 @@
 """Counting where logs live: time, memory and rows that come back, written into docs/scale.md by `make scale`.
 
-Each size is measured in a process of its own, so that its peak memory is known.  The hand-written statement groups the
+Each size is measured in its own process, so that its peak memory is known.  The hand-written statement groups the
 raw columns by the same scopes in one pass (GROUPING SETS); both run in the same process on the same table, in turns.
 """
 
@@ -120,7 +120,7 @@ def one(engine: str, rows: int, address: str) -> dict[str, Any]:
 
 
 def apart(engine: str, rows: int, address: str = "") -> dict[str, Any]:
-    """Measure one size in a process of its own."""
+    """Measure one size in its own process."""
     words = [sys.executable, "-m", "benchmarks.scale", "--one", engine, "--rows", str(rows), "--address", address]
     ran = subprocess.run(words, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])

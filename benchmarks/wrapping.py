@@ -21,7 +21,7 @@ ITEM = re.compile(r"(\s*(?:[-*+]|\d+\.)\s+)(.*)")
 QUOTE = re.compile(r"(> ?)(.*)")
 MARK = re.compile(r"[-*+>#]+|\d+[.)]")
 KEPT = re.compile(r"#|\||<|!\[|```|~~~|---|\[\^|:::|=+$")
-"""How lines begin that are no prose."""
+"""How lines begin that are not prose."""
 PLACE = re.compile(r"`[^`]+`|\]\([^)]*\)|\S+")
 """What is never broken: code, and the address of a link."""
 
@@ -92,7 +92,7 @@ def _paragraph(lines: list[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """What may stand on a line of its own: words, with code and addresses whole."""
+    """What may stand alone on a line: words, with code and addresses whole."""
     found: list[str] = []
     at = 0
     for match in PLACE.finditer(text):

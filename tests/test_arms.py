@@ -93,7 +93,7 @@ def test_any_order_of_names_and_blanks_is_read() -> None:
         "do(X=1, Z=0",
         "do(,X=1Z=0)",
     ):
-        with pytest.raises(ProblemError, match="is no arm of this problem"):
+        with pytest.raises(ProblemError, match="is not an arm of this problem"):
             problem.arm(text)
         assert problem.find_arm(text) is None
 

@@ -132,7 +132,7 @@ def test_a_file_says_it_as_a_reader_would(tmp_path: Path) -> None:
         ([1, 1], "The cuts must rise; 1 comes after 1."),
         ([2, 1], "The cuts must rise; 1 comes after 2."),
         (["a"], 'The cuts hold "a"; they must be numbers.'),
-        ([float("nan")], "nan is no value"),
+        ([float("nan")], "nan is not a value"),
         (5, 'The cuts are "5"; give a list of numbers, such as [35, 45].'),
         ("35", 'The cuts are "35"; give a list of numbers'),
     ],

@@ -124,5 +124,5 @@ def test_a_message_is_a_string_that_remembers_its_remedies() -> None:
 
 
 def test_a_remedy_cannot_be_lost_in_an_f_string() -> None:
-    with pytest.raises(TypeError, match="beside the text"):
+    with pytest.raises(TypeError, match="beside the message"):
         f"{Option('arm')}"

@@ -47,7 +47,7 @@ WRITERS = (
 def test_what_is_not_ours_is_kept(call: Call, tmp_path: Path, verb: tuple[str, ...]) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     answer = call(*verb, "notes.txt")
-    assert (answer.code, "notes.txt is there already and is no " in answer.err) == (4, True)
+    assert (answer.code, "notes.txt already exists and is not a" in answer.err) == (4, True)
     assert "--force" in answer.err
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert call(*verb, "notes.txt", "--force").code == 0
@@ -97,7 +97,7 @@ def test_a_plot_is_replaced_by_a_plot_and_nothing_else(call: Call, tmp_path: Pat
         target = tmp_path / f"plot.{kind}"
         target.write_bytes({"png": b"\x89PNG mine", "svg": b"<svg>mine</svg>", "pdf": b"%PDF mine"}[kind])
         answer = call("rank", "problem.toml", "logs.csv", "--plot", target.name)
-        assert (answer.code, "is no drawing of whichdo" in answer.err) == (4, True)
+        assert (answer.code, "is not a drawing of whichdo" in answer.err) == (4, True)
         assert b"mine" in target.read_bytes()
         target.unlink()
         for _ in range(2):
@@ -137,7 +137,7 @@ def test_a_file_that_comes_meanwhile_is_kept(tmp_path: Path) -> None:
         (tmp_path / "page.html").write_text("mine")
         yield "<!doctype html>"
 
-    with pytest.raises(wd.ConflictError, match="is there already"):
+    with pytest.raises(wd.ConflictError, match="already exists"):
         write_file(tmp_path / "page.html", lines(), PAGE)  # type: ignore[arg-type]
     assert (tmp_path / "page.html").read_text() == "mine"
 

@@ -77,7 +77,7 @@ def test_what_cannot_be_listed_is_refused_by_name() -> None:
         "`arms` lists do() twice (the order of names does not matter). Keep one of the two."
     )
     assert refused("do(X=1)") == '`arms` lists "do(X=1)" as number 1; list arms such as do(X=1) or do(X=1, Z=0).'
-    assert refused() == refused(do()) == "`arms` lists nothing to do: give at least one arm such as do(X=1)."
+    assert refused() == refused(do()) == "`arms` is empty: give at least one arm such as do(X=1)."
     assert refused(*ARMS, intervene=["X"]).startswith("`intervene` and `arms` were both given.")
     with pytest.raises(ProblemError, match='`arms` is "5"; give a list of arms'):
         listed(arms=5)
@@ -154,9 +154,9 @@ def test_json_names_arms_only_where_they_are_listed() -> None:
 
 def test_an_arm_of_another_problem_is_told_apart() -> None:
     problem = listed()
-    with pytest.raises(ProblemError, match=r"do\(X=1, Z=mid\) is no arm of this problem\. Did you mean"):
+    with pytest.raises(ProblemError, match=r"do\(X=1, Z=mid\) is not an arm of this problem\. Did you mean"):
         problem.index(do(X=1, Z="mid"))
-    with pytest.raises(ProblemError, match=r'the value of X is the text "1", where the number 1 is declared'):
+    with pytest.raises(ProblemError, match=r'the value of X is the string "1", where the number 1 is declared'):
         problem.index(do(X="1", Z="low"))
 
 

@@ -72,19 +72,19 @@ def test_texts_and_fractions_are_kept_as_plain_values() -> None:
 
 @pytest.mark.parametrize("setting", ["X=1", ["X", 1], 5, {1: 2}])
 def test_an_arm_is_made_from_a_name_and_a_value(setting: Any) -> None:
-    with pytest.raises(UsageError, match=r"do\(X=1\)|by its name, which is text"):
+    with pytest.raises(UsageError, match=r"do\(X=1\)|by its name, a string"):
         do(setting)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, np.nan])
 def test_an_arm_sets_a_finite_value(value: float) -> None:
-    with pytest.raises(ProblemError, match=r'^-?(nan|inf) is no value of "X": it must be finite\.$'):
+    with pytest.raises(ProblemError, match=r'^-?(nan|inf) is not a value of "X": it must be finite\.$'):
         do(X=value)
 
 
 @pytest.mark.parametrize("value", [None, (1, 2), [1], {"a": 1}, b"1", 1j])
 def test_an_arm_sets_a_number_or_a_text(value: Any) -> None:
-    with pytest.raises(ProblemError, match=r'is no value of "X": a value is a number or a text\.'):
+    with pytest.raises(ProblemError, match=r'is not a value of "X": a value is a number or a string\.'):
         do(X=value)
 
 
@@ -178,13 +178,13 @@ def test_an_arm_is_found_by_its_text_with_or_without_blanks() -> None:
     assert problem.arm("do()") == do()
     with pytest.raises(ProblemError) as caught:
         problem.arm("do(face mask=2)")
-    assert str(caught.value).startswith('"do(face mask=2)" is no arm of this problem. Did you mean "do(face mask=')
+    assert str(caught.value).startswith('"do(face mask=2)" is not an arm of this problem. Did you mean "do(face mask=')
     with pytest.raises(ProblemError) as caught:
         problem.arm("Q")
     assert str(caught.value) == (
-        '"Q" is no arm of this problem. The arms are do(), do(face mask=0) and do(face mask=1).'
+        '"Q" is not an arm of this problem. The arms are do(), do(face mask=0) and do(face mask=1).'
     )
-    with pytest.raises(ProblemError, match=r"^do\(Z=1\) is no arm of this problem\."):
+    with pytest.raises(ProblemError, match=r"^do\(Z=1\) is not an arm of this problem\."):
         problem.index(do(Z=1))
 
 
@@ -270,7 +270,7 @@ def test_a_reward_that_does_not_fit_is_named() -> None:
     assert refused(graph, 3) == 'The reward "3" is not in the graph.'  # type: ignore[arg-type]
     assert refused(graph, "\x1b[31m") == 'The reward "\\x1b[31m" is not in the graph.'
     assert refused(graph, "Demand", ["Demand"]) == (
-        'The reward "Demand" is listed as intervenable. Setting the reward is no answer; remove it from `intervene`.'
+        'The reward "Demand" is listed as intervenable. The reward cannot be set; remove it from `intervene`.'
     )
 
 
@@ -326,10 +326,10 @@ def test_the_goal_is_one_of_two() -> None:
         ({"X": (0, -0.0)}, 'The domain of "X" lists a value twice: 0 and 0.'),
         ({"X": (1, "1")}, 'The domain of "X" lists a value twice: 1 and 1.'),
         ({"X": (True, 1)}, 'The domain of "X" lists a value twice: 1 and 1.'),
-        ({"X": "low"}, 'The domain of "X" is one text, "low"; give a list of values.'),
+        ({"X": "low"}, 'The domain of "X" is a single string, "low"; give a list of values.'),
         ({"X": {0, 1}}, 'The domain of "X" is a set, which has no order; give a list of values.'),
-        ({"X": (0, math.nan)}, 'nan is no value of "X": it must be finite.'),
-        ({"X": (0, None)}, 'None is no value of "X": a value is a number or a text.'),
+        ({"X": (0, math.nan)}, 'nan is not a value of "X": it must be finite.'),
+        ({"X": (0, None)}, 'None is not a value of "X": a value is a number or a string.'),
         ({"X": ("a", "")}, '"" cannot be a value of "X": empty, unprintable or too long.'),
         ({"X": ("a", " ")}, '" " cannot be a value of "X": empty, unprintable or too long.'),
         ({"X": ("a", "b\n")}, '"b\\n" cannot be a value of "X": empty, unprintable or too long.'),
@@ -355,7 +355,7 @@ def test_a_node_has_256_values_at_most() -> None:
         (
             ("bad", "good"),
             None,
-            'The reward "Y" takes the value "bad": say in `rewards` what each of its values is worth, from 0 to 1.',
+            'The reward "Y" takes the value "bad": declare in `rewards` what each of its values is worth, from 0 to 1.',
         ),
         ((0, 5), None, "The reward Y=5 is worth 5; declare rewards in 0..1 (`rewards`)."),
         ((0, 1.5), None, "The reward Y=1.5 is worth 1.5; declare rewards in 0..1 (`rewards`)."),
@@ -401,7 +401,7 @@ def test_a_cost_that_is_none_is_refused(costs: Any, words: str) -> None:
 
 def test_a_cost_of_no_arm_is_refused_with_the_nearest() -> None:
     words = refused(costs={do(X=2): 3})
-    assert words.startswith("In `costs`: do(X=2) is no arm of this problem. Did you mean ")
+    assert words.startswith("In `costs`: do(X=2) is not an arm of this problem. Did you mean ")
     assert '"do(X=1)"' in words
 
 
@@ -414,20 +414,26 @@ def test_an_arm_given_two_costs_is_refused() -> None:
 def test_a_value_of_the_other_type_is_told_apart() -> None:
     problem = Problem(FRONT_DOOR, "Y", domains={"M": ["0", "1"]})
     for arm, words in (
-        (do(X="1"), 'do(X=1) is no arm of this problem: its value is the text "1", where the number 1 is declared.'),
-        (do(M=1), 'do(M=1) is no arm of this problem: its value is the number 1, where the text "1" is declared.'),
+        (
+            do(X="1"),
+            'do(X=1) is not an arm of this problem: its value is the string "1", where the number 1 is declared.',
+        ),
+        (
+            do(M=1),
+            'do(M=1) is not an arm of this problem: its value is the number 1, where the string "1" is declared.',
+        ),
     ):
         with pytest.raises(ProblemError) as caught:
             problem.index(arm)
         assert str(caught.value) == words
-    assert refused(costs={do(X="1"): 3}).startswith("In `costs`: do(X=1) is no arm of this problem: its value is")
+    assert refused(costs={do(X="1"): 3}).startswith("In `costs`: do(X=1) is not an arm of this problem: its value is")
 
 
 def test_a_text_is_no_arm_and_an_arm_no_text() -> None:
     problem: Any = Problem(FRONT_DOOR, "Y")
-    with pytest.raises(ProblemError, match=r'^"do\(X=1\)" is a text; problem\.arm\(text\) finds the arm'):
+    with pytest.raises(ProblemError, match=r'^"do\(X=1\)" is a string; problem\.arm\(text\) finds the arm'):
         problem.index("do(X=1)")
-    with pytest.raises(UsageError, match="reads a text such as"):
+    with pytest.raises(UsageError, match="reads a string such as"):
         problem.arm(do(X=1))
 
 

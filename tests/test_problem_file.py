@@ -156,13 +156,13 @@ START = 'graph = "X -> Y"\nreward = "Y"\n'
     [
         (START + "rewrd = 1", ' has the unknown key "rewrd". Did you mean "reward" or "rewards"?'),
         (START + "zzz = 1", ' has the unknown key "zzz".'),
-        ('reward = "Y"', ": give either `graph` (text) or `graph_file` (a path beside this file), one of them."),
+        ('reward = "Y"', ": give either `graph` (a string) or `graph_file` (a path beside this file), one of them."),
         (
             START + 'graph_file = "g"',
-            ": give either `graph` (text) or `graph_file` (a path beside this file), one of them.",
+            ": give either `graph` (a string) or `graph_file` (a path beside this file), one of them.",
         ),
-        ("graph = 3", ": `graph` is 3; it must be text."),
-        ("graph_file = []", ": `graph_file` is []; it must be text."),
+        ("graph = 3", ": `graph` is 3; it must be a string."),
+        ("graph_file = []", ": `graph_file` is []; it must be a string."),
         (
             'graph = "X -> Y"',
             (": Which node is the reward? The graph does not say (it marks no outcome); give `reward`."),
@@ -181,15 +181,15 @@ START = 'graph = "X -> Y"\nreward = "Y"\n'
         ),
         (
             START + "[intervene]\nX = [2020-01-01]",
-            ': datetime.date(2020, 1, 1) is no value of "X": a value is a number or a text.',
+            ': datetime.date(2020, 1, 1) is not a value of "X": a value is a number or a string.',
         ),
         (START + "[intervene]\nX = [2]", ': "X" cannot be set to "2". Allowed: 0 and 1.'),
         (
             START + "[domains]\nX = 3",
             ': `domains` gives "X" the value 3; it must be a list of values.',
         ),
-        (START + "[domains]\nX = [inf, 1]", ': inf is no value of "X": it must be finite.'),
-        (START + "[domains]\nX = [[1]]", ': [1] is no value of "X": a value is a number or a text.'),
+        (START + "[domains]\nX = [inf, 1]", ': inf is not a value of "X": it must be finite.'),
+        (START + "[domains]\nX = [[1]]", ': [1] is not a value of "X": a value is a number or a string.'),
         (
             START + "[rewards]\n0 = 0",
             (': `rewards` must give a worth to each value of "Y" and to nothing else. Values: 0 and 1; found: "0".'),
@@ -200,7 +200,7 @@ START = 'graph = "X -> Y"\nreward = "Y"\n'
             START + f'[costs]\n"do(X=1)" = {"9" * 400}',
             ": The cost of do(X=1) is a number of 400 digits, which is too large.",
         ),
-        (START + "[costs]\nX = 1", (': "X" is no arm of this problem. The arms are do(), do(X=0) and do(X=1).')),
+        (START + "[costs]\nX = 1", (': "X" is not an arm of this problem. The arms are do(), do(X=0) and do(X=1).')),
         ('graph = "X -> Y"\nreward = "Yy"', ': The reward "Yy" is not in the graph. Did you mean "Y"?'),
         ('graph = "X -> Y"\nreward = "\\u001b[2J"', ': The reward "\\x1b[2J" is not in the graph.'),
         (
@@ -216,7 +216,7 @@ def test_a_file_is_refused_in_words(file: Path, text: str, words: str) -> None:
 
 def test_what_is_no_toml_is_refused_with_line_and_column(file: Path) -> None:
     words = refused(file, 'graph = "X -> Y"\nreward = \n')
-    assert words.startswith("problem.toml is no TOML: ")
+    assert words.startswith("problem.toml is not valid TOML: ")
     assert "line 2" in words
 
 

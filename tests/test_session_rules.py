@@ -82,13 +82,13 @@ def test_looks_that_do_not_add_up_with_those_asked_for_are_refused() -> None:
     ("batches", "final", "said"),
     [
         ([wd.pull(X1, 11)], None, "it asked for 11 pulls that cost 11, with 10 left of its budget of 10"),
-        ([wd.pull(wd.do(Z=1), 1)], None, "do(Z=1) is no arm of this problem"),
+        ([wd.pull(wd.do(Z=1), 1)], None, "do(Z=1) is not an arm of this problem"),
         ([wd.observe(1, scopes=[("X", "Q")])], None, '"Q"'),
         ([wd.observe(1, scopes=[("X", "X")])], None, "it asked for a scope that names a node twice"),
         (["look"], None, "which is no batch"),
         ([wd.pull(X1, 0)] * 10_001, None, "it asked for no pulls 10,000 times in a row"),
         ([], "do()", "which is no recommendation"),
-        ([], wd.Recommendation(wd.do(Z=1), np.full(3, np.nan)), "do(Z=1) is no arm of this problem"),
+        ([], wd.Recommendation(wd.do(Z=1), np.full(3, np.nan)), "do(Z=1) is not an arm of this problem"),
     ],
 )
 def test_a_policy_that_breaks_the_rules_is_named(batches: list[Any], final: Any, said: str) -> None:

@@ -39,7 +39,7 @@ class Goal(StrEnum):
 
 
 def checked_graph(given: CausalGraph | str) -> CausalGraph:
-    """A graph, or the one that a text is."""
+    """A graph, or the one that a string describes."""
     if isinstance(given, CausalGraph):
         return given
     if isinstance(given, str):
@@ -123,7 +123,7 @@ def checked_intervene(
     for name in known:
         if name == reward:
             raise ProblemError(
-                f"The reward {quoted(name)} is listed as intervenable. Setting the reward is no answer; "
+                f"The reward {quoted(name)} is listed as intervenable. The reward cannot be set; "
                 f"remove it from `intervene`."
             )
         domain = domains[name]

@@ -1,8 +1,8 @@
 """Arms: what can be done, as sets of settings.
 
 ``do()`` is to look and leave everything as it is; ``do(X=1)`` sets one node, and ``do(X=1, Z=0)``, a *joint arm*, sets
-several at once.  The order of names does not matter.  An arm's text sorts them by code point, and any order is read
-(`ArmTexts`).
+several at once.  The order of names does not matter.  The string of an arm sorts them by code point, and any order is
+read (`ArmTexts`).
 """
 
 from __future__ import annotations
@@ -37,6 +37,13 @@ class Arm:
 
     Immutable and hashable; two arms are equal if they set the same nodes to the same values.
 
+    Parameters
+    ----------
+    settings
+        The value that each node is set to.
+
+    Examples
+    --------
     >>> arm = do(Z=0, X=1)
     >>> arm, arm.targets, dict(arm.settings), arm.is_look
     (do(X=1, Z=0), ('X', 'Z'), {'X': 1, 'Z': 0}, False)
@@ -105,7 +112,7 @@ LOOK = Arm()
 
 
 def do(setting: Mapping[str, Value] | None = None, /, **values: Value) -> Arm:
-    """Make an arm: ``do()``, ``do(X=1)``, ``do(X=1, Z=0)``; names with blanks go into a mapping.
+    """Make an arm: ``do()``, ``do(X=1)`` or ``do(X=1, Z=0)``; names with blanks go into a mapping.
 
     Parameters
     ----------
@@ -113,6 +120,11 @@ def do(setting: Mapping[str, Value] | None = None, /, **values: Value) -> Arm:
         Values by node, for names that cannot be written as keywords.
     **values
         Values by node.
+
+    Returns
+    -------
+    Arm
+        The arm that sets these nodes.
 
     Raises
     ------
@@ -127,12 +139,12 @@ def do(setting: Mapping[str, Value] | None = None, /, **values: Value) -> Arm:
     if setting is not None and not isinstance(setting, Mapping):
         raise UsageError(
             f'do() takes names and values, as in do(X=1) or do({{"face mask": 1}}); found {quoted(setting)}. '
-            f"problem.arm(text) finds the arm that a text names."
+            f"problem.arm(text) finds an arm by its string."
         )
     chosen: dict[str, Value] = {}
     for node, value in (*(setting or {}).items(), *values.items()):
         if not isinstance(node, str):
-            raise UsageError(f"An arm sets a node by its name, which is text; found {quoted(node)}.")
+            raise UsageError(f"An arm sets a node by its name, a string; found {quoted(node)}.")
         name = unicodedata.normalize("NFC", node)  # as a graph keeps its names
         if name in chosen:
             raise UsageError(f"An arm sets a node once; {quoted(name)} is set twice.")
@@ -176,7 +188,7 @@ def listed_arms(
         seen.add(arm)
         found[arm] = None
     if len(found) == 1:
-        raise ProblemError("`arms` lists nothing to do: give at least one arm such as do(X=1).")
+        raise ProblemError("`arms` is empty: give at least one arm such as do(X=1).")
     return tuple(found)
 
 
@@ -217,7 +229,7 @@ def arms_at_once(
 def _refuse(what: str) -> None:
     raise TooLargeError(
         f"There would be {what}; {MAX_ARMS:,} arms are allowed. Set fewer nodes at once (`at_once`), let fewer nodes "
-        f"be set, or to fewer values (`intervene`), or list the arms that are worth a try (`arms`), such as those on "
+        f"be set, or to fewer values (`intervene`), or list only the arms worth trying (`arms`), such as those on "
         f"the sets that whichdo.possibly_optimal names."
     )
 
@@ -227,15 +239,15 @@ def check_number(arms: int) -> None:
     if arms > MAX_ARMS:
         raise TooLargeError(
             f"There would be {arms:,} arms; {MAX_ARMS:,} are allowed. Let fewer nodes be set, or to fewer values "
-            f"(`intervene`), or list the arms that are worth a try (`arms`)."
+            f"(`intervene`), or list only the arms worth trying (`arms`)."
         )
 
 
 class ArmTexts:
-    """The arms of a problem by their texts, read without regard to blanks and to the order of names.
+    """The arms of a problem by their strings, read without regard to blanks and to the order of names.
 
-    A text is never split: names and values may hold commas, equals signs and parentheses.  What is not an arm's own
-    text is compared with the arms that have the same characters, setting by setting.
+    A string is never split: names and values may hold commas, equals signs and parentheses.  What is not an arm's own
+    string is compared with the arms that have the same characters, setting by setting.
     """
 
     def __init__(self, arms: Iterable[Arm]) -> None:
@@ -247,7 +259,7 @@ class ArmTexts:
                 raise ProblemError(f"Two arms read alike, {arm} and {twin}. Rename a node or a value.")
 
     def find(self, text: str) -> Arm | None:
-        """The arm whose own text it is, or else the one that it names in another order; None if there is none."""
+        """The arm whose string it is, or else the one that it names in another order; None if there is none."""
         found = self._exact.get(text)  # most texts have no blanks; a campaign reads one for every ask
         if found is not None:
             return found
@@ -266,7 +278,7 @@ class ArmTexts:
 
     @cached_property
     def _shuffled(self) -> dict[str, list[Arm]]:
-        """Joint arms by the characters of their texts, which every order of names has alike."""
+        """Joint arms by the characters of their strings, which every order of names has alike."""
         found: dict[str, list[Arm]] = {}
         for text, arm in self._exact.items():
             if arm.is_joint:
@@ -287,7 +299,7 @@ def _parts(arm: Arm) -> tuple[str, ...]:
 
 
 def _reads(body: str, parts: tuple[str, ...]) -> bool:
-    """Whether a text is these parts, in some order, with commas between."""
+    """Whether a string consists of these parts, in some order, with commas between."""
     ways = [(0, parts)]
     while ways:
         start, left = ways.pop()

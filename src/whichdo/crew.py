@@ -1,6 +1,6 @@
 """Processes that share work, and what becomes of it when one of them dies.
 
-Each worker has a pipe of its own and holds one task at a time.  So when a worker is killed it is known which task was
+Each worker has its own pipe and holds one task at a time.  So when a worker is killed it is known which task was
 lost with it, nothing that others hold is touched, and a fresh process does the lost task again.  A task that has cost
 its worker several times is given up with an error that says how the workers ended.
 """
@@ -112,7 +112,7 @@ class _Worker(Generic[Task, Found]):
             self.pipe.send(content)
 
     def take_from(self, waiting: deque[Task]) -> None:
-        """Begin a task, if there is one and none is at hand."""
+        """Begin a task, if there is one and the worker is free."""
         if self.task is None and waiting:
             self.task = waiting.popleft()
             self.tell(self.task)
@@ -193,7 +193,7 @@ def holding_interrupts() -> Iterator[Callable[[], None]]:
     """Hold Ctrl-C back until the function that is given is called, or until the end.
 
     An interrupt that arrives while arguments are on their way into compiled code has ended processes with a
-    segmentation fault.  So whoever calls compiled code in a loop calls this function between the rounds.  It does
+    segmentation fault.  So code that calls compiled code in a loop calls this function between the rounds.  It does
     nothing outside the main thread, or where somebody else handles the signal.
     """
     came: list[int] = []

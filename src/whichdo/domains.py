@@ -57,7 +57,7 @@ MAX_LABEL = 200
 MAX_LABELS_LISTED = 12
 MAX_DIGITS = 17
 MISSING_LEVEL = "missing"
-"""What a missing value is called where it is a value of its own."""
+"""What a missing value is called where it counts as a value."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,17 @@ class NumberRange:
 
 @dataclass(frozen=True)
 class Bins:
-    """Numbers cut into intervals, whose names are the values of a node.
+    """Numbers cut into intervals, whose names are the values of a node.  Make one with `bins`.
 
-    A cut belongs to the interval above it: with the cuts 35 and 45 the values are "under 35", "35 to under 45" and "45
-    or more", and 35 itself is in the second.  With ``missing`` a missing number is a value of its own, "missing".
+    A cut belongs to the interval above it: the cuts 35 and 45 give the values "under 35", "35 to under 45" and "45 or
+    more", and 35 itself is in the second.
+
+    Parameters
+    ----------
+    cuts
+        Where the intervals meet, in increasing order.
+    missing
+        Whether a missing number counts as a separate value, "missing".
     """
 
     cuts: tuple[int | float, ...]
@@ -129,21 +136,27 @@ def _written(cut: int | float) -> str:
 
 
 def bins(cuts: Iterable[float | str], *, missing: bool = False) -> Bins:
-    """Cut the numbers of a node into intervals, which are its values.
+    """Cut the numbers of a node into intervals, which become its values.
 
-    Given as a domain: ``Problem(graph, "Y", domains={"age": bins([35, 45])})``.
+    Pass the result as a domain: ``Problem(graph, "Y", domains={"age": bins([35, 45])})``.
 
     Parameters
     ----------
     cuts
-        Where the intervals meet, in rising order.  A cut belongs to the interval above it.
+        Where the intervals meet, in increasing order.  A cut belongs to the interval above it.
     missing
-        Whether a missing number is a value of its own, called "missing"; the word at the end of ``cuts`` says the same.
+        Whether a missing number counts as a separate value called "missing".  The string "missing" at the end of
+        ``cuts`` means the same.
+
+    Returns
+    -------
+    Bins
+        The cuts; ``values`` are the names of the intervals.
 
     Raises
     ------
     ProblemError
-        If the cuts are not finite numbers in rising order.
+        If the cuts are not finite numbers in increasing order.
 
     Examples
     --------
@@ -173,8 +186,8 @@ def bins(cuts: Iterable[float | str], *, missing: bool = False) -> Bins:
 def plain_value(value: object, where: str) -> Value:
     """A node's value as a plain int, float or str: True is 1, 1.0 is 1, numpy scalars and enums are unwrapped.
 
-    Numbers that are equal become the same, so that equal arms are written alike.  An interval of pandas is the text
-    that it is written as.
+    Numbers that are equal become the same, so that equal arms are written alike.  An interval of pandas is the string
+    it is written as.
     """
     if type(value).__name__ == "Interval":
         return str(value)
@@ -187,9 +200,9 @@ def plain_value(value: object, where: str) -> Value:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ProblemError(f"{value} is no value of {quoted(where)}: it must be finite.")
+            raise ProblemError(f"{value} is not a value of {quoted(where)}: it must be finite.")
         return int(value) if value.is_integer() else float(value)
-    raise ProblemError(f"{value!r} is no value of {quoted(where)}: a value is a number or a text.")
+    raise ProblemError(f"{value!r} is not a value of {quoted(where)}: a value is a number or a string.")
 
 
 def known_node(graph: CausalGraph, name: str, what: str) -> str:
@@ -228,7 +241,9 @@ def all_domains(graph: CausalGraph, given: Mapping[str, Iterable[Value] | Bins])
             domains[name] = values.values
             continue
         if isinstance(values, str):
-            raise ProblemError(f"The domain of {quoted(name)} is one text, {quoted(values)}; give a list of values.")
+            raise ProblemError(
+                f"The domain of {quoted(name)} is a single string, {quoted(values)}; give a list of values."
+            )
         if isinstance(values, (set, frozenset)):
             raise ProblemError(f"The domain of {quoted(name)} is a set, which has no order; give a list of values.")
         listing = given_list(values, f"The domain of {quoted(name)}", "values")
@@ -337,7 +352,7 @@ def worth_of_levels(name: str, domain: tuple[Value, ...], given: Mapping[Value, 
         texts = [level for level in domain if isinstance(level, str)]
         if texts:
             raise ProblemError(
-                f"The reward {quoted(name)} takes the value {quoted(texts[0])}: say in `rewards` what each of its "
+                f"The reward {quoted(name)} takes the value {quoted(texts[0])}: declare in `rewards` what each of its "
                 f"values is worth, from 0 to 1."
             )
         given = {level: float(level) for level in domain}

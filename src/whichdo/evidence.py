@@ -44,7 +44,7 @@ __all__ = [
 
 
 class Detail(IntEnum):
-    """How much of what happened is asked back."""
+    """How much of each outcome a batch asks for: only rewards, tables of counts, or whole rows."""
 
     REWARDS = 0
     TABLES = 1
@@ -56,7 +56,19 @@ REWARDS, TABLES, ROWS = Detail.REWARDS, Detail.TABLES, Detail.ROWS
 
 @dataclass(frozen=True)
 class Batch:
-    """Pull ``arms[i]`` ``counts[i]`` times; ``scopes`` None means all that the problem's arms need."""
+    """What to pull next: ``arms[i]`` ``counts[i]`` times.  Made by `pull`, `observe` and `spread`.
+
+    Parameters
+    ----------
+    arms
+        The arms, each once.
+    counts
+        The number of pulls of each arm.
+    detail
+        How much of each outcome to return: REWARDS, TABLES or ROWS.
+    scopes
+        The columns to count together; None for all that the problem's arms need.
+    """
 
     arms: tuple[Arm, ...]
     counts: tuple[int, ...]
@@ -83,7 +95,7 @@ class Batch:
 
 
 def whole_number(value: object, what: str) -> int:
-    """An integer of any kind, not below 0; fractions and texts are refused."""
+    """An integer of any kind, not below 0; fractions and strings are refused."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -94,17 +106,86 @@ def whole_number(value: object, what: str) -> int:
 
 
 def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | None = None) -> Batch:
-    """Look ``count`` times."""
+    """Make a batch of looks: pull ``do()`` ``count`` times.
+
+    Parameters
+    ----------
+    count
+        The number of looks.
+    detail
+        How much of each outcome to return: REWARDS, TABLES or ROWS.
+    scopes
+        The columns to count together; None for all that the problem's arms need.
+
+    Returns
+    -------
+    Batch
+        The batch.
+
+    Examples
+    --------
+    >>> observe(100).pulls
+    100
+    """
     return Batch((LOOK,), (count,), detail, None if scopes is None else tuple(scopes))
 
 
 def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS, scopes: Iterable[Scope] | None = None) -> Batch:
-    """Pull one arm ``count`` times."""
+    """Make a batch that pulls one arm ``count`` times.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    count
+        The number of pulls.
+    detail
+        How much of each outcome to return: REWARDS, TABLES or ROWS.
+    scopes
+        The columns to count together; None for all that the problem's arms need.
+
+    Returns
+    -------
+    Batch
+        The batch.
+
+    Examples
+    --------
+    >>> from whichdo.problem import do
+    >>> pull(do(X=1), 3).counts
+    (3,)
+    """
     return Batch((arm,), (count,), detail, None if scopes is None else tuple(scopes))
 
 
 def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batch:
-    """Pull all arms equally often, ``count`` times together; the first arms get what does not divide."""
+    """Make a batch that pulls several arms equally often.
+
+    Parameters
+    ----------
+    count
+        The number of pulls in all.  If it does not divide evenly, the first arms get one more.
+    arms
+        The arms.
+    detail
+        How much of each outcome to return: REWARDS, TABLES or ROWS.
+
+    Returns
+    -------
+    Batch
+        The batch.
+
+    Raises
+    ------
+    UsageError
+        If there are no arms, or ``count`` is not a whole number.
+
+    Examples
+    --------
+    >>> from whichdo.problem import do
+    >>> spread(5, [do(X=0), do(X=1)]).counts
+    (3, 2)
+    """
     chosen = tuple(arms)
     if not chosen:
         raise UsageError("There is no arm to spread pulls over.")
@@ -125,10 +206,19 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What came back; tallies of the same problem add up.
+    """What came back from pulls, as counts; tallies of the same problem can be added.
 
-    ``counts`` has a row for each arm of the problem and a column for each reward level.  The tables of an arm cover all
-    its pulls: a sum keeps the scopes that both sides counted.
+    Parameters
+    ----------
+    problem
+        The problem.
+    counts
+        A row for each arm of the problem and a column for each reward level.
+    tables
+        For each arm its tables of counts by scope.  They cover all pulls of the arm: a sum keeps the scopes that both
+        sides counted.
+    rows
+        The rows, where they were asked for.
     """
 
     problem: Problem
@@ -138,7 +228,18 @@ class Tally:
 
     @classmethod
     def empty(cls, problem: Problem) -> Tally:
-        """Nothing seen yet."""
+        """Make a tally without any pulls.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+
+        Returns
+        -------
+        Tally
+            Counts of 0 for every arm.
+        """
         return cls(problem, np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64))
 
     @cached_property
@@ -161,7 +262,18 @@ class Tally:
         return means
 
     def onto(self, problem: Problem) -> Tally:
-        """The same for a problem that differs in its arms alone; what was seen of arms that it lacks is left out."""
+        """Convert the tally to a problem that differs only in its arms.
+
+        Parameters
+        ----------
+        problem
+            The other problem.
+
+        Returns
+        -------
+        Tally
+            The counts of the arms that both problems have.
+        """
         if problem == self.problem:
             return self
         counts = np.zeros((len(problem.arms), self.counts.shape[1]), np.int64)

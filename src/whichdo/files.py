@@ -1,7 +1,7 @@
 """Files that are written as a whole or not at all, and never over something that is not ours.
 
 What may be replaced: nothing, an empty file, or a regular file that carries the mark of what is being written (a `Kind`
-knows it).  ``force`` also replaces other regular files.  Never replaced, whoever asks: a device, a pipe, a socket, a
+knows it).  ``force`` also replaces other regular files.  Never replaced, even so: a device, a pipe, a socket, a
 folder, a database, a link to one of these.
 
 A file comes to be under another name beside its place (``.name.0123456789abcdef.part``), is forced to the disk, and
@@ -84,10 +84,10 @@ def _is_drawing(head: bytes, end: bytes) -> bool:
     )
 
 
-EXPORT = Kind("export", _is_export)
-PAGE = Kind("page of whichdo", _is_page)
-DRAWING = Kind("drawing of whichdo", _is_drawing)
-SAVED = Kind("file", lambda _head, _end: True)
+EXPORT = Kind("an export", _is_export)
+PAGE = Kind("a page of whichdo", _is_page)
+DRAWING = Kind("a drawing of whichdo", _is_drawing)
+SAVED = Kind("a file", lambda _head, _end: True)
 """What a program saves by name (`write_graph`, `write_problem`): it replaces any regular file but a database."""
 
 
@@ -171,12 +171,12 @@ def _check(target: Path, path: Path, kind: Kind, *, force: bool) -> bool:
             raise UsageError(f"{visible(path)} is {what}, which is never replaced. Name a file; nothing was written.")
     if is_guarded(target) or _is_database(target):
         raise ConflictError(
-            f"{visible(path)} is there already and is no {kind.name} but a database, which is never replaced. Name "
+            f"{visible(path)} already exists and is a database, which is never replaced. Name "
             f"another file; nothing was written."
         )
     if not force and target.stat().st_size and not kind.is_ours(*_ends(target)):
         raise ConflictError(
-            f"{visible(path)} is there already and is no {kind.name}. Name another file, or write over it (",
+            f"{visible(path)} already exists and is not {kind.name}. Name another file, or write over it (",
             Option("force", True),
             "); nothing was written.",
         )
@@ -189,7 +189,7 @@ _ODD: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
-    (lambda mode: not stat.S_ISREG(mode), "no regular file"),
+    (lambda mode: not stat.S_ISREG(mode), "not a regular file"),
 )
 
 

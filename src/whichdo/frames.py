@@ -48,7 +48,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -
     import narwhals as nw
 
     if backend is not None and backend not in FRAMES:
-        raise UsageError(f"{quoted(backend)} is no kind of frame that is known; choose {', '.join(FRAMES)}.")
+        raise UsageError(f"{quoted(backend)} is not a known kind of frame; choose {', '.join(FRAMES)}.")
     for name in (backend,) if backend else FRAMES:
         try:
             return nw.from_dict(columns, backend=name).to_native()  # type: ignore[arg-type]
@@ -58,13 +58,13 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -
     raise UsageError(f"A frame needs {wanted}, which is not installed. columns() gives the same.")
 
 
-def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
-    """Rows in aligned columns below their heads: the first ``texts`` columns to the left, numbers to the right."""
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Rows in aligned columns below their heads: the first ``left`` columns to the left, numbers to the right."""
     widths = [max(len(row[place]) for row in (heads, *rows)) for place in range(len(heads))]
     lines = []
     for row in (heads, ["-" * width for width in widths], *rows):
         cells = [
-            cell.ljust(widths[place]) if place < texts else cell.rjust(widths[place]) for place, cell in enumerate(row)
+            cell.ljust(widths[place]) if place < left else cell.rjust(widths[place]) for place, cell in enumerate(row)
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
@@ -75,7 +75,7 @@ def html_table(
     rows: Sequence[Sequence[str]],
     caption: str,
     *,
-    texts: int = 1,
+    left: int = 1,
     bold: Sequence[int] = (),
     lines: Sequence[str] = (),
 ) -> str:
@@ -85,7 +85,7 @@ def html_table(
         found = ""
         for place, cell in enumerate(row):
             wrap = ";white-space:nowrap" if tag == "td" and len(cell) <= NARROW else ""
-            found += f'<{tag} style="text-align:{"left" if place < texts else "right"}{wrap}">{escape(cell)}</{tag}>'
+            found += f'<{tag} style="text-align:{"left" if place < left else "right"}{wrap}">{escape(cell)}</{tag}>'
         return found
 
     strong = ' style="font-weight:bold"'

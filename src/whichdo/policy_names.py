@@ -1,7 +1,7 @@
 """A policy by its name: one of ours, of an installed package, or of a file; with parameters, as a string.
 
 An installed package offers a policy by an entry point of the group ``whichdo.policies``, whose name is the policy's.  A
-file is named by whoever runs the program, as ``path/to/file.py:Name``, in a call or in the environment variable
+user names a file as ``path/to/file.py:Name``, in a call or in the environment variable
 ``WHICHDO_POLICIES``.  Nothing is imported because a log says so: a log may come from anywhere.
 
 ``srm(second_phase=rejects)`` is read without ever running what is written.
@@ -219,7 +219,7 @@ def read_policy(text: str) -> Policy:
     whole = WHOLE.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if whole is None:
         raise UsageError(
-            f"{quoted(text)} is no policy; write a name, or a name with parameters such as srm(second_phase=rejects)."
+            f"{quoted(text)} is not a policy; write a name or, with parameters, srm(second_phase=rejects)."
         )
     name, listed = whole[1].strip(), (whole[2] or "").strip()
     known = {each.name: each for each in fields(policy_class(name))}  # type: ignore[arg-type]
@@ -227,7 +227,7 @@ def read_policy(text: str) -> Policy:
     for part in listed.split(",") if listed else ():
         key, equals, value = (word.strip() for word in part.partition("="))
         if not equals or not key or not value:
-            raise UsageError(f"In {quoted(text)}, {quoted(part.strip())} is no parameter; write name=value.")
+            raise UsageError(f"In {quoted(text)}, {quoted(part.strip())} is not a parameter; write name=value.")
         if key not in known:
             raise UsageError(f"{name} has no parameter {quoted(key)}.{nearest(key, known)}{_listed(known)}")
         if key in given:
@@ -266,7 +266,7 @@ def _listed(known: dict[str, Field[Any]]) -> str:
 
 
 def _value(name: str, parameter: Field[Any], text: str) -> Any:
-    """A value of the kind that the parameter is declared to be; its annotation is kept as a text."""
+    """A value of the kind that the parameter is declared to be; its annotation is kept as a string."""
     kinds = {kind.strip() for kind in str(parameter.type).split("|")}
     place = f"{name}: {parameter.name} is {quoted(text)}; it must be"
     if "bool" in kinds:
@@ -281,6 +281,6 @@ def _value(name: str, parameter: Field[Any], text: str) -> Any:
     if "str" in kinds or str(parameter.type).startswith("Literal["):
         return text
     raise UsageError(
-        f"{name}: {parameter.name} cannot be written as a text; in Python, "
+        f"{name}: {parameter.name} cannot be written as a string; in Python, "
         f'whichdo.policy("{name}", {parameter.name}=...).'
     )

@@ -78,26 +78,49 @@ LABELS = '{"re78": "earnings 1978 ($)"}'
 
 
 class Problem:
-    """A causal bandit problem: all that a policy is told before it starts.
+    """A causal bandit problem: everything a policy knows before it starts.
 
-    ``graph``: a `CausalGraph`, or text for `CausalGraph.parse`.
-    ``reward``: the node to improve; by default the one node the graph's file marks as outcome.
-    ``intervene``: the nodes that can be set, or a mapping from node to the values it can be set to; by default the
-    graph's exposures, or else every node but the reward.  Each of their values becomes an arm.
-    ``arms``: instead of ``intervene``, the arms themselves, which may set several nodes at once:
-    ``[do(X=1), do(X=1, Z=0)]``.  ``do()`` is always there.
-    ``at_once``: how many nodes an arm may set, None for no limit; with 2, ``intervene`` makes arms of pairs too.  A
-    pair of which one node does nothing once the other is set is not listed, as its arms are those of the other alone.
-    ``prune``: whether to leave out arms that the graph shows can never be the only best one; ``pruned`` then says why.
-    ``goal``: "maximize", or "minimize" when the reward is a harm.
-    ``domains``: the values of each node that is not binary 0/1, in order; or `bins`, which cut its numbers.
-    ``rewards``: what each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
-    ``reward_range``: the least and the greatest value of a reward that may be any number, such as ``(0, 60_000)``.
-    ``costs``: what a pull of an arm (or of the arm a text names) costs, 1 unless given.
-    ``groups``: values of the data that count as one declared value: ``{"region": {"other": ["Alaska", "Hawaii"]}}``.
-    ``labels``: what nodes are called in tables, plots and reports, with their units: ``{"re78": "earnings 1978 ($)"}``.
-    Problems that differ in nothing but labels are equal.
+    Immutable.  Problems that differ only in their labels are equal.
 
+    Parameters
+    ----------
+    graph
+        A `CausalGraph`, or a string for `CausalGraph.parse`.
+    reward
+        The node to improve; by default the one node that the graph's file marks as outcome.
+    intervene
+        The nodes that can be set, or a mapping from node to the values it can be set to.  By default the graph's
+        exposures, or else every node but the reward.  Each value becomes an arm.
+    arms
+        Instead of ``intervene``, the arms themselves, which may set several nodes at once:
+        ``[do(X=1), do(X=1, Z=0)]``.  ``do()`` is always included.
+    at_once
+        How many nodes an arm may set, None for no limit; with 2, ``intervene`` also makes arms of pairs.  A pair in
+        which one node does nothing once the other is set is not listed, since its arms equal those of the other alone.
+    prune
+        Whether to leave out arms that the graph shows can never be the only best one; ``pruned`` then says why.
+    goal
+        "maximize", or "minimize" if the reward is a harm.
+    domains
+        The values of each node that is not binary 0/1, in order; or `bins`, which cut its numbers.
+    rewards
+        What each value of a reward that is not a number in [0, 1] is worth, in [0, 1].
+    reward_range
+        The least and the greatest value of a reward that may be any number, such as ``(0, 60_000)``.
+    costs
+        What a pull of an arm costs, by arm or by its string; 1 unless given.
+    groups
+        Values of the data that count as one declared value: ``{"region": {"other": ["Alaska", "Hawaii"]}}``.
+    labels
+        What nodes are called in tables, plots and reports, with their units: ``{"re78": "earnings 1978 ($)"}``.
+
+    Raises
+    ------
+    ProblemError
+        If the reward, an arm, a domain or a cost does not fit the graph.
+
+    Examples
+    --------
     >>> problem = Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
     >>> [str(arm) for arm in problem.arms]
     ['do()', 'do(X=0)', 'do(X=1)']
@@ -227,7 +250,18 @@ class Problem:
         return MappingProxyType({level: 1 - worth if sign else worth for level, worth in self.rewards.items()})
 
     def own_scale(self, utility: float) -> float:
-        """A mean utility as a mean of the reward: turned around where less is better, in the unit of its range."""
+        """Convert a mean utility to a mean of the reward, in the unit of its range.
+
+        Parameters
+        ----------
+        utility
+            A number from 0 to 1, more is better.
+
+        Returns
+        -------
+        float
+            The mean reward; a low one is a high utility where the goal is to minimize.
+        """
         worth = 1 - utility if self.goal is Goal.MINIMIZE else utility
         numbers = self.reward_range
         return float(worth if numbers is None else numbers.low + worth * (numbers.high - numbers.low))
@@ -238,36 +272,81 @@ class Problem:
         return 1.0 if self.reward_range is None else self.reward_range.high - self.reward_range.low
 
     def arm(self, text: str) -> Arm:
-        """Find the arm that a text such as ``do(X=1)`` or ``do(Z=0, X=1)`` names.
+        """Find an arm by its string, such as ``do(X=1)`` or ``do(Z=0, X=1)``.
 
         Blanks and the order of names do not matter.
+
+        Parameters
+        ----------
+        text
+            The arm as a string.
+
+        Returns
+        -------
+        Arm
+            The arm of this problem.
 
         Raises
         ------
         ProblemError
-            If the text does not name an arm of this problem; the message lists the nearest.
+            If the string does not name an arm of this problem; the message lists the nearest.
         """
         if not isinstance(text, str):
-            raise UsageError(f'problem.arm reads a text such as "do(X=1)", not {type(text).__name__}: {quoted(text)}.')
+            raise UsageError(
+                f'problem.arm reads a string such as "do(X=1)", not {type(text).__name__}: {quoted(text)}.'
+            )
         found = self.find_arm(text)
         if found is None:
             merged = self._merged_texts.find(text)
             left_out = merged if merged is not None else self._texts.find(text)
             if left_out is not None:
                 raise ProblemError(self._no_arm(left_out))
-            raise ProblemError(f"{quoted(text)} is no arm of this problem.{self._nearest(text)}")
+            raise ProblemError(f"{quoted(text)} is not an arm of this problem.{self._nearest(text)}")
         return found
 
     def label(self, name: str) -> str:
-        """What a node is called where people read: its label, or else its name."""
+        """Return the label of a node, for tables and plots.
+
+        Parameters
+        ----------
+        name
+            The node.
+
+        Returns
+        -------
+        str
+            Its label, or its name if it has no label.
+        """
         return self.labels.get(name, name)
 
     def arm_label(self, arm: Arm) -> str:
-        """What an arm is called where people read: ``do(quit smoking=1)`` for ``do(qsmk=1)``."""
+        """Return the label of an arm, such as ``do(quit smoking=1)`` for ``do(qsmk=1)``.
+
+        Parameters
+        ----------
+        arm
+            The arm.
+
+        Returns
+        -------
+        str
+            The arm with the labels of its nodes.
+        """
         return f"do({', '.join(f'{self.label(name)}={value}' for name, value in arm.settings.items())})"
 
     def in_unit(self, head: str) -> str:
-        """The head of a column of rewards with their unit: ``estimate (kg)`` where the reward's label ends in (kg)."""
+        """Add the reward's unit to the head of a column.
+
+        Parameters
+        ----------
+        head
+            The head, such as ``estimate``.
+
+        Returns
+        -------
+        str
+            ``estimate (kg)`` if the reward's label ends in (kg), or else the head itself.
+        """
         unit = unit_of(self.label(self.reward))
         return f"{head} ({unit})" if unit else head
 
@@ -282,7 +361,18 @@ class Problem:
         return labels_line({name: label for name, label in self.labels.items() if name != self.reward})
 
     def find_arm(self, text: str) -> Arm | None:
-        """As `arm`, with None for what names no arm of this problem."""
+        """Find an arm by its string, as `arm` does, without raising an error.
+
+        Parameters
+        ----------
+        text
+            The arm as a string.
+
+        Returns
+        -------
+        Arm or None
+            The arm; None if this problem does not have it.
+        """
         found = self._texts.find(text)
         return found if found in self._positions else None
 
@@ -297,7 +387,23 @@ class Problem:
         return self.but(prune=False) if self.prune else self
 
     def index(self, arm: Arm) -> int:
-        """The position of an arm in ``arms``."""
+        """Return the position of an arm in ``arms``.
+
+        Parameters
+        ----------
+        arm
+            The arm.
+
+        Returns
+        -------
+        int
+            Its position.
+
+        Raises
+        ------
+        ProblemError
+            If this problem does not have the arm.
+        """
         try:
             return self._positions[arm]
         except (KeyError, TypeError):
@@ -309,7 +415,18 @@ class Problem:
         return MappingProxyType({name: len(values) for name, values in self.domains.items()})
 
     def cells(self, scope: Iterable[str]) -> int:
-        """How many settings some nodes have together: an integer of any size, before anything is allocated."""
+        """Count the combinations of values that some nodes have together.
+
+        Parameters
+        ----------
+        scope
+            The nodes.
+
+        Returns
+        -------
+        int
+            An integer of any size; nothing is allocated.
+        """
         return prod(self.sizes[name] for name in scope)
 
     @cached_property
@@ -369,7 +486,20 @@ class Problem:
         return (*self.graph.notes, *verdict_warnings(self.verdicts, self.reward), *early)
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
-        """Something worked out from this problem by another room: made once, then kept with the problem."""
+        """Cache something that another module derives from this problem.
+
+        Parameters
+        ----------
+        key
+            The name under which it is kept.
+        make
+            Called once to compute it.
+
+        Returns
+        -------
+        object
+            The cached result.
+        """
         if key not in self._memory:
             self._memory[key] = make()
         return self._memory[key]
@@ -392,10 +522,10 @@ class Problem:
         )
 
     def __str__(self) -> str:
-        return "\n".join([f"{self._headline}", "", text_table(HEADS, self._shown_rows, texts=3)])
+        return "\n".join([f"{self._headline}", "", text_table(HEADS, self._shown_rows, left=3)])
 
     def _repr_html_(self) -> str:
-        return html_table(HEADS, self._shown_rows, self._headline, texts=3)
+        return html_table(HEADS, self._shown_rows, self._headline, left=3)
 
     @property
     def _headline(self) -> str:
@@ -455,9 +585,23 @@ class Problem:
         domains: Mapping[str, Iterable[Value] | Bins] | None = None,
         prune: bool | None = None,
     ) -> Problem:
-        """The same problem with another graph on the same nodes, some of the arms on offer, or other values of nodes.
+        """Copy the problem with some parts changed.  Which arms are pruned is worked out again.
 
-        What is pruned is worked out anew.
+        Parameters
+        ----------
+        graph
+            Another graph on the same nodes.
+        arms
+            Some of the arms on offer.
+        domains
+            Other values of some nodes.
+        prune
+            Whether to leave out arms that can never be best.
+
+        Returns
+        -------
+        Problem
+            The new problem.
         """
         kept = self.offered if arms is None else tuple(arms)
         values = dict(self._values)
@@ -517,7 +661,7 @@ class Problem:
         return arms_at_once(self.graph, self.reward, self.intervene, at_once)[0]
 
     def _no_arm(self, arm: object) -> str:
-        """Why something is no arm; where it only looks like one, what tells them apart."""
+        """Why something is not an arm; where it only looks like one, what tells them apart."""
         if isinstance(arm, Arm) and arm.targets in self.merged:
             same = do({name: arm.settings[name] for name in self.merged[arm.targets]})
             return (
@@ -528,14 +672,14 @@ class Problem:
             return f"{visible(arm)} was pruned, being {pruned.words}. {pruned.reason}"
         twin = self._texts.find(str(arm))
         if isinstance(arm, str) and twin is not None:
-            return f"{quoted(arm)} is a text; problem.arm(text) finds the arm that it names."
+            return f"{quoted(arm)} is a string; problem.arm(text) finds the arm that it names."
         if isinstance(arm, Arm) and twin is not None and arm.targets == twin.targets:
             for name, value in arm.settings.items():
                 if value != twin.settings[name]:
                     found, declared = _kind(value), _kind(twin.settings[name])
                     whose = f"the value of {name}" if arm.is_joint else "its value"
-                    return f"{arm} is no arm of this problem: {whose} is {found}, where {declared} is declared."
-        return f"{visible(arm)} is no arm of this problem.{self._nearest(str(arm))}"
+                    return f"{arm} is not an arm of this problem: {whose} is {found}, where {declared} is declared."
+        return f"{visible(arm)} is not an arm of this problem.{self._nearest(str(arm))}"
 
     def _nearest(self, text: str) -> str:
         return nearest(text, map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
@@ -554,7 +698,7 @@ def _flag(value: object, name: str) -> bool:
 
 
 def _kind(value: Value) -> str:
-    return f"the text {quoted(value)}" if isinstance(value, str) else f"the number {value}"
+    return f"the string {quoted(value)}" if isinstance(value, str) else f"the number {value}"
 
 
 def _restore(graph: CausalGraph, reward: str, rest: dict[str, object]) -> Problem:

@@ -15,7 +15,7 @@
     M = ["low", "mid", "high"]
 
     [bins]                                # numbers, cut into under 35, 35 to under 45, 45 or more
-    age = [35, 45]                        # with "missing" at the end, a missing number is a value of its own
+    age = [35, 45]                        # with "missing" at the end, a missing number is a separate value
 
     [groups.region]                       # values in the data that count as one declared value
     other = ["Alaska", "Hawaii"]
@@ -67,7 +67,28 @@ DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\
 
 
 def read_problem(path: str | os.PathLike[str]) -> Problem:
-    """Read a problem file.  A ``graph_file`` is looked up beside it or in a folder below, and nowhere else."""
+    """Read a problem file.
+
+    Parameters
+    ----------
+    path
+        The TOML file.  A ``graph_file`` that it names must lie beside it or in a folder below.
+
+    Returns
+    -------
+    Problem
+        The problem.
+
+    Raises
+    ------
+    ProblemError
+        If the file is not valid TOML, has an unknown key, or a value does not fit its graph.
+
+    Examples
+    --------
+    >>> read_problem("problem.toml").reward  # doctest: +SKIP
+    'infected'
+    """
     path = Path(path)
     text = read_file(path)
     if DEEP_KEY.search(text):
@@ -75,14 +96,31 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
     try:
         content = tomllib.loads(text)
     except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python converts
-        raise ProblemError(f"{visible(path.name)} is no TOML: {error}.") from None
+        raise ProblemError(f"{visible(path.name)} is not valid TOML: {error}.") from None
     except RecursionError:
         raise ProblemError(f"{visible(path.name)} is nested too deeply to be a problem file.") from None
     return _problem(content, path)
 
 
 def write_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
-    """Write a problem file that `read_problem` reads back as an equal problem."""
+    """Write a problem file that `read_problem` reads back as an equal problem.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    path
+        The TOML file to write; an existing file is replaced.
+
+    Raises
+    ------
+    UsageError
+        If the path is a folder or another thing that is never replaced.
+
+    Examples
+    --------
+    >>> write_problem(problem, "problem.toml")  # doctest: +SKIP
+    """
     write_file(Path(path), problem_to_toml(problem))
 
 
@@ -183,7 +221,7 @@ def problem_from_json(text: str) -> Problem:
             labels=content.get("labels"),
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ProblemError(f"This JSON is no problem of whichdo: {type(error).__name__} {error}.") from None
+        raise ProblemError(f"This JSON is not a problem of whichdo: {type(error).__name__} {error}.") from None
 
 
 def _declared(problem: Problem) -> dict[str, tuple[Value, ...]]:
@@ -213,7 +251,7 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         ("domains", dict, "a table of lists"),
         ("bins", dict, "a table of lists of numbers, such as age = [35, 45]"),
         ("groups", dict, 'tables of lists, such as region = {other = ["Alaska", "Hawaii"]}'),
-        ("labels", dict, "a table of texts"),
+        ("labels", dict, "a table of strings"),
         ("rewards", dict, "a table of numbers"),
         ("costs", dict, "a table of numbers"),
         ("intervene", (list, dict), "a list of nodes or a table of lists"),
@@ -292,10 +330,10 @@ def _all_bins(table: dict[str, Any]) -> dict[str, Bins]:
 
 def _graph(content: dict[str, Any], path: Path) -> CausalGraph:
     if ("graph" in content) == ("graph_file" in content):
-        raise ProblemError("give either `graph` (text) or `graph_file` (a path beside this file), one of them.")
+        raise ProblemError("give either `graph` (a string) or `graph_file` (a path beside this file), one of them.")
     key = "graph" if "graph" in content else "graph_file"
     if not isinstance(content[key], str):
-        raise ProblemError(f"`{key}` is {shown(content[key])}; it must be text.")
+        raise ProblemError(f"`{key}` is {shown(content[key])}; it must be a string.")
     if key == "graph_file":
         return read_graph(path.parent / _beside(content[key]))
     try:
@@ -323,7 +361,7 @@ def _lists(table: dict[str, Any], key: str) -> dict[str, list[Value]]:
 
 
 def _levels(content: dict[str, Any], graph: CausalGraph, domains: dict[str, Any]) -> dict[Value, float] | None:
-    """The table ``[rewards]``, whose keys TOML makes texts, with the values the reward's domain declares."""
+    """The table ``[rewards]``, whose keys TOML makes strings, with the values the reward's domain declares."""
     table = content.get("rewards")
     if table is None:
         return None

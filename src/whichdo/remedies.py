@@ -28,7 +28,7 @@ class _Beside:
     """A remedy stands beside the text of a message, never inside an f-string, where nobody could phrase it again."""
 
     def __format__(self, _: str) -> NoReturn:
-        raise TypeError(f"{self!r} is part of a message: give it to Message or to the error beside the text")
+        raise TypeError(f"{self!r} is part of a message: give it to Message or to the error beside the message")
 
 
 @dataclass(frozen=True)

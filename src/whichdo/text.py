@@ -85,7 +85,7 @@ def masked(text: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint such as ``' Did you mean "Price" or "Prize"?'``, or nothing when no known name is close.
+    """A hint such as ``' Did you mean "age" or "wage"?'``, or nothing when no known name is close.
 
     Capitals do not count in comparing.
     """

@@ -88,9 +88,9 @@ def test_nobody_opens_the_files_of_a_database_to_see_what_they_are(
 
     monkeypatch.setattr(type(tmp_path), "open", watched)
     for path in own:
-        with pytest.raises(wd.ConflictError, match="is there already and is no export"):
+        with pytest.raises(wd.ConflictError, match="already exists and is a database"):
             campaign.export(path)
-        with pytest.raises(wd.ConflictError, match="is there already and is no page"):
+        with pytest.raises(wd.ConflictError, match="already exists and is a database"):
             write_report(campaign, path)
     assert not set(opened) & set(own)
     campaign.export(tmp_path / "a.jsonl")

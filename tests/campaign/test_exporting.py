@@ -23,7 +23,8 @@ def test_an_export_replaces_an_export_and_nothing_else(tmp_path: Path) -> None:
     for target in (tmp_path / "a.db", tmp_path / "notes.txt"):
         if target.suffix == ".txt":
             target.write_text("mine")
-        with pytest.raises(wd.ConflictError, match="is there already and is no export"):
+        kind = "not an export" if target.suffix == ".txt" else "a database"
+        with pytest.raises(wd.ConflictError, match=f"already exists and is {kind}"):
             campaign.export(target)
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert campaign.verify()

@@ -45,8 +45,16 @@ class Zeros(io.TextIOBase):
     ("words", "code", "said"),
     [
         (("ask", "spring", "-n", "1000000000"), 2, "1,000,000,000 tickets are asked for; at most 10,000"),
-        (("tell", "spring", "-"), 3, "standard input, line 1 has more than 1,048,576 letters; no row is that long."),
-        (("tell", "spring", "1-ab", "-"), 3, "standard input has more than 1,048,576 letters; no row is that long."),
+        (
+            ("tell", "spring", "-"),
+            3,
+            "standard input, line 1 has more than 1,048,576 characters; a row cannot be that long.",
+        ),
+        (
+            ("tell", "spring", "1-ab", "-"),
+            3,
+            "standard input has more than 1,048,576 characters; a row cannot be that long.",
+        ),
         (("start", "a", "problem.toml", "--horizon", "1" + "0" * 21), 2, "The horizon is 1e+21; it can be at most"),
         (("start", "a", "problem.toml", "--budget", "1e308"), 2, "The budget is 1e+308; it can be at most 10^12"),
     ],

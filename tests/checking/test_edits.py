@@ -76,7 +76,7 @@ def test_too_many_edits_are_refused_before_any_is_made() -> None:
 
 
 def test_nodes_are_given_as_a_list() -> None:
-    with pytest.raises(UsageError, match='`among` is the text "XY"'):
+    with pytest.raises(UsageError, match='`among` is the string "XY"'):
         single_edits(CausalGraph.parse("X -> Y"), "XY")
     with pytest.raises(GraphError, match="no node"):
         single_edits(CausalGraph.parse("X -> Y"), ["Z"])

@@ -142,8 +142,8 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
         (["ask", "summer"], 3, 'UnknownCampaignError: There is no campaign "summer"'),
         (["tell", "spring", "9-zz", '{"Y": 1}'], 3, 'UnknownTicketError: There is no ticket "9-zz"'),
         (["tell", "spring", "TICKET", '{"Y": 7}'], 3, 'The reward Y: got "7", declared 0 and 1. Nothing was stored.'),
-        (["tell", "spring", "TICKET", '{"Y": 1, "Y": 0}'], 3, "a name stands twice in one object"),
-        (["tell", "spring", "TICKET", '{"Y": NaN}'], 3, "NaN is no number"),
+        (["tell", "spring", "TICKET", '{"Y": 1, "Y": 0}'], 3, "a name occurs twice in one object"),
+        (["tell", "spring", "TICKET", '{"Y": NaN}'], 3, "NaN is not a number"),
         (["tell", "spring", "TICKET", "[1]"], 3, "a row is an object such as"),
         (
             ["tell", "spring", "TICKET", "none.json"],
@@ -156,7 +156,7 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
             2,
             '--lease is "7"; write one number above 0 and its unit: 7d',
         ),
-        (["tell", "spring", "TICKET", '{"Y": 1}', "--arm", "do(Q=1)"], 3, "is no arm of this problem"),
+        (["tell", "spring", "TICKET", '{"Y": 1}', "--arm", "do(Q=1)"], 3, "is not an arm of this problem"),
         (["amend", "spring", "TICKET", '{"Y": 1}', "--reason", "x"], 4, "nothing to amend yet"),
         (["resume", "spring", "--reason", "x"], 4, "is not paused"),
         (["start", "spring", "problem.toml", "--horizon", "9"], 4, "horizon 6 on record, 9 now."),
@@ -216,10 +216,10 @@ def test_lines_before_a_mistake_are_stored(call: Call, tmp_path: Path) -> None:
     )
     (tmp_path / "rows.jsonl").write_text(json.dumps(lines[0]) + "\nhello\n")
     found = call("tell", "spring", "rows.jsonl")
-    assert "rows.jsonl, line 2 is no JSON (Expecting value at column 1)." in found.err
+    assert "rows.jsonl, line 2 is not valid JSON (Expecting value at column 1)." in found.err
     assert "the line before it was, and telling that again changes nothing." in found.err
     (tmp_path / "rows.jsonl").write_text("\n")
-    assert call("tell", "spring", "rows.jsonl").out == "No row was found, and nothing told.\n"
+    assert call("tell", "spring", "rows.jsonl").out == "Found no row; nothing was stored.\n"
     assert answer(call("status", "spring", "-f", "json"))["tickets"]["told"] == 1
 
 
@@ -272,7 +272,7 @@ def test_rows_come_as_people_write_them(call: Call, tmp_path: Path, monkeypatch:
     found = call("tell", "spring", "-")
     assert (found.code, "standard input cannot be read: it is closed" in found.err) == (3, True)
     (tmp_path / "two.json").write_text('{"Y": 1}\n{"Y": 0}\n')
-    assert "two.json holds 2 rows; a ticket is told one." in call("tell", "spring", third, "two.json").err
+    assert "two.json holds 2 rows; a ticket takes one." in call("tell", "spring", third, "two.json").err
 
 
 def test_nothing_asked_for_is_not_the_end(call: Call) -> None:
@@ -288,7 +288,7 @@ def test_an_export_can_be_piped_and_never_overwrites_the_database(call: Call, tm
     lines = call("export", "spring", "-").out.splitlines()
     assert [json.loads(line).get("kind") for line in lines] == ["created", "observed", None]
     found = call("export", "spring", "campaigns.db")
-    assert (found.code, "is there already and is no export" in found.err) == (4, True)
+    assert (found.code, "already exists and is a database" in found.err) == (4, True)
     assert call("verify", "spring").code == 0
 
 

@@ -51,7 +51,7 @@ def test_nothing_is_overwritten_unless_that_is_said(call: Call, tmp_path: Path) 
     (tmp_path / "problem.toml").write_text("mine")
     answer = call("init", "data.csv", GRAPH, "--reward", "y")
     assert (answer.code, (tmp_path / "problem.toml").read_text()) == (2, "mine")
-    assert "problem.toml is there already. Write to another file (-o), or over it (--force)." in answer.err
+    assert "problem.toml already exists. Write to another file (-o), or over it (--force)." in answer.err
     assert call("init", "data.csv", GRAPH, "--reward", "y", "--force").code == 0
     for same in ("data.csv", "./data.csv"):
         answer = call("init", "data.csv", GRAPH, "--reward", "y", "-o", same, "--force")

@@ -178,7 +178,7 @@ def test_hidden_nodes_and_what_was_done_to_them(whichdo: Call, folder: Path) -> 
     (folder / "g.txt").write_text("H [latent]; U [latent]\nA -> H -> B; U -> {A B C}\n", encoding="utf-8")
     text = whichdo("inspect", "g.txt").out
     assert "Hidden: H and U" in text
-    assert "! Hidden node H has causes of its own: it was projected out." in text
+    assert "! Hidden node H has its own causes: it was projected out." in text
     assert "! Hidden node U has 3 children: it was projected out." in text
 
 
@@ -298,7 +298,7 @@ def test_a_drawing_that_cannot_be_written_is_an_error(whichdo: Call) -> None:
             "The graph has a cycle: Price -> Demand -> Price (lines 2, 4). Remove one of these edges.",
         ),
         ("loop.dag", "A -> B\nX -> X\n", "loop.dag, line 2, column 1"),
-        ("bad.toml", "graph = \n", "ProblemError: bad.toml is no TOML: "),
+        ("bad.toml", "graph = \n", "ProblemError: bad.toml is not valid TOML: "),
         ("bad.toml", 'graph = "X -> Y"\nreward = "y"\n', 'ProblemError: bad.toml: The reward "y" is not in the graph.'),
         ("deep.json", "[" * 100_000, "GraphSyntaxError: deep.json"),
     ],

@@ -177,7 +177,7 @@ def test_options_are_named_as_they_are_typed(whichdo: Call, folder: Path) -> Non
     (folder / "na.csv").write_text("\n".join([*lines, "NA,0,1"]) + "\n")
     for words, said in (
         (("holes.csv",), "drop these rows (--missing drop)"),
-        (("na.csv",), "take missing as a value of its own (--missing level)"),
+        (("na.csv",), "count missing as a separate value (--missing level)"),
         (("logs.csv", "--missing", "fill"), '--missing is "fill"; it must be "error", "drop" or "level".'),
         (("logs.csv", "--counts", "X"), '--counts names "X", which is a node of the graph.'),
         (("logs.csv", "--arm", "done"), 'no column "done", which --arm names.'),

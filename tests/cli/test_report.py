@@ -46,7 +46,7 @@ def test_a_program_gets_the_file_and_the_receipt(call: Call, tmp_path: Path) -> 
 def test_the_database_is_not_overwritten(call: Call) -> None:
     answer = call("report", "../spring <1>", "-o", "campaigns.db")
     assert answer.code == 4
-    assert "is no page" in answer.err
+    assert "is a database" in answer.err
     assert call("verify", "../spring <1>").code == 0
 
 

@@ -82,7 +82,7 @@ def test_policies_with_parameters_are_told_apart_from_lists(call: Call, tmp_path
         (("10",), 'There is no experiment "10"; there are 1, 2, 3, 4, 5, 6, 7, 8, 9, and all.'),
         (("one",), 'There is no experiment "one"'),
         (("1", "--policies", "nonsense"), "nonsense"),
-        (("1", "--policies", ","), "--policies names none"),
+        (("1", "--policies", ","), "--policies is empty"),
         (("1", "--policies", "ucb"), "ucb is about cumulative regret"),
         (("1", "--workers", "0"), "--workers is 0; 1 works in this process."),
         (("1", "--workers", "2", "--cluster", "tcp://x:1"), "a cluster brings its own"),

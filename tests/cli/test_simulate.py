@@ -110,8 +110,8 @@ def test_a_plot_is_drawn(whichdo: Call, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((), 2, "Simulate what? Name a BIF file"),
-        (("bows",), 2, "How long is a run? Say --horizon and a budget"),
+        ((), 2, "Nothing to simulate. Name a BIF file"),
+        (("bows",), 2, "How long is a run? Give --horizon"),
         (("bows", "--horizon", "1_000"), 2, '--horizon is "1_000"; it must be a number'),
         (("bows", "--horizon", "0"), 2, "it must be a number above 0"),
         (("bows", "--horizon", "60", "--runs", "0"), 2, "number of runs is 0"),

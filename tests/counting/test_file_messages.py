@@ -37,8 +37,8 @@ from whichdo.problem import Problem
 def test_a_ragged_row(row: str, words: str, tmp_path: Path) -> None:
     text = f"{HEAD}0,1\n\n{row}\n0,0\n"
     said = (
-        f"%s, line 4: Row 2 {words}; the header names 2 columns. Correct the row: a text with the delimiter in it "
-        f"must stand in double quotes."
+        f"%s, line 4: Row 2 {words}; the header names 2 columns. Correct the row: a value that contains the "
+        f"delimiter needs double quotes."
     )
     assert message(log(tmp_path, text)) == said % "log.csv"
     assert message(log(tmp_path, gzip.compress(text.encode()), "log.csv.gz")) == said % "log.csv.gz"
@@ -81,8 +81,8 @@ def test_one_column_and_a_delimiter(tmp_path: Path) -> None:
 
 def test_quotes_that_do_not_close(tmp_path: Path) -> None:
     words = (
-        "log.csv cannot be divided into fields after line 2: a double quote is opened and not closed there, or has "
-        "text behind it. Double the quotes inside a quoted text."
+        "log.csv cannot be divided into fields after line 2: a double quote is opened and not closed there, or is "
+        "followed by text. Double the quotes inside a quoted value."
     )
     assert message(log(tmp_path, f'{HEAD}0,1\n1,"0\n')) == words
     assert message(log(tmp_path, f'{HEAD}0,1\n"1"x,0\n')) == words
@@ -232,7 +232,7 @@ def test_a_name_may_begin_with_any_letter(name: str, tmp_path: Path) -> None:
 
 def test_a_parquet_file_that_is_none(tmp_path: Path) -> None:
     assert message(log(tmp_path, "X,Y\n1,1\n", "log.parquet")) == (
-        "log.parquet is no Parquet file: it does not begin with PAR1. Write or copy it again."
+        "log.parquet is not a Parquet file: it does not begin with PAR1. Write or copy it again."
     )
 
 
@@ -279,7 +279,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     absent = str(Path(os.sep) / "no" / "log.csv")
     assert message(absent) == f'There is no file "{absent}".'
     assert message(str(Path(os.sep) / "no" / "*.csv")) == f'No file matches "{Path(os.sep) / "no" / "*.csv"}".'
-    assert message("a\0b") == '"a\\x00b" is no path.'
+    assert message("a\0b") == '"a\\x00b" is not a path.'
     assert message("x" * 5000).endswith("cannot be read: File name too long.")
     assert message(log(tmp_path, "") / "inside.csv").endswith("cannot be read: Not a directory.")
 
@@ -294,7 +294,9 @@ def test_an_address_is_not_followed(address: str) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert message(tmp_path / "pipe") == ('"pipe" is no ordinary file. Write the rows to a CSV or Parquet file first.')
+    assert message(tmp_path / "pipe") == (
+        '"pipe" is not a regular file. Write the rows to a CSV or Parquet file first.'
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")

@@ -191,7 +191,7 @@ def test_what_is_no_source(source: object) -> None:
     with pytest.raises(UsageError) as caught:
         count(XY, source)
     assert str(caught.value) == (
-        f"A thing of type {type(source).__name__} cannot be counted. Give a dict of arrays, a pandas, Polars or "
+        f"Data of type {type(source).__name__} cannot be counted. Give a dict of arrays, a pandas, Polars or "
         f"PyArrow frame, Arrow record batches, a path to a CSV or Parquet file (or a list or glob of them), a table of "
         f"a database as Ibis has it, or a Tally."
     )

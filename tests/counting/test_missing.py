@@ -66,7 +66,7 @@ def test_missing_is_refused_unless_something_is_said_about_it() -> None:
         wd.rank(PROBLEM, holed(rows(), "Z", slice(0, 3)))
     assert str(caught.value) == (
         "3 of 4,000 rows have missing values: Z 3. First: Row 1, column Z. Fill them in, drop these rows "
-        '(missing="drop"), take missing as a value of its own (missing="level"), or mark a node that is often missing '
+        '(missing="drop"), count missing as a separate value (missing="level"), or mark a node that is often missing '
         "as hidden."
     )
     with pytest.raises(UsageError, match='is "fill"; it must be "error", "drop" or "level"'):

@@ -190,7 +190,7 @@ def test_rows_that_lack_a_value(kind: str, tmp_path: Path) -> None:
         count(XY, source)
     assert str(caught.value) == (
         f"3 of 4 rows have missing values: X 2 and Y 2. First: {where}, column X. Fill them in, drop these rows "
-        f'(missing="drop"), take missing as a value of its own (missing="level"), or mark a node that is often '
+        f'(missing="drop"), count missing as a separate value (missing="level"), or mark a node that is often '
         f"missing as hidden."
     )
     tally, notes = count_with_notes(XY, source, missing="drop", chunk=3)

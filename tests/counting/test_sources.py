@@ -171,7 +171,7 @@ def test_a_csv_file_as_people_write_them(tmp_path: Path) -> None:
     tally, notes = count_with_notes(Problem("X -> Y", "Y"), path)
     assert tally.tables[do()]["X", "Y"].tolist() == [[0, 1], [1, 1]]
     assert notes.extra_columns == ("note",)
-    assert notes.sentences == ('Ignored 1 column that is no node: "note".',)
+    assert notes.sentences == ('Ignored 1 column that is not a node: "note".',)
 
 
 def test_names_are_compared_in_nfc(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_scopes_can_be_chosen() -> None:
     assert list(tables) == [("X3", "X1"), ("X0",), (), ("X5",)]
     for scope, table in tables.items():
         assert table.tolist() == plain_table(problem, rows, scope)
-    with pytest.raises(UsageError, match='names "Q", which is no observed node'):
+    with pytest.raises(UsageError, match='names "Q", which is not an observed node'):
         count(problem, as_columns(rows), scopes=[("Q",)])
     with pytest.raises(UsageError, match="names a column twice"):
         count(problem, as_columns(rows), scopes=[("X1", "X1")])

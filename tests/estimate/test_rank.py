@@ -428,7 +428,7 @@ def test_arguments_in_the_wrong_places_are_told() -> None:
 
 def test_unknown_arms_confidences_and_readings_are_refused() -> None:
     found = look("frontdoor", 100)
-    with pytest.raises(ProblemError, match=r"do\(X=2\) is no arm of this problem"):
+    with pytest.raises(ProblemError, match=r"do\(X=2\) is not an arm of this problem"):
         found[do(X=2)]
     front = canonical("frontdoor")
     seen = World(front.network, front.problem, 1).pull(observe(10))
@@ -449,7 +449,7 @@ def test_the_table_is_a_frame_of_any_kind(backend: str) -> None:
 def test_a_frame_of_no_known_kind_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         look("frontdoor", 100).to_frame("foo")
-    assert str(caught.value) == '"foo" is no kind of frame that is known; choose pandas, polars, pyarrow.'
+    assert str(caught.value) == '"foo" is not a known kind of frame; choose pandas, polars, pyarrow.'
 
 
 def test_every_parameter_of_rank_is_documented() -> None:

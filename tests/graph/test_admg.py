@@ -188,7 +188,7 @@ def test_chains_of_ten_thousand_nodes_are_quick_and_do_not_recurse(kind: str) ->
         ((["A"], [("A", "B", "C")]), GraphError, "each edge is a pair of names"),
         ((["A"], [3]), GraphError, '`directed` lists "3"; each edge is a pair of names, such as ("X", "Y").'),
         ((["A"], [], [("A",)]), GraphError, "`bidirected` lists"),
-        (("X -> Y",), UsageError, '`nodes` is the text "X -> Y"; give a list. CausalGraph.parse(text) reads'),
+        (("X -> Y",), UsageError, '`nodes` is the string "X -> Y"; give a list. CausalGraph.parse(text) reads'),
         ((5,), UsageError, "`nodes` is int; give a list."),
         ((["A"], 5), UsageError, "`directed` is int; give a list."),
     ],

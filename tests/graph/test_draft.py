@@ -181,7 +181,7 @@ def test_a_hidden_node_with_parents_or_three_children_is_projected_and_said_so()
     assert graph.bidirected == {frozenset("AB"), frozenset("AC"), frozenset("BC")}
     assert graph.hidden == {"H", "U", "V"}
     assert set(graph.notes) == {
-        "Hidden node H has causes of its own: it was projected out.",
+        "Hidden node H has its own causes: it was projected out.",
         "Hidden node U has 3 children: it was projected out.",
     }
 
@@ -194,7 +194,7 @@ def test_a_plain_common_cause_and_an_only_child_need_no_note() -> None:
 
 def test_both_reasons_stand_in_one_note() -> None:
     graph = CausalGraph("ABCD", [("A", "H"), ("H", "B"), ("H", "C"), ("H", "D")], hidden=["H"])
-    assert graph.notes == ("Hidden node H has causes of its own and has 3 children: it was projected out.",)
+    assert graph.notes == ("Hidden node H has its own causes and has 3 children: it was projected out.",)
 
 
 # -------------------------------------------------------------------------------------------------------------- names
@@ -248,9 +248,9 @@ def test_a_printable_name_is_kept(name: str) -> None:
 
 
 def test_a_name_that_is_no_text_is_refused() -> None:
-    assert message(checked_name, 3) == "a node's name must be text, not int: 3."
-    assert message(CausalGraph, [1, 2]) == "a node's name must be text, not int: 1."
-    assert message(CausalGraph, [["X"]]) == "a node's name must be text, not list: ['X']."
+    assert message(checked_name, 3) == "a node's name must be a string, not int: 3."
+    assert message(CausalGraph, [1, 2]) == "a node's name must be a string, not int: 1."
+    assert message(CausalGraph, [["X"]]) == "a node's name must be a string, not list: ['X']."
 
 
 def test_names_are_compared_in_composed_form() -> None:

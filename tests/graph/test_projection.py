@@ -102,8 +102,8 @@ def test_names_roles_and_notes_go_with_the_nodes() -> None:
     assert part.exposures == {"X"}
     assert part.outcomes == {"Y"}
     assert part.notes == (
-        "Hidden node M has causes of its own: it was projected out.",
-        "Hidden node Z has causes of its own: it was projected out.",
+        "Hidden node M has its own causes: it was projected out.",
+        "Hidden node Z has its own causes: it was projected out.",
     )
     assert project(part, "Y").notes[:2] == part.notes
 
@@ -111,7 +111,7 @@ def test_names_roles_and_notes_go_with_the_nodes() -> None:
 def test_a_confounded_hidden_node_has_causes_of_its_own() -> None:
     part = project(letters("AHB", "HB", "AH"), "AB")
     assert part.bidirected == {frozenset("AB")}
-    assert part.notes == ("Hidden node H has causes of its own: it was projected out.",)
+    assert part.notes == ("Hidden node H has its own causes: it was projected out.",)
 
 
 # ----------------------------------------------------------------------------------------------- canonical instances
@@ -282,7 +282,7 @@ def test_notes_on_hidden_nodes_are_cut_with_their_number() -> None:
     hidden = [f"H{i}" for i in range(25)]
     graph = CausalGraph("AB", [("A", name) for name in hidden] + [(name, "B") for name in hidden], hidden=hidden)
     assert len(graph.notes) == 21
-    assert graph.notes[0] == "Hidden node H0 has causes of its own: it was projected out."
+    assert graph.notes[0] == "Hidden node H0 has its own causes: it was projected out."
     assert graph.notes[-1] == "... and 5 more like this."
 
 

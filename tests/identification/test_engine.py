@@ -290,7 +290,7 @@ def test_the_error_says_what_ties_the_effect_up_and_what_would_do() -> None:
 
 def test_names_that_do_not_fit_are_refused() -> None:
     graph = CausalGraph.parse("X -> Y")
-    with pytest.raises(UsageError, match='the text "X"; give a list'):
+    with pytest.raises(UsageError, match='the string "X"; give a list'):
         identify(graph, "X", "Y")
     with pytest.raises(UsageError, match="cannot be set"):
         identify(graph, ["Y"], "Y")

@@ -97,7 +97,7 @@ def test_a_campaign_of_which_nothing_is_known(tmp_path: Path) -> None:
     assert "nan" not in page.text.lower().split()
     assert "Nothing has been pulled yet." in page.text
     assert "No alarm is on record." in page.text
-    assert "No logs were at hand" in page.text
+    assert "There were no logs" in page.text
 
 
 def test_paused_forbidden_voided_and_open_are_said_with_their_reasons(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_page_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     run(campaign, 3)
     assert write_report(campaign, path).read_text(encoding="utf-8") == campaign_page(campaign.events())
     before = (tmp_path / "campaigns.db").read_bytes()
-    with pytest.raises(ConflictError, match="is there already and is no page"):
+    with pytest.raises(ConflictError, match="already exists and is a database"):
         write_report(campaign, tmp_path / "campaigns.db")
     assert (tmp_path / "campaigns.db").read_bytes() == before
 

@@ -109,7 +109,7 @@ def check(
     implied = _implied(problem)
     seen, notes = log.count(implied)
     if any("weight" in table.statistics for tables in seen.tables.values() for table in tables.values()):
-        raise UsageError("A check tests rows that count alike; these have weights. Check the log without them.")
+        raise UsageError("A check needs unweighted rows; these have weights. Check the log without them.")
     compared = _cross_checks(seen)
     tested = check_statements(seen, implied.statements, others=[each.p for each in compared])
     chances = adjusted_chances([each.p for each in tested] + [each.p for each in compared])[len(tested) :]

@@ -1,4 +1,4 @@
-"""What looks at hand deny of the graph, and which arms a policy should therefore doubt before its first pull.
+"""What logged looks deny of the graph, and which arms a policy should therefore doubt before its first pull.
 
 A graph says more than it is used for: that nodes are independent given others, and that estimates which lean on every
 missing edge agree with those that lean on few.  `whichdo.check` asks logs about all of it; here the same is asked of
@@ -108,7 +108,7 @@ class Denial:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a reader should be told: what is denied, and of which arms looking is doubted."""
+        """Warnings: what the logs deny, and which arms' estimates from looking are doubted."""
         doubted = [str(arm) for arm, chance in zip(self.problem.arms, self.chances, strict=True) if chance > 0]
         if not self.anything:
             return ()
@@ -135,7 +135,7 @@ def denial(problem: Problem, seen: Tally, doubt: float, reading: str = "robust")
     problem
         The problem that is played on.
     seen
-        What is at hand; tables of looks are asked as far as they go (`statement_scopes` says which to count).
+        What was logged; tables of looks are asked as far as they go (`statement_scopes` says which to count).
     doubt
         The chance, before anything was seen, that the graph or the logs are wrong; with 0 nothing is asked.
     reading
@@ -219,7 +219,7 @@ def _asked(problem: Problem, seen: Tally, reading: Reading) -> _Found:
 
 def _statements(problem: Problem, scopes: tuple[Scope, ...]) -> tuple[Statement, ...]:
     """The statements that these tables can be asked about, found once for each set of tables."""
-    kept: dict[tuple[Scope, ...], tuple[Statement, ...]] = problem.remember("statements at hand", dict)
+    kept: dict[tuple[Scope, ...], tuple[Statement, ...]] = problem.remember("statements of tables", dict)
     if scopes not in kept:
         together = dict.fromkeys(
             tuple(sorted(pair, key=problem.graph.index)) for scope in scopes for pair in combinations(scope, 2)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_EDITS", "Edit", "single_edits"]
 
 MOST_EDITS = 20_000
-"""The most edits that are looked at: all those among about 115 nodes."""
+"""The most edits that are examined: all those among about 115 nodes."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def single_edits(graph: CausalGraph, among: Iterable[str]) -> tuple[Edit, ...]:
     ['drop X -> Y', 'add X <-> Y']
     """
     if isinstance(among, str):
-        raise UsageError(f"`among` is the text {quoted(among)}; give a list of names, such as [{quoted(among)}].")
+        raise UsageError(f"`among` is the string {quoted(among)}; give a list of names, such as [{quoted(among)}].")
     places = sorted({graph.index(name) for name in among})
     pairs = len(places) * (len(places) - 1) // 2
     least = 2 * pairs  # of each pair its <->, and an arrow that is there or could be
@@ -107,7 +107,7 @@ def single_edits(graph: CausalGraph, among: Iterable[str]) -> tuple[Edit, ...]:
     found = (*_arrows(graph, places), *_hidden(graph, places))
     if len(found) > MOST_EDITS:
         raise TooLargeError(
-            f"There are {len(found):,} edits among {len(places):,} nodes; at most {MOST_EDITS:,} are looked at. "
+            f"There are {len(found):,} edits among {len(places):,} nodes; at most {MOST_EDITS:,} are examined. "
             f"Name the nodes whose edges are in doubt (among)."
         )
     return found

@@ -71,7 +71,15 @@ class Pulls(NamedTuple):
 
 @dataclass(frozen=True)
 class EditOutcome:
-    """What one edit would do to the decision; what is not known is None."""
+    """How the decision would change if one edge of the graph were different; unknown values are None.
+
+    Attributes
+    ----------
+    change
+        The edit itself.
+    best_estimate
+        The mean reward of ``best`` under the edited graph.
+    """
 
     edit: str
     """In words: ``add X <-> Y``."""
@@ -134,6 +142,21 @@ class WhatIf:
     """The decision under every single edit of a graph; `whichdo.what_if` makes it.
 
     Printed it is a table, the edits that matter most first; notebooks show it too.
+
+    Attributes
+    ----------
+    problem
+        The problem whose graph was edited.
+    choice
+        The best arm of the graph as it is; None if nothing can be compared.
+    edits
+        An outcome for each edit.
+    refuted
+        Whether the logs contradict the graph as it is; None if that was not tested.
+    looks
+        The number of rows that were looks.
+    notes
+        Remarks on the rows.
     """
 
     def __init__(
@@ -217,7 +240,18 @@ class WhatIf:
         return float(self._least + self._reach * mean)
 
     def written(self, value: float | None) -> str:
-        """A number with as many digits as the least error of today's estimates allows; "?" for what is not known."""
+        """Format a number with as many digits as the least error of today's estimates allows.
+
+        Parameters
+        ----------
+        value
+            A mean reward.
+
+        Returns
+        -------
+        str
+            The number; "?" if it is not known.
+        """
         return "?" if value is None else f"{value:.{self._decimals}f}"
 
     @cached_property
@@ -259,14 +293,19 @@ class WhatIf:
         }
 
     def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
-        """The table as a data frame.
+        """Return the table as a data frame.
 
         Parameters
         ----------
         backend
             "pandas", "polars" or "pyarrow"; by default the first that is installed.
         labels
-            For readers: heads that say what each column is, with the reward's unit.
+            Whether to use heads for readers, which say what each column is, with the reward's unit.
+
+        Returns
+        -------
+        DataFrame
+            A row for each edit.
         """
         columns, unit = self.columns(), self.problem.in_unit
         heads = {
@@ -305,7 +344,15 @@ class WhatIf:
         return draw_svg(shown, reward=reward, marks=marks, edges=looks, missing=missing)
 
     def write_svg(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write `svg` into a file; one that is there is replaced if it is a drawing of ours, or with ``force``."""
+        """Write `svg` into a file.
+
+        Parameters
+        ----------
+        path
+            The file.  An earlier drawing is replaced.
+        force
+            Whether to replace any other regular file.
+        """
         write_file(Path(os.fspath(path)), self.svg(), DRAWING, force=force)
 
     def __str__(self) -> str:

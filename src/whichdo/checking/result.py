@@ -282,14 +282,19 @@ class Check:
         ]
 
     def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
-        """The statements as a data frame.
+        """Return the statements as a data frame.
 
         Parameters
         ----------
         backend
             "pandas", "polars" or "pyarrow"; by default the first that is installed.
         labels
-            For readers: nodes by their labels.
+            Whether to call nodes by their labels.
+
+        Returns
+        -------
+        DataFrame
+            A row for each statement.
         """
         name_of = self.problem.label if labels else str
         rows = [

@@ -1,4 +1,4 @@
-"""The ``whichdo`` command and its options; each verb has a file of its own, which is imported when it is called."""
+"""The ``whichdo`` command and its options; each verb has its own module, which is imported when it is called."""
 
 from __future__ import annotations
 

@@ -71,11 +71,15 @@ def start(
             autocompletion=completion.policies,
         ),
     ] = "warm-halving",
-    horizon: Annotated[int | None, typer.Option(help="How many pulls there may be.", show_default=False)] = None,
-    budget: Annotated[float | None, typer.Option(help="Or what they may cost together.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(help="Of the policy's own choices.")] = 0,
+    horizon: Annotated[
+        int | None, typer.Option(help="Horizon: how many pulls the campaign may make.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Budget: what all pulls may cost together.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the policy's random choices.")] = 0,
     lease: Annotated[
-        str | None, typer.Option(help="How long a ticket may stay open: 7d, 12h. Default: for ever.")
+        str | None, typer.Option(help="How long a ticket may stay open: 7d, 12h. Default: no limit.")
     ] = None,
     grace: Annotated[
         str | None, typer.Option(help="How long after its lease a tell still counts. Default: as long again.")
@@ -132,11 +136,11 @@ def observe(
     table: TableOption = None,
     where: WhereOption = None,
     explain: ExplainOption = False,
-    counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
+    counts: Annotated[str | None, typer.Option(help="Column that says how often each row counts.")] = None,
     missing: MissingOption = "error",
-    restart: Annotated[bool, typer.Option("--restart", help="Let the policy begin anew with them.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Restart the policy with them.")] = False,
     append: Annotated[
-        bool, typer.Option("--append", help="Of files that have grown since, observe only what is new.")
+        bool, typer.Option("--append", help="Read only the rows added since the file was last observed.")
     ] = False,
     receipts: ReceiptsOption = None,
     db: DatabaseOption = None,
@@ -186,8 +190,8 @@ def status(
 def recommend(
     name: NameArgument,
     *,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    at: Annotated[int | None, typer.Option(help="As it was after this event.", show_default=False)] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    at: Annotated[int | None, typer.Option(help="State of the campaign after this event.", show_default=False)] = None,
     top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 20,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
@@ -303,9 +307,11 @@ def restart(
 def verify(
     name: NameArgument,
     *,
-    receipt: Annotated[str | None, typer.Option(help="That this is on record, too.", show_default=False)] = None,
+    receipt: Annotated[
+        str | None, typer.Option(help="Also check that this receipt is on record.", show_default=False)
+    ] = None,
     receipts: Annotated[
-        Path | None, typer.Option(help="That all receipts in this file are on record, too.", show_default=False)
+        Path | None, typer.Option(help="Also check that all receipts in this file are on record.", show_default=False)
     ] = None,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format

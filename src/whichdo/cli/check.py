@@ -27,8 +27,8 @@ def check(
     table: TableOption = None,
     where: WhereOption = None,
     explain: ExplainOption = False,
-    counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
-    arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
+    counts: Annotated[str | None, typer.Option(help="Column that says how often each row counts.")] = None,
+    arm: Annotated[str | None, typer.Option(help="Column that says which arm each row belongs to.")] = None,
     missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
     top: Annotated[int, typer.Option(min=1, help="How many statements the table shows.")] = 12,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format

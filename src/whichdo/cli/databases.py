@@ -44,9 +44,9 @@ __all__ = [
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONGEST = 2**20
-"""Letters of a row."""
+"""The most characters of a row."""
 MOST = 2**30
-"""Letters that are told at a time."""
+"""The most characters that are read at a time."""
 
 
 DatabaseOption = Annotated[
@@ -56,9 +56,10 @@ DatabaseOption = Annotated[
     ),
 ]
 NameArgument = Annotated[str, typer.Argument(help="The campaign.", show_default=False, autocompletion=campaigns)]
-ReasonOption = Annotated[str, typer.Option(help="Why; it goes on record.", show_default=False)]
+ReasonOption = Annotated[str, typer.Option(help="The reason, for the record.", show_default=False)]
 KeyOption = Annotated[
-    str | None, typer.Option(help="Of your choice: a command repeated under its key counts once.", show_default=False)
+    str | None,
+    typer.Option(help="Idempotency key: a command repeated with the same key counts once.", show_default=False),
 ]
 ReceiptsOption = Annotated[
     Path | None,
@@ -70,7 +71,7 @@ ReceiptsOption = Annotated[
     ),
 ]
 ClientOption = Annotated[
-    str | None, typer.Option(help="Who asks; what it still holds is handed out again. Default: user@host.")
+    str | None, typer.Option(help="Who asks; tickets it still holds are returned again. Default: user@host.")
 ]
 
 
@@ -118,7 +119,7 @@ def lines_of(source: str, example: str) -> Iterator[tuple[int, dict[str, Any]]]:
         while line := _line_of(file, name):
             number, left = number + 1, left - len(line)
             if left < 0:
-                raise InputError(f"{name} has more than {MOST:,} letters; tell it in several parts.")
+                raise InputError(f"{name} has more than {MOST:,} characters; tell it in several parts.")
             if line.strip():
                 yield number, _object(line.removesuffix("\n"), f"{name}, line {number}", example)
 
@@ -131,7 +132,7 @@ def one_row(source: str) -> dict[str, Any]:
         text = _read(file, name, LONGEST + 1)
     rows = len([line for line in text.split("\n") if line.lstrip().startswith("{")])
     if rows > 1 and not text.lstrip().startswith("{\n"):
-        raise InputError(f"{name} holds {rows:,} rows; a ticket is told one.")
+        raise InputError(f"{name} holds {rows:,} rows; a ticket takes one.")
     return _object(text, name)
 
 
@@ -160,25 +161,25 @@ def _line_of(file: TextIO, name: str) -> str:
 
 
 def _read(file: TextIO, name: str, most: int, *, line: bool = False) -> str:
-    """So many letters of a text, or of its next line."""
+    """Read at most ``most`` characters, or the next line up to as many."""
     try:
         return file.readline(most) if line else file.read(most)
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} is no text in UTF-8: byte {error.start:,}. Save it as UTF-8.") from None
+        raise InputError(f"{name} is not UTF-8 text: byte {error.start:,}. Save it as UTF-8.") from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.") from None
 
 
 def _object(text: str, where: str, example: str = ROW) -> dict[str, Any]:
     if len(text) > LONGEST:
-        raise InputError(f"{where} has more than {LONGEST:,} letters; no row is that long.")
+        raise InputError(f"{where} has more than {LONGEST:,} characters; a row cannot be that long.")
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}" if "\n" in text.strip() else f"column {error.colno}"
-        raise InputError(f"{where} is no JSON ({error.msg} at {place}). Write it like {example}.") from None
+        raise InputError(f"{where} is not valid JSON ({error.msg} at {place}). Write it like {example}.") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} is no JSON: {error}. Write it like {example}.") from None
+        raise InputError(f"{where} is not valid JSON: {error}. Write it like {example}.") from None
     if not isinstance(found, dict):
         raise InputError(f"{where} is {quoted(text)}; a row is an object such as {example}.")
     return found
@@ -187,12 +188,12 @@ def _object(text: str, where: str, example: str = ROW) -> dict[str, Any]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return found
 
 
 def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def print_receipts(receipts: list[tuple[dict[str, Any], str, Receipt]], format: Format) -> None:  # noqa: A002

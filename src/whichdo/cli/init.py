@@ -27,7 +27,7 @@ def init(
     intervene: Annotated[list[str] | None, typer.Option(help="A node that can be set; may be repeated.")] = None,
     goal: Annotated[str, typer.Option(help="maximize, or minimize where the reward is a harm.")] = "maximize",
     good: Annotated[list[str] | None, typer.Option(help="A good value of a reward that is a word; repeatable.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Propose a problem: values, cut points and ranges from the data; write it as a commented file to edit."""

@@ -54,7 +54,7 @@ TableFormatOption = Annotated[
 ]
 
 ForceOption = Annotated[
-    bool, typer.Option("--force", help="Write over a file that whichdo did not write; never over a database.")
+    bool, typer.Option("--force", help="Overwrite a file that whichdo did not write; never a database.")
 ]
 
 
@@ -70,9 +70,9 @@ def console() -> Console:
 
 
 def print_json(content: object) -> None:
-    """One JSON document on standard output, in letters that it can carry; a long one all on one line.
+    """One JSON document on standard output, in characters that it can carry; a long one all on one line.
 
-    Indenting is done letter by letter in Python: for 200,000 edges it takes seconds, and nobody reads them.
+    Indenting is done character by character in Python: for 200,000 edges it takes seconds, and nobody reads them.
     """
     escape = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     text = json.dumps(content, ensure_ascii=escape, allow_nan=False)
@@ -84,7 +84,7 @@ def print_json(content: object) -> None:
 _UNSEEN = re.compile(
     r"[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""What a terminal obeys instead of showing it: controls, directions of writing, letters without width."""
+"""What a terminal obeys instead of showing it: controls, directions of writing, characters without width."""
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -100,7 +100,7 @@ def print_csv(columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """A value in a table that a spreadsheet may open: a text that it would take for a formula stands behind a quote."""
+    """A value in a table that a spreadsheet may open: strings it would take for formulas get a quote in front."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value

@@ -92,7 +92,7 @@ def ask(
         print(f"Receipt: {receipt}", file=sys.stderr)  # standard output has a line for each ticket and no other
     for ticket in tickets:
         if ticket.again:
-            said = f"{ticket.id} was {ticket.again}. If that is another worker, let each ask by a name of its own"
+            said = f"{ticket.id} was {ticket.again}. If that is another worker, let each ask under its own name"
             print(f"! {visible(said)}: --client NAME.", file=sys.stderr)
 
 
@@ -108,9 +108,10 @@ def tell(
     ],
     row: Annotated[str | None, RowArgument.__metadata__[0]] = None,
     *,
-    arm: Annotated[str | None, typer.Option(help="What was done, to be compared with the ticket: do(X=1).")] = None,
+    arm: Annotated[str | None, typer.Option(help="What was done, to compare with the ticket: do(X=1).")] = None,
     client: Annotated[
-        str | None, typer.Option(help="Who tells; the same from another is a conflict.", show_default=False)
+        str | None,
+        typer.Option(help="Who tells; the same ticket told by another client is a conflict.", show_default=False),
     ] = None,
     key: KeyOption = None,
     receipts: ReceiptsOption = None,
@@ -141,7 +142,7 @@ def tell(
             raise
     print_receipts(stored, format)
     if not stored and format is not Format.JSON:
-        print_lines(("No row was found, and nothing told.",))
+        print_lines(("Found no row; nothing was stored.",))
 
 
 def _lines(source: str, receipts: Sequence[object]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -187,6 +188,6 @@ def amend(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Correct what was told of a ticket, or tell one that was voided or has expired."""
+    """Correct the row of a ticket, or tell one that was voided or has expired."""
     receipt = opened(db, name, receipts).amend(ticket, one_row(row), reason, key=key)
     print_receipts([({"ticket": ticket}, f"Amended {ticket}", receipt)], format)

@@ -38,10 +38,10 @@ def rank(
     table: TableOption = None,
     where: WhereOption = None,
     explain: ExplainOption = False,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    counts: Annotated[str | None, typer.Option(help="A column by which each row counts.")] = None,
-    weights: Annotated[str | None, typer.Option(help="A column that says how much each row weighs.")] = None,
-    arm: Annotated[str | None, typer.Option(help="A column that says what was done in each row.")] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    counts: Annotated[str | None, typer.Option(help="Column that says how often each row counts.")] = None,
+    weights: Annotated[str | None, typer.Option(help="Column that says how much each row weighs.")] = None,
+    arm: Annotated[str | None, typer.Option(help="Column that says which arm each row belongs to.")] = None,
     missing: Annotated[
         str, typer.Option(help="Missing values: error, drop (their rows) or level (as a value).")
     ] = "error",

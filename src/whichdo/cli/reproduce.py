@@ -25,15 +25,15 @@ def reproduce(
     which: Annotated[list[str], typer.Argument(help="Numbers from 1 to 9, or all.", show_default=False)],
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer networks, runs and points: the same picture soon.")
+        bool, typer.Option("--quick", help="Fewer networks, runs and points: the same picture sooner.")
     ] = False,
     policies: Annotated[str, typer.Option(help="paper, all, or names separated by commas.")] = "all",
-    out: Annotated[Path, typer.Option(help="The folder for results; a run that stopped goes on there.")] = Path(
+    out: Annotated[Path, typer.Option(help="The folder for results; a run that stopped resumes there.")] = Path(
         "reproduction"
     ),
     workers: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
     cluster: Annotated[str | None, typer.Option(help="The address of a Dask scheduler, instead of processes.")] = None,
-    seed: Annotated[int, typer.Option(help="All results follow from it.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed: equal seeds give equal results.")] = 0,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Run the paper's five experiments and four more: tables, figures, and each claim judged, on one page."""
@@ -82,7 +82,7 @@ def _names(text: str) -> list[str]:
             names[-1] += letter
     found = [name.strip() for name in names if name.strip()]
     if not found:
-        raise UsageError("--policies names none; say paper, all, or names such as srm,sr.")
+        raise UsageError("--policies is empty; give paper, all, or names such as srm,sr.")
     return found
 
 

@@ -47,10 +47,10 @@ def simulate(
         ),
     ] = None,
     horizon: Annotated[
-        list[str] | None, typer.Option(help="Budgets of a run; repeated or separated by commas.")
+        list[str] | None, typer.Option(help="Pulls of a run; repeatable, or separated by commas.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="How often each policy is played at each horizon.")] = 200,
-    seed: Annotated[int, typer.Option(help="All results follow from it.")] = 0,
+    runs: Annotated[int, typer.Option(help="Runs of each policy at each horizon.")] = 200,
+    seed: Annotated[int, typer.Option(help="Random seed: equal seeds give equal results.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
     network: Annotated[str | None, typer.Option(help="A BIF file: the probabilities for a problem.")] = None,
     reward: Annotated[str | None, typer.Option(help="The node of a BIF file that is to be improved.")] = None,
@@ -58,7 +58,7 @@ def simulate(
     goal: Annotated[str | None, typer.Option(help="For a BIF file: maximize (default) or minimize.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw regret against horizon (PNG, SVG, PDF).")] = None,
     force: ForceOption = False,
-    show_list: Annotated[bool, typer.Option("--list", help="List the networks that need no file, and end.")] = False,
+    show_list: Annotated[bool, typer.Option("--list", help="List the built-in networks and exit.")] = False,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Play policies many times against a known network: mean regret, its error, and how often a best arm was named."""
@@ -68,7 +68,9 @@ def simulate(
         _print_list(format)
         return
     if source is None:
-        raise UsageError("Simulate what? Name a BIF file, a problem.toml with --network, or a network from --list.")
+        raise UsageError(
+            "Nothing to simulate. Name a BIF file, a problem.toml with --network, or a network from --list."
+        )
     if plot is not None:
         from whichdo.plots.canvas import check_plot
 
@@ -122,7 +124,7 @@ def _horizons(given: list[str] | None) -> list[float]:
 
     texts = _parts(given)
     if not texts:
-        raise UsageError("How long is a run? Say --horizon and a budget, such as --horizon 500,1000.")
+        raise UsageError("How long is a run? Give --horizon, such as --horizon 500,1000.")
     for text in texts:
         if not NUMBER.fullmatch(text):
             raise UsageError(f"--horizon is {quoted(text)}; it must be a number, or several separated by commas.")

@@ -71,6 +71,15 @@ class Comparison(Plotted):
     """A table with a row for each policy and horizon; made by `compare`.
 
     `plot` draws mean regret against the horizon, a line for each policy; bands are 95% intervals of the mean.
+
+    Attributes
+    ----------
+    problem
+        The problem that was played.
+    runs
+        How often each policy was played at each horizon.
+    seed
+        The random seed.
     """
 
     problem: Problem
@@ -96,7 +105,7 @@ class Comparison(Plotted):
             return self._places[place]
         except (KeyError, TypeError):
             known = f"Policies: {', '.join(self.policies)}; horizons: {', '.join(map(short_number, self.horizons))}."
-            raise UsageError(f"{place!r} is no policy and horizon of this comparison. {known}") from None
+            raise UsageError(f"{place!r} is not a policy and horizon of this comparison. {known}") from None
 
     @cached_property
     def _places(self) -> Mapping[tuple[str, float], Cell]:
@@ -123,14 +132,19 @@ class Comparison(Plotted):
         return {name: [getattr(cell, name) for cell in self.cells] for name in columns}
 
     def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
-        """The table as a data frame.
+        """Return the table as a data frame.
 
         Parameters
         ----------
         backend
             "pandas", "polars" or "pyarrow"; by default the first that is installed.
         labels
-            For readers: heads that say what regret is measured in.
+            Whether to use heads for readers, which say what regret is measured in.
+
+        Returns
+        -------
+        DataFrame
+            A row for each policy and horizon.
         """
         columns = self.columns()
         if not labels:
@@ -225,10 +239,47 @@ def compare(
 ) -> Comparison:
     """Play several policies at several horizons, ``runs`` times each, all against the same worlds.
 
-    A policy is a `Policy` or a text such as ``"srm"`` or ``"srm(second_phase=rejects)"``.  One that cannot serve a
-    horizon is passed over there, and its cell holds the reason; if none can serve any, that is an error.  ``workers``
-    and ``progress`` as for `simulate`; results do not depend on them.  Simple and cumulative regret are different
-    scales, so policies of both kinds are not compared in one table.
+    A policy that does not support a horizon is skipped there, and its cell gives the reason.  Simple and cumulative
+    regret are different scales, so one table compares policies of one kind.
+
+    Parameters
+    ----------
+    policies
+        Policies, or their names with parameters, such as ``"srm"`` or ``"srm(second_phase=rejects)"``.
+    network
+        The network that answers the pulls.
+    problem
+        The problem that the policies play.
+    horizons
+        How much each run may spend, one or several.
+    runs
+        How often each policy is played at each horizon.
+    seed
+        The random seed; equal seeds give equal results.
+    workers
+        The number of processes.  Results do not depend on it.
+    progress
+        True for a progress bar, or a function that receives the progress, as for `simulate`.
+
+    Returns
+    -------
+    Comparison
+        A table with a row for each policy and horizon.
+
+    Raises
+    ------
+    UsageError
+        If a policy is listed twice, or the policies have different kinds of regret.
+    UnsuitableError
+        If no policy supports any of the horizons.
+
+    Examples
+    --------
+    >>> import whichdo as wd
+    >>> network = wd.network("parallel")
+    >>> found = wd.compare("ue", network, network.problem("Y"), horizons=200, runs=2)
+    >>> found.policies
+    ('ue',)
     """
     played = _played(policies)
     _same_objective(played)

@@ -73,7 +73,7 @@ def _from_network(source: str, reward: str | None, intervene: list[str], goal: s
         known = families()
         raise InputError(
             f"{quoted(source)} is neither a file nor a network by name.{nearest(source.partition(':')[0], known)} "
-            f"Known are {', '.join(known)}; whichdo simulate --list tells more."
+            f"Known are {', '.join(known)}; whichdo simulate --list describes them."
         )
     if path.suffix.lower() in WITHOUT_PROBABILITIES:
         raise InputError(
@@ -91,7 +91,7 @@ def _from_network(source: str, reward: str | None, intervene: list[str], goal: s
     texts = [value for value in network.domains.get(reward, ()) if isinstance(value, str)]
     if texts:
         raise ProblemError(
-            f"The reward {quoted(reward)} takes the value {quoted(texts[0])}, and it must be said what each value is "
+            f"The reward {quoted(reward)} takes the value {quoted(texts[0])}; declare what each value is "
             "worth: write a problem.toml with [rewards], and simulate it with ",
             Option("network", visible(path.name)),
             ".",

@@ -14,5 +14,5 @@ __all__ = ["CountNotes", "count", "count_with_notes"]
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"whichdo.counting has no name {name!r}")
+        raise AttributeError(f"module 'whichdo.counting' has no attribute {name!r}")
     return getattr(import_module("whichdo.counting.counting"), name)

@@ -21,7 +21,7 @@ SCHEMES = re.compile(r"[a-z][a-z0-9+]*://", re.ASCII)
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a database rather than the path of a file."""
+    """Whether a string is the address of a database rather than the path of a file."""
     return SCHEMES.match(text) is not None
 
 
@@ -102,7 +102,7 @@ QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "
 
 
 def _postgres_settings(address: str) -> dict[str, Any]:
-    """What the driver is told: the parts of the address, which the library alone would read only in part."""
+    """What the driver receives: the parts of the address, which the library alone would read only in part."""
     parts = urlsplit(address)
     database, _, schema = parts.path.lstrip("/").partition("/")
     named: Mapping[str, Any] = {
@@ -156,7 +156,7 @@ def _filtered(table: Any, where: str) -> Any:
         parsed = sqlglot.parse_one(where, read=backend.dialect, into=sqlglot.exp.Condition)
     except sqlglot.errors.SqlglotError as error:
         why = re.sub(r"\x1b\[[0-9]*m", "", first_line(error))
-        raise UsageError(f"The condition {quoted(where)} is no SQL that can be read: {visible(why)}.") from None
+        raise UsageError(f"The condition {quoted(where)} is not valid SQL: {visible(why)}.") from None
     if len(statements) != 1 or not isinstance(parsed, sqlglot.exp.Condition):
         raise UsageError(f"The condition {quoted(where)} must be one expression of SQL, as in day >= '2026-01-01'.")
     whole = sqlglot.parse_one(backend.compile(table), read=backend.dialect, into=sqlglot.exp.Select)

@@ -46,19 +46,41 @@ def count(
 ) -> Tally:
     """Count a log into the tables that the problem's arms need.
 
-    ``data``: a dict of arrays or lists; a pandas, Polars or PyArrow frame; an Arrow record batch, a list or a reader of
-    them; a path, glob or list of paths to CSV, TSV (plain or gzip) or Parquet files, each counted once however often it
-    is named; a table expression of Ibis, which its database counts; or a `Tally`, which is returned as it is.
-    ``counts``: a column that says how often each row counts.
-    ``arm``: a column that says what was done in each row, such as ``do(X=1)``; empty or ``do()`` is a look.
-    ``missing``: "error"; "drop" to leave out the rows that lack a value that is needed; or "level" to count a missing
-    value as the value "missing", where a node declares it (rows that lack the reward are left out).
-    ``scopes``: the columns to count together, by default what `whichdo.formulas` names, the reward alone, and all that
-    acts on the reward where that is cheap, by which looks can deny the graph.
-    ``progress``: called after each chunk with the rows read so far and their total, if that is known.
+    Every value is checked against the problem's domains.  A value that does not fit is an error that says where it is.
 
-    Every value is checked against the problem's domains; what does not fit is an error that says where.
+    Parameters
+    ----------
+    problem
+        The problem whose arms are to be estimated.
+    data
+        A dict of arrays or lists; a pandas, Polars or PyArrow frame; an Arrow record batch, or a list or reader of
+        them; a path, glob or list of paths to CSV, TSV (plain or gzip) or Parquet files, each counted once however
+        often it is named; an Ibis table expression, which its database counts; or a `Tally`, which is returned as is.
+    counts
+        The column that says how often each row counts.
+    arm
+        The column that says which arm each row belongs to, such as ``do(X=1)``; empty or ``do()`` is a look.
+    missing
+        "error" to refuse missing values; "drop" to drop the rows that lack a needed value; or "level" to count a
+        missing value as the value "missing" of nodes that declare it (rows that lack the reward are dropped).
+    scopes
+        The columns to count together.  By default those that `whichdo.formulas` names, the reward alone, and, where
+        that is cheap, all nodes that act on the reward, by which looks can contradict the graph.
+    progress
+        Called after each chunk with the rows read so far and their total, if that is known.
 
+    Returns
+    -------
+    Tally
+        The counts, by arm.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, a value is not in its domain, or a file cannot be read.
+
+    Examples
+    --------
     >>> from whichdo.problem import Problem, do
     >>> seen = count(Problem("X -> Y", "Y"), {"X": [0, 1, 1], "Y": [0, 0, 1]})
     >>> seen.tables[do()]["X", "Y"].tolist()
@@ -82,7 +104,7 @@ def count_with_notes(
     moments: bool = True,
     keeper: RowKeeper | None = None,
 ) -> tuple[Tally, CountNotes]:
-    """As `count`, and what a reader should be told: columns ignored, rows dropped.
+    """As `count`, with notes for the reader: columns ignored, rows dropped.
 
     ``scopes`` may be a function of the columns that there are and the number of rows, None where that is not known
     before all are read.  ``chunk`` rows are held at once.  With a ``reading`` only what that reading needs for so many
@@ -198,7 +220,7 @@ def _checked(problem: Problem, given: Iterable[Scope]) -> tuple[Scope, ...]:
         scope = tuple(scope)
         for name in scope:
             if name not in problem.domains:
-                raise UsageError(f"The scope {scope} names {quoted(name)}, which is no observed node of the graph.")
+                raise UsageError(f"The scope {scope} names {quoted(name)}, which is not an observed node of the graph.")
         if len(set(scope)) < len(scope):
             raise UsageError(f"The scope {scope} names a column twice.")
         found.append(scope)

@@ -208,13 +208,13 @@ class CsvPart:
                 if len(record) != width:
                     return DataError(
                         f"{self.name}, line {line:,}: Row {number + 1:,} has {counted(len(record), 'field')}; the "
-                        f"header names {counted(width, 'column')}. Correct the row: a text with the delimiter in it "
-                        f"must stand in double quotes."
+                        f"header names {counted(width, 'column')}. Correct the row: a value that contains the "
+                        f"delimiter needs double quotes."
                     )
         except csv.Error:
             return DataError(
                 f"{self.name} cannot be divided into fields after line {line:,}: a double quote is opened and not "
-                f"closed there, or has text behind it. Double the quotes inside a quoted text."
+                f"closed there, or is followed by text. Double the quotes inside a quoted value."
             )
         except UnicodeDecodeError:
             pass

@@ -1,7 +1,7 @@
-"""One batch being answered: what is still owed of each arm, and the tally of what has been told.
+"""One batch being answered: what is still owed of each arm, and the tally of the rows received so far.
 
-The tally depends on what was told, not on how: at once, in pieces or pull by pull, whatever arm came first.  Rows are
-kept arm by arm in the batch's order, and within an arm in the order in which they were told.
+The tally depends on the rows, not on how they arrive: at once, in pieces or pull by pull, whatever arm came first.
+Rows are kept arm by arm in the batch's order, and within an arm in the order of arrival.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Gathering:
 
 
 class _Pile:
-    """What was told of one arm, with its tables if there is a ``plan`` for them."""
+    """The rows of one arm, with its tables if there is a ``plan`` for them."""
 
     def __init__(self, needed: tuple[str, ...], plan: Plan | None) -> None:
         self._needed, self._plan = needed, plan

@@ -74,7 +74,7 @@ class Files:
         kinds = [_kind(path) for path in paths]
         start = given[0].start if len(given) == 1 and isinstance(given[0], Tail) else 0
         if start and kinds != ["text"]:
-            raise DataError(f"{paths[0].name} is no plain CSV file, so what is new in it cannot be told. Unpack it.")
+            raise DataError(f"{paths[0].name} is not a plain CSV file, so its new rows cannot be found. Unpack it.")
         self.parts = [
             ParquetPart(path) if kind == "parquet" else CsvPart(path, packed=kind == "gzip", known=known, start=start)
             for path, kind in zip(paths, kinds, strict=True)
@@ -204,7 +204,7 @@ def _paths(given: str | os.PathLike[str]) -> list[Path]:
     """The files that a path or a glob names, as absolute paths, which no program takes for an address."""
     text = os.fspath(given)
     if "\0" in text:
-        raise DataError(f"{quoted(text)} is no path.")
+        raise DataError(f"{quoted(text)} is not a path.")
     if "://" in text and not Path(text).exists():
         raise DataError(f"{quoted(text)} is an address; only files on this machine are read. Download it first.")
     path = Path(text).expanduser()
@@ -248,7 +248,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _kind(path: Path) -> str:
-    """One of "parquet", "gzip" and "text", by how the file begins; an error for what is none of these."""
+    """One of "parquet", "gzip" and "text", by how the file begins; an error for any other file."""
     begin, packed = _begin(path)
     if not packed and begin.startswith(PARQUET):
         return "parquet"
@@ -258,7 +258,7 @@ def _kind(path: Path) -> str:
     if begin.startswith(PARQUET):
         raise DataError(f"{path.name} is a Parquet file inside gzip. Unpack it.")
     if path.suffix.lower() in {".parquet", ".pq"}:
-        raise DataError(f"{path.name} is no Parquet file: it does not begin with PAR1. Write or copy it again.")
+        raise DataError(f"{path.name} is not a Parquet file: it does not begin with PAR1. Write or copy it again.")
     return "gzip" if packed else "text"
 
 
@@ -272,7 +272,9 @@ def _begin(path: Path) -> tuple[bytes, bool]:
                 f"{quoted(path.name + '/*.csv')}."
             )
         if not stat.S_ISREG(mode):
-            raise DataError(f"{quoted(path.name)} is no ordinary file. Write the rows to a CSV or Parquet file first.")
+            raise DataError(
+                f"{quoted(path.name)} is not a regular file. Write the rows to a CSV or Parquet file first."
+            )
         if is_guarded(path):  # to open it here would undo SQLite's locks
             raise DataError(f"{quoted(path.name)} is the database of a campaign. {EXPORT}.")
         with path.open("rb") as file:
@@ -280,7 +282,7 @@ def _begin(path: Path) -> tuple[bytes, bool]:
     except FileNotFoundError:
         raise DataError(f"There is no file {quoted(path)}.") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no path"
+        reason = getattr(error, "strerror", None) or "it is not a path"
         raise DataError(f"{quoted(path.name)} cannot be read: {reason}.") from None
     packed = begin.startswith(GZIP)
     return first_bytes(path, 16, packed=True) if packed else begin, packed

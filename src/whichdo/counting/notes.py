@@ -1,4 +1,4 @@
-"""What a reader of a log is told beside the counts: notes on what was left out, and faults that leave nothing to count.
+"""What a log says beside the counts: notes on what was left out, and faults that leave nothing to count.
 
 Faults are collected over the whole log and reported at once.  Only numbers and the first of each kind are kept, so a
 log of bad values takes no more memory than a good one.
@@ -43,14 +43,14 @@ DATE_BEFORE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]")
 
 @dataclass(frozen=True)
 class CountNotes:
-    """What a careful reader of a log is told beside the counts."""
+    """What a careful reader of a log should know beside the counts."""
 
     rows: int
     """The rows that were read."""
     dropped: int = 0
     """How many of them were left out because a value is missing."""
     extra_columns: tuple[str, ...] = ()
-    """Columns that are no observed node of the graph: they were not read."""
+    """Columns that are not an observed node of the graph: they were not read."""
     missing: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """How many values each column misses."""
     weight: int | None = None
@@ -67,7 +67,7 @@ class CountNotes:
     spared: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """How many values lack in columns that no estimate needs."""
     levelled: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """How many missing values were counted as a value of their own."""
+    """How many missing values were counted as a separate value."""
     compared: Compared | None = None
     """Dropped rows beside the others, where rows may be dropped."""
 
@@ -89,7 +89,7 @@ class CountNotes:
             files = listed(map(quoted, self.unverified))
             said.append(f"{files} {have} no page checksums: damage to single values would not be noticed.")
         if self.extra_columns:
-            what = "column that is no node" if len(self.extra_columns) == 1 else "columns that are no nodes"
+            what = "column that is not a node" if len(self.extra_columns) == 1 else "columns that are not nodes"
             said.append(f"Ignored {len(self.extra_columns):,} {what}: {listed(map(quoted, self.extra_columns))}.")
         if self.dropped:
             counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
@@ -119,7 +119,7 @@ class First(NamedTuple):
 class Faults:
     """Collects what is wrong, part by part and chunk by chunk, in the order of the rows.
 
-    ``way_out`` is what a reader is told to do about missing values, where it is not to fill them in or drop the rows.
+    ``way_out`` is the advice on missing values, where it is not to fill them in or drop the rows.
     """
 
     def __init__(self, way_out: str = "") -> None:
@@ -216,7 +216,7 @@ def _fill_or_drop() -> str:
     return Message(
         "Fill them in, drop these rows (",
         Option("missing", "drop"),
-        "), take missing as a value of its own (",
+        "), count missing as a separate value (",
         Option("missing", "level"),
         "), or mark a node that is often missing as hidden.",
     )

@@ -148,7 +148,7 @@ class RowCounter:
                 )
 
     def _roles(self) -> list[tuple[str, str]]:
-        """The columns that are no nodes but have a part to play, and the option that names each."""
+        """The columns that are not nodes but have a role, and the option that names each."""
         given = ((self.weight_name, "counts"), (self.share_name, "weights"), (self.arm_name, "arm"))
         return [(name, role) for name, role in given if name is not None]
 
@@ -214,7 +214,7 @@ class RowCounter:
         return any(each.weight > 0 for each in self.moments.values())
 
     def _notes(self, source: Source) -> CountNotes:
-        """What a reader should be told."""
+        """Notes for the reader."""
         return CountNotes(
             self.rows,
             self.dropped,
@@ -230,7 +230,7 @@ class RowCounter:
         )
 
     def _check_weight(self, column: str) -> None:
-        """Rows that all count for nothing are no rows."""
+        """Rows that all have the count 0 are refused, as an empty log is."""
         if self.weight == 0:
             raise DataError(
                 f"Every count in column {quoted(column)} is 0, so nothing was looked at. Is it the column that says "
@@ -362,7 +362,7 @@ class RowCounter:
             self.faults.add_contradiction(part, first + int(wrong[0]), len(wrong), arm, found)
 
     def _weigh(self, weights: IntArray, missing: BoolArray | None, keep: IntArray | None) -> None:
-        """Keep the sum within what a table can hold; what stands in place of a missing count is no count."""
+        """Keep the sum within what a table can hold; the placeholder of a missing count does not count."""
         whole = _sum(weights if missing is None else weights[~missing])
         self.weight += whole
         self.weight_dropped += 0 if keep is None else whole - _sum(weights[keep])

@@ -83,7 +83,7 @@ def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Source
         from whichdo.counting.warehouse import TablePart, is_warehouse_table
 
         if not is_warehouse_table(data):
-            raise UsageError(f"A {type(data).__name__} of Ibis is no table. Give a table expression.")
+            raise UsageError(f"A {type(data).__name__} of Ibis is not a table. Give a table expression.")
         part = TablePart(data)
         with part.engine.snapshot():
             yield Source([part])
@@ -219,7 +219,7 @@ def _frame(data: object) -> FramePart:
     try:
         frame = nw.from_native(data)  # type: ignore[call-overload]
     except TypeError:
-        raise UsageError(f"A thing of type {type(data).__name__} cannot be counted. Give {SOURCES}.") from None
+        raise UsageError(f"Data of type {type(data).__name__} cannot be counted. Give {SOURCES}.") from None
     return FramePart(frame, lazy=isinstance(frame, nw.LazyFrame))
 
 
@@ -247,7 +247,7 @@ def _arrow(series: Any) -> Any:
 
 
 def _interval_texts(series: Any) -> Any:
-    """Intervals of pandas, such as `pandas.cut` makes, as the texts that they are written as."""
+    """Intervals of pandas, such as `pandas.cut` makes, as the strings they are written as."""
     import pyarrow as pa
 
     series = series if hasattr(series, "cat") else series.astype("category")
@@ -290,7 +290,7 @@ def _from_series(value: Any, name: str) -> Any:
 
 
 def _from_list(values: Sequence[Any]) -> Any:
-    """A list as an array where all its values are of one plain kind; numpy would turn mixed ones into texts."""
+    """A list as an array where all its values are of one plain kind; numpy would turn mixed ones into strings."""
     kinds = set(map(type, values))
     try:
         if kinds and (kinds <= {int, bool} or kinds <= {float, int}):

@@ -121,7 +121,7 @@ class SqlCounter(RowCounter):
     # What is asked
 
     def _ask_first(self) -> None:
-        """Judge the values of columns of which nothing is known before: what was done, moments, texts of numbers."""
+        """Judge the values of columns that nothing is known of: what was done, dates, times, numbers as strings."""
         for code in self.codes.values():
             if code.spelled and not code.known and not code.asked:
                 self.ask(code, code.raw.notnull())
@@ -311,7 +311,7 @@ class SqlCounter(RowCounter):
         self.answers.setdefault(arm, {})[one] = Cells.picked(codes, values, np.flatnonzero(keep))
 
     def _sum_up(self) -> None:
-        """What is told of the rows: how many lack what, and how those that are dropped differ."""
+        """What is reported on the rows: how many lack what, and how those that are dropped differ."""
         whole = [by_set[one] for by_set in self.answers.values() for one in [self._whole(by_set)]]
         if self.weight_name is not None:
             self.weight = sum(sum(each.sums["c"]) for each in whole)

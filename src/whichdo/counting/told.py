@@ -1,7 +1,7 @@
-"""What is told of one arm's pulls, checked and brought into one form: a row, rows, columns, a frame or a tally.
+"""Rows of one arm's pulls, checked and brought into one form: a row, rows, columns, a frame or a tally.
 
 Values are read as in counting a log (`whichdo.counting.values`): nothing is guessed.  Every column that is a node is
-checked, also one that is not needed; columns that are no nodes are left alone and named.  Nothing is kept here, so that
+checked, also one that is not needed; columns that are not nodes are ignored and named.  Nothing is kept here, so that
 what is refused leaves no trace.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["TellReader", "Told"]
 
 PLAIN = frozenset({int, float, str, bool, type(None)})
-NOTHING = "There are no rows, so nothing is told."
+NOTHING = "There are no rows; nothing was stored."
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Told:
     tables: Mapping[Scope, Table] = field(default_factory=dict)
     """Where there are no codes."""
     extra: tuple[str, ...] = ()
-    """Columns that are no nodes: they were not read."""
+    """Columns that are not nodes: they were not read."""
 
     @property
     def pulls(self) -> int:
@@ -57,7 +57,7 @@ class Told:
 
 
 class TellReader:
-    """Reads what is told about a problem's arms."""
+    """Reads the rows of pulls of a problem's arms."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -173,7 +173,7 @@ class TellReader:
             raise UsageError(f"This tally of {arm} also holds pulls of {listed(others)}. Tell each arm by itself.")
         levels = tally.counts[position].astype(np.int64)
         if not levels.any():
-            raise DataError(f"This tally holds no pull of {arm}, so nothing is told.")
+            raise DataError(f"This tally holds no pull of {arm}; nothing was stored.")
         tables = {scope: self._checked(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
         if tally.rows is not None:
             return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])
@@ -195,7 +195,7 @@ class TellReader:
             raise DataError(f"The rows of this tally are not those of its {int(levels.sum()):,} pulls of {arm}.")
         codes = rows.codes
         if codes.shape != (len(rows), len(sizes)) or codes.dtype != np.uint8 or np.any(codes >= np.array(sizes)):
-            raise DataError("The rows of this tally are no codes of this problem's nodes.")
+            raise DataError("The rows of this tally are not codes of this problem's nodes.")
         told = self._told(codes, problem.graph.nodes, ())
         if np.any(told.levels != levels):
             raise DataError("The rewards in the rows of this tally are not those of its counts.")
@@ -207,12 +207,12 @@ class TellReader:
         """A table of a tally, or an array with an axis for each column, which must fit its counts."""
         problem = self._problem
         if any(name not in problem.domains for name in scope) or len(set(scope)) < len(scope):
-            raise DataError(f"This tally has a table of {scope}, which are no different nodes of this problem.")
+            raise DataError(f"This tally has a table of {scope}, which are not distinct nodes of this problem.")
         sizes = [len(problem.domains[name]) for name in scope]
         what = f"The table of {listed(scope, most=12) or 'nothing'} in this tally"
         table = table if isinstance(table, Table) else Table.of(scope, np.asarray(table))
         if not _is_table(table, scope, sizes):
-            raise DataError(f"{what} is no table of counts with {' by '.join(map(str, sizes)) or '1'} cells.")
+            raise DataError(f"{what} is not a table of counts with {' by '.join(map(str, sizes)) or '1'} cells.")
         table = _uniform(table)
         if table.total != levels.sum():
             raise DataError(f"{what} holds {table.total:,} pulls, where {int(levels.sum()):,} were counted.")

@@ -1,11 +1,11 @@
 """Which declared value a raw value is.
 
-A raw value stands for a declared one if it is that value; if it is a text that is the declared number in JSON's grammar
-("2" and "2.0" for 2, but not "02", " 2" or "2_0"); if it is a number whose text is declared; and for a node of values 0
-and 1 also true and false, as booleans or as texts in any case.  A moment is the text that it is written as; at midnight
-it is also its date, for a node all of whose values are dates.  An interval of pandas is the text that it is written as.
-The texts by which R, pandas and databases write a missing value ("NA", "NaN", "NULL", ...) are missing, unless they are
-declared.  Everything else is a fault: nothing is guessed.
+A raw value stands for a declared one if it is that value; if it is a string that is the declared number in JSON's
+grammar ("2" and "2.0" for 2, but not "02", " 2" or "2_0"); if it is a number whose string is declared; and for a node
+of values 0 and 1 also true and false, as booleans or as strings in any case.  A date or time is the string it is
+written as; at midnight it is also its date, for a node all of whose values are dates.  An interval of pandas is the
+string it is written as.  The strings by which R, pandas and databases write a missing value ("NA", "NaN", "NULL", ...)
+are missing, unless they are declared.  Everything else is a fault: nothing is guessed.
 
 `Codebook` judges one value, `decode` whole columns: numpy arrays, Arrow arrays and lists.
 """
@@ -34,7 +34,7 @@ __all__ = ["BAD", "MISSING", "ArmBook", "Codebook", "Decoded", "DomainBook", "de
 
 MISSING, BAD = -1, -2
 ABSENT_TEXTS = frozenset({"NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})
-"""Texts that stand for a missing value, where they are not declared values."""
+"""Strings that stand for a missing value, where they are not declared values."""
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 LONGEST_NUMBER = 40
 WHOLE_NUMBER = rf"^(?:{NUMBER.pattern})$"
@@ -66,7 +66,7 @@ class Codebook(ABC):
         return self._other(value)
 
     def _other(self, value: object) -> int:
-        """The code of a date, a time or an interval of pandas, which is that of the text it is written as."""
+        """The code of a date, a time or an interval of pandas, which is that of the string it is written as."""
         if isinstance(value, (date, time)):
             return self.moment(value)
         return self.text(str(value)) if type(value).__name__ == "Interval" else BAD
@@ -83,11 +83,11 @@ class Codebook(ABC):
         return self.number(value) if finite else MISSING if absent else BAD
 
     def moment(self, value: date | time | np.datetime64 | np.timedelta64) -> int:
-        """The code of a date or a time: that of the text it is written as."""
+        """The code of a date or a time: that of the string it is written as."""
         return self.text(str(value))
 
     def text(self, value: str) -> int:  # noqa: ARG002
-        """The code of a text."""
+        """The code of a string."""
         return BAD
 
     def number(self, value: float | Decimal) -> int:  # noqa: ARG002
@@ -125,7 +125,7 @@ class DomainBook(Codebook):
         self.dtype = np.uint8
 
     def text(self, value: str) -> int:
-        """A declared text, or a declared number as text, or true and false for 1 and 0."""
+        """A declared string, or a declared number as text, or true and false for 1 and 0."""
         if value in self._texts:
             return self._texts[value]
         number = parse_number(value)
@@ -181,7 +181,7 @@ class DomainBook(Codebook):
 
     @property
     def spellings(self) -> list[str]:
-        """The texts that the declared values are most likely written as."""
+        """The strings that the declared values are most likely written as."""
         return [*self._texts, *map(str, self._declared)]
 
     def held(self, dtype: np.dtype[Any]) -> dict[Any, int]:
@@ -371,7 +371,7 @@ def _decode_dictionary(book: Codebook, column: Any) -> Decoded:
 
 
 def _single_characters(book: Codebook, column: Any) -> Decoded | None:
-    """A column of texts of one byte, such as 0 and 1 from a CSV file; None if it is no such column."""
+    """A column of strings of one byte, such as 0 and 1 from a CSV file; None for any other column."""
     import pyarrow as pa
 
     if column.null_count or not pa.types.is_string(column.type):
@@ -387,7 +387,7 @@ def _single_characters(book: Codebook, column: Any) -> Decoded | None:
 
 
 def _number_texts(book: Codebook, column: Any) -> Decoded | None:
-    """A column of numbers as texts, most of them different, without a Python step for each; None if it is none."""
+    """A column of numbers as strings, mostly different, without a Python step for each; None for any other column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -421,7 +421,7 @@ def _in_order(found: tuple[Array, BoolArray | None]) -> tuple[Array, None, BoolA
 
 
 def _nothing_said(book: Codebook, codes: Array, missing: BoolArray, bad: BoolArray | None) -> Decoded:
-    """What stands in place of a missing value was no value: it is not bad, and for an arm it says to look."""
+    """The placeholder of a missing value is not a value: it is not bad, and for an arm it says to look."""
     if bad is not None:
         bad = bad & ~missing
         bad = bad if bad.any() else None

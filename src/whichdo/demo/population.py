@@ -64,4 +64,4 @@ def write_logs(path: Path) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Into a folder that somebody named: what is there is replaced if it is the same, as after another demo."""
-    write_file(path, text, Kind("file of the demo", lambda head, _end: text.encode().startswith(head)))
+    write_file(path, text, Kind("a file of the demo", lambda head, _end: text.encode().startswith(head)))

@@ -115,7 +115,7 @@ def naive_best(problem: Problem, survey: Tally) -> Arm:
 
 
 def experimented(chosen: Policy, world: World | _Retold, pulls: int, seen: Tally, seed: int) -> Recommendation:
-    """What a policy names after so many experiments, with the looks at hand."""
+    """What a policy names after so many experiments, with the logged looks."""
     play = chosen.play(world.problem, float(pulls), np.random.default_rng(seed), seen)
     answer: Any = None
     while True:

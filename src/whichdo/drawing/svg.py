@@ -111,14 +111,44 @@ def draw_svg(
     missing: Iterable[Edge] = (),
     adapts: bool = True,
 ) -> str:
-    """The graph as the text of an SVG 1.1 file, the same text for the same graph.
+    """Draw a graph as an SVG 1.1 document; equal graphs give equal documents.
 
-    ``marks`` maps a node to "adjustment", "component", "general", "same", "try", "pruned", "choice" or "plain", and
-    ``edges`` an edge to "rests", "vouched" or "idle"; a legend explains those that occur.  ``missing`` edges are drawn
-    although the graph does not have them.  ``adapts``: whether it follows a screen that is dark; where it stands on a
-    page whose colours do not follow, such as a notebook, it should not.
     Every node is a ``<g class="node" data-name=...>``, every edge a ``<g class="edge directed">`` or
     ``<g class="edge hidden">`` with ``data-from`` and ``data-to``.
+
+    Parameters
+    ----------
+    graph
+        The causal graph.
+    reward
+        The node to mark as the reward.
+    marks
+        Node to "adjustment", "component", "general", "same", "try", "pruned", "choice" or "plain"; a legend explains
+        those that occur.
+    title
+        The title above the graph.
+    edges
+        Edge to "rests", "vouched" or "idle"; the legend explains those that occur.
+    missing
+        Edges to draw although the graph does not have them.
+    adapts
+        Whether the colours follow a dark screen.  Use False on a page whose colours do not, such as a notebook.
+
+    Returns
+    -------
+    str
+        The SVG document.
+
+    Raises
+    ------
+    TooLargeError
+        If the graph has too many nodes or edges for a drawing.
+
+    Examples
+    --------
+    >>> from whichdo.graph.admg import CausalGraph
+    >>> draw_svg(CausalGraph.parse("X -> Y"), reward="Y")[:4]
+    '<svg'
     """
     marks = dict(marks or {})
     absent = list(missing)
@@ -165,7 +195,7 @@ def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str], mis
     for name, kind in marks.items():
         if kind not in KINDS:
             raise UsageError(
-                f"The mark {quoted(kind)} of {quoted(name)} is none of {', '.join(KINDS)}.{nearest(kind, KINDS)}"
+                f"The mark {quoted(kind)} of {quoted(name)} is not one of {', '.join(KINDS)}.{nearest(kind, KINDS)}"
             )
 
 

@@ -86,7 +86,7 @@ class Contest:
 
     @cached_property
     def keys(self) -> IntArray:
-        """Arms with the same evidence have the same key; an arm with pulls of its own has evidence of its own."""
+        """Arms with the same evidence have the same key; an arm with direct pulls has its own evidence."""
         sources, pulls = self.pooled.looked.sources, self.pooled.pulls
         alone = len(self.pooled.looked.settled.means) + (np.arange(len(sources)) if self.equal is None else self.equal)
         return np.where((sources < 0) | (pulls > 0), alone, sources)

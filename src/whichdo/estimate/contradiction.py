@@ -38,7 +38,7 @@ MOST_CELLS = 1 << 12
 
 
 def contradiction_words(problem: Problem, seen: Tally, worth: FloatArray) -> tuple[str, ...]:
-    """What a reader should be told: what the graph promises and these looks deny."""
+    """Warnings: what the graph promises and these looks deny."""
     estimates = disagreements(problem, seen, worth)
     tested = check_statements(seen, _cheap_statements(problem, seen))
     chances = adjusted_chances([*(each.p for each in tested), *(each.p for each in estimates.values())])

@@ -49,7 +49,7 @@ THIN = 20
 BORROWED = 0.5
 """... so a setting is compared only where they could move it by no more than so many standard errors."""
 NOTHING = 1e-9
-"""A variance below this is none: the two estimates cannot differ."""
+"""A variance below this counts as 0: the two estimates cannot differ."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ five folds, and each fold is predicted by models of the other four (Chernozhukov
 effect against do() is the average of the same numbers less y, row by row.
 
 e(z) divides, so it may not be arbitrarily small.  A row with e(z) below a limit has *no counterpart*
-at x: the limit stands in its place, what is said about it leans on m(z) alone, and its share is
+at x: the limit stands in its place, its estimate leans on m(z) alone, and its share is
 reported together with the answer for the other rows, the *overlap*.  The limit is
 5 / (sqrt(n) log n) of n rows (Gruber et al. 2022), at most a twentieth, and at most a fifth of the
 share of rows at x: an arm that is rare everywhere has counterparts everywhere.
@@ -49,7 +49,7 @@ __all__ = [
 
 FOLDS = 5
 LEAST_ROWS = 10
-"""An arm with fewer rows has no model of its own."""
+"""An arm with fewer rows has no separate model."""
 PENALTY = 1.0
 MOST_STEPS = 500
 MOST_LIMIT = 0.05

@@ -70,7 +70,7 @@ def _is_direct(factor: CFactor, expression: Expression) -> bool:
 class FactorSource:
     """One c-factor as one source has it, or several that count it directly, together.
 
-    ``rewards`` and ``laws`` hold what is said of each conditional of the formula.
+    ``rewards`` and ``laws`` hold the errors of each conditional of the formula.
     """
 
     def __init__(self, rows: Looking, factor: CFactor, source: Names, expression: Expression) -> None:

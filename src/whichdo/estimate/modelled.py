@@ -101,7 +101,7 @@ class ModelledArms:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a reader should be told."""
+        """Notes for the reader."""
         said = []
         arms, found = self.problem.arms, self.found
         if self.model.rows < self.model.looks:

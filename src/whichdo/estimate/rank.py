@@ -84,7 +84,7 @@ def rank(
         alone, except with ``reading="paper"``.
     missing
         "error" to refuse rows that lack a value that an estimate needs; "drop" to leave them out, which the notes then
-        say, with a test whether they differ from the others; "level" to take missing as a value of its own, called
+        say, with a test whether they differ from the others; "level" to count missing as a separate value, called
         "missing" (rows that lack the reward are left out).
     shrinkage
         How many rows the data's own margins count for in each row of a table; 0 leaves the plain shares.
@@ -193,7 +193,9 @@ def ranking(
     problem = seen.problem
     shown = problem if shown is None else shown
     if rule.reading is Reading.PAPER and any(len(table.statistics) > 1 for table in seen.tables.get(LOOK, {}).values()):
-        raise UsageError("The paper's reading counts rows by levels of the reward; it knows no weights and no range.")
+        raise UsageError(
+            "The paper's reading counts rows by levels of the reward; it supports neither weights nor a reward range."
+        )
     worth, least, reach = reward_scale(problem)
     looked = learn(problem, seen, worth, rule)
     if sampled is not None:

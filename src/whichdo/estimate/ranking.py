@@ -58,7 +58,21 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class ArmRank:
-    """One row of the table.  What is not known is NaN or None; the interval of an unknown arm is its bounds."""
+    """One arm of a `Ranking`.  Unknown values are NaN or None; the interval of an unknown arm is its bounds.
+
+    Attributes
+    ----------
+    arm
+        The arm.
+    estimate, low, high
+        The mean reward if the arm is pulled, with its interval.
+    effect, effect_low, effect_high
+        The difference to do(), with its interval.
+    weakest_cell, weakest_count
+        The combination of values that the estimate needs and that was seen least often, and how often.
+    reason
+        How the arm is known, or why it is not, in words.
+    """
 
     arm: Arm
     estimate: float
@@ -132,7 +146,18 @@ class ArmRank:
         return self.with_answer(self.modelled) if self.modelled is not None and self.is_judged_by_model else self
 
     def with_answer(self, answer: Modelled | Overlap) -> ArmRank:
-        """The row with another answer's numbers, to be written with as many digits as those deserve."""
+        """Copy the row with the numbers of another answer, formatted with the digits those deserve.
+
+        Parameters
+        ----------
+        answer
+            The modelled estimate, or the one on the overlap.
+
+        Returns
+        -------
+        ArmRank
+            The row with its numbers replaced.
+        """
         names = ("estimate", "low", "high", "effect", "effect_low", "effect_high")
         return replace(self, **{name: getattr(answer, name) for name in names})
 
@@ -152,7 +177,18 @@ class ArmRank:
         return decimals((self.high - self.low) / 2)
 
     def written(self, value: float) -> str:
-        """A number with as many digits as this row's error allows; "?" for what is not known."""
+        """Format a number with as many digits as this row's error allows.
+
+        Parameters
+        ----------
+        value
+            A mean reward.
+
+        Returns
+        -------
+        str
+            The number; "?" if it is not known.
+        """
         return "?" if isnan(value) else f"{round(value, self.decimals) + 0.0:,.{self.decimals}f}"  # never -0.0
 
     @property
@@ -178,10 +214,25 @@ class ArmRank:
 
 
 class Ranking(Plotted, Mapping[Arm, ArmRank]):
-    """Every arm of a problem with what the data say about it; best first when iterated by `ordered`.
+    """Every arm of a problem with its estimate; `whichdo.rank` makes it.  Iterate over `ordered` for the best first.
 
     `plot` draws every estimate with its interval, best on top; the naive mean stands below each estimate, and an arm
     that must be tried is hollow.
+
+    Attributes
+    ----------
+    problem
+        The problem whose arms were ranked.
+    looks
+        The number of rows that were looks.
+    reading
+        How much of the graph the estimates lean on: robust, graph or paper.
+    confidence
+        The confidence level of the intervals.
+    notes
+        Remarks on the rows and the estimates.
+    model
+        The model that estimated arms too, if one was asked for.
     """
 
     def __init__(
@@ -217,7 +268,20 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         return self._rows[arm]
 
     def get(self, arm: Arm, default: Any = None) -> Any:
-        """The row of an arm, or ``default`` where the problem has no such arm."""
+        """Look up the row of an arm.
+
+        Parameters
+        ----------
+        arm
+            The arm.
+        default
+            The result if the problem has no such arm.
+
+        Returns
+        -------
+        ArmRank
+            The row, or ``default``.
+        """
         return self._rows.get(arm, default)
 
     def __iter__(self) -> Iterator[Arm]:
@@ -404,15 +468,20 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         }
 
     def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
-        """The table as a data frame.
+        """Return the table as a data frame.
 
         Parameters
         ----------
         backend
             "pandas", "polars" or "pyarrow"; by default the first that is installed.
         labels
-            For readers: arms and heads in the problem's labels and the reward's unit, the columns that are printed,
-            best first.
+            Whether to make it for readers: arms and heads by the problem's labels and the reward's unit, only the
+            columns that are printed, best first.
+
+        Returns
+        -------
+        DataFrame
+            A row for each arm.
         """
         return frame_of(self._labelled() if labels else self.columns(), backend)
 
@@ -507,7 +576,18 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         return ("arm", f"mean {self._reward}", interval, effect, "no counterpart", "where there is one")
 
     def model_rows(self, top: int = MOST_SHOWN) -> list[tuple[str, ...]]:
-        """Modelled estimates, best first, and what an arm does where looks have a counterpart."""
+        """Format the modelled estimates as strings, best arm first.
+
+        Parameters
+        ----------
+        top
+            How many arms to include.
+
+        Returns
+        -------
+        list of tuple of str
+            For each arm its modelled estimate, and its effect where looks have a counterpart.
+        """
         found: list[tuple[str, ...]] = []
         for row in self.ordered[:top]:
             if row.modelled is None:

@@ -287,7 +287,7 @@ def finish(
     looks, most
         The effective number of looks, and of all rows.
     effects
-        Whether effects against doing nothing are wanted too; without them what is said of their errors is empty.
+        Whether effects against doing nothing are wanted too; without them their errors are empty.
     """
     rows, weights, shares = stack
     absent = gradient.totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything

@@ -50,7 +50,7 @@ def settle_by_adjustment(rows: Shrunk, looks: float, *, effects: bool = True) ->
     looks
         The effective number of looks.
     effects
-        Whether effects against doing nothing are wanted too.  Without them what is said of their errors is empty: half
+        Whether effects against doing nothing are wanted too.  Without them their errors are empty: half
         of the work, where only means are compared.
     """
     whole = rows.mass.sum()

@@ -3,7 +3,7 @@
 Many statements are tested at once, and they share rows, so their chances are corrected by Benjamini
 and Yekutieli's rule, which holds whatever depends on what.  A statement *fails* only if the corrected
 chance is below the level and its dependence is surely more than negligible: with ten million rows
-everything is significant, and a graph is a simplification on purpose.  What is negligible is said in
+everything is significant, and a graph is a simplification on purpose.  What is negligible is given in
 nats, and, of a statement about the reward, in rewards as well: an edge that moves an arm by much may
 show by few nats.
 """
@@ -187,7 +187,7 @@ class _Measuring:
             return _Found(asked, why="its columns were not counted together")
         if "weight" in table.statistics:
             raise UsageError(
-                "Statements are tested on rows that count alike; these have weights. Check the log without."
+                "Statements are tested on unweighted rows; these have weights. Check the log without them."
             )
         sizes = dict(zip(table.scope, table.sizes, strict=True))
         rows = table.total

@@ -132,7 +132,7 @@ def settle_numbered(
     form
         The same by numbers.
     table
-        What was counted, by the targets, the number, which has no name, and the reward.
+        What was counted, by the targets, the number, which is unnamed, and the reward.
     codes
         What each number stands for: the codes of the numbered columns.
     rule

@@ -64,7 +64,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Work:
-    """What a worker is told once."""
+    """What a worker receives once."""
 
     seed: int
     quick: bool

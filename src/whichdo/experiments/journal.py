@@ -69,7 +69,7 @@ class Journal:
             lines.append(content)
             whole += len(line)
         if not lines and self._file.seek(0, os.SEEK_END) > 0:
-            raise StorageError(f"{NAME} in the folder is no journal of whichdo. Choose another --out, or remove it.")
+            raise StorageError(f"{NAME} in the folder is not a journal of whichdo. Choose another --out, or remove it.")
         if len(lines) > 1:
             _compare(lines[0], heading)
             for content in lines[1:]:

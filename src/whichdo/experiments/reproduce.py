@@ -75,7 +75,7 @@ class Reproduction:
     results: Results
     seconds: float
     computed: int
-    """Cells that were computed now; the others were at hand."""
+    """Cells that were computed now; the others were already there."""
 
     @property
     def page(self) -> Path:
@@ -179,7 +179,7 @@ def reproduce(
     *,
     progress: Callable[[float, float, str], None] | None = None,
 ) -> Reproduction:
-    """Compute the cells that are not at hand, then write tables, figures, page and manifest.
+    """Compute the cells that are not there yet, then write tables, figures, page and manifest.
 
     ``progress`` is told how much work is done, how much there is, in seconds of one core, and what is being done.
     """
@@ -220,7 +220,7 @@ def _all_cells(plan: Plan) -> list[Cell]:
 
 
 def _missing(plan: Plan, journal: Journal) -> list[Cell]:
-    """The cells of the plan, without what is at hand."""
+    """The cells of the plan, without those already computed."""
     found = []
     for cell in _all_cells(plan):
         left = tuple(policy for policy in cell.policies if (*cell[:3], policy) not in journal.found)
@@ -230,7 +230,7 @@ def _missing(plan: Plan, journal: Journal) -> list[Cell]:
 
 
 def _wanted(plan: Plan, journal: Journal) -> dict[tuple[int, int, int, str], Any]:
-    """What is at hand and was asked for: a folder may hold more."""
+    """What was computed and asked for: a folder may hold more."""
     keys = [(*cell[:3], policy) for cell in _all_cells(plan) for policy in cell.policies]
     return {key: journal.found[key] for key in keys if key in journal.found}
 

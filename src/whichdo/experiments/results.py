@@ -79,7 +79,7 @@ class Row(NamedTuple):
 
 
 class Results:
-    """All findings of a run, whoever computed them and in whatever order."""
+    """All findings of a run, by all workers, in any order."""
 
     def __init__(self, found: Mapping[Key, Finding]) -> None:
         self._found = dict(sorted(found.items()))

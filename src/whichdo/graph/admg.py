@@ -2,7 +2,7 @@
 
 A causal graph here is an *acyclic directed mixed graph* (ADMG).  Its nodes are what can be observed.  A directed
 edge ``X -> Y`` says that X may act on Y directly; a bidirected edge ``X <-> Y`` says that some hidden cause may act
-on both.  Hidden variables themselves are no nodes: a graph that is read with some is projected onto the observed ones
+on both.  Hidden variables themselves are not nodes: a graph that is read with some is projected onto the observed ones
 (`whichdo.graph.projection`), and only their names are remembered.
 
 The class holds the structure and answers for neighbours, ancestors and c-components.  Everything cleverer
@@ -35,13 +35,34 @@ Part = TypeVar("Part")
 
 
 class CausalGraph:
-    """An immutable ADMG; equal graphs have equal nodes (in order), edges and roles.
+    """An immutable causal graph with hidden common causes (an ADMG).
 
-    ``nodes`` are in topological order, ties by first mention.  ``hidden`` are the names of variables that were
-    projected out, ``exposures`` and ``outcomes`` the roles a file gave to nodes; `whichdo.Problem` reads them.
-    ``notes`` say in words what reading the graph changed, and ``values`` are those that its file lists for nodes, which
-    a problem file takes as domains; neither counts for equality.
+    ``nodes`` are in topological order, ties by first mention.  ``notes`` say in words what reading the graph changed,
+    and ``values`` are the values that its file lists for nodes, which a problem file takes as domains.  Graphs are
+    equal if their nodes (in order), edges and roles are.
 
+    Parameters
+    ----------
+    nodes
+        Names of nodes; those that occur in edges need not be listed.
+    directed
+        Pairs (cause, effect): ``X -> Y``.
+    bidirected
+        Pairs of nodes with a hidden common cause: ``X <-> Y``.
+    hidden
+        Nodes that are never observed; they are projected out.
+    exposures
+        Nodes that can be set, where a file says so; the default of `whichdo.Problem`.
+    outcomes
+        The reward, where a file says so; the default of `whichdo.Problem`.
+
+    Raises
+    ------
+    GraphError
+        If the edges have a cycle or a self-loop.
+
+    Examples
+    --------
     >>> graph = CausalGraph(directed=[("X", "M"), ("M", "Y")], bidirected=[("X", "Y")])
     >>> graph == CausalGraph.parse("X -> M; M -> Y; X <-> Y")
     True
@@ -100,9 +121,27 @@ class CausalGraph:
         notes: Iterable[str] = (),
         values: Mapping[str, tuple[str, ...]] | None = None,
     ) -> CausalGraph:
-        """A graph from parts known to be right: nodes in topological order, rows of positions ascending.
+        """Make a graph from parts known to be right, without checking them; users call the class itself.
 
-        Nothing is checked.  For algorithms that make a graph from a graph; users call the class itself.
+        Parameters
+        ----------
+        nodes
+            The names, in topological order.
+        parent_ids
+            For each node the positions of its parents, ascending.
+        sibling_ids
+            For each node the positions of the nodes it shares a hidden cause with, ascending.
+        hidden, exposures, outcomes
+            The names with these roles.
+        notes
+            Remarks on reading the graph.
+        values
+            Values that a file lists for nodes.
+
+        Returns
+        -------
+        CausalGraph
+            The graph.
         """
         graph = object.__new__(cls)
         fill = graph.__dict__
@@ -117,7 +156,18 @@ class CausalGraph:
         return graph
 
     def with_values(self, values: Mapping[str, tuple[str, ...]]) -> CausalGraph:
-        """The same graph with the values that a file lists for its nodes."""
+        """Copy the graph with the values that a file lists for its nodes.
+
+        Parameters
+        ----------
+        values
+            Values by node; names that are not nodes are ignored.
+
+        Returns
+        -------
+        CausalGraph
+            An equal graph.
+        """
         known = {name: tuple(each) for name, each in values.items() if name in self}
         return CausalGraph.assemble(
             self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes, self.notes, known
@@ -125,10 +175,25 @@ class CausalGraph:
 
     @classmethod
     def parse(cls, text: str) -> CausalGraph:
-        """Read a graph from text: the short form (``X -> M; M -> Y; X <-> Y``) or any format `read_graph` knows.
+        """Read a graph from a string: the short form (``X -> M; M -> Y; X <-> Y``) or any format `read_graph` knows.
 
         In the short form a bare name declares a node, ``A -> B -> C`` is a chain, ``{A B} -> C`` a group, and
         ``U [latent]`` marks a hidden variable.  Quote a name with blanks: ``"face mask" -> Y``.
+
+        Parameters
+        ----------
+        text
+            The graph.
+
+        Returns
+        -------
+        CausalGraph
+            The graph, hidden variables projected out.
+
+        Raises
+        ------
+        GraphSyntaxError
+            If the string cannot be parsed; the message names the line and the column.
         """
         from whichdo.graph.formats import parse_graph
 
@@ -163,30 +228,101 @@ class CausalGraph:
         )
 
     def index(self, name: str) -> int:
-        """The position of a node; a name that is none is an error with the nearest names."""
+        """Return the position of a node in ``nodes``.
+
+        Parameters
+        ----------
+        name
+            The node.
+
+        Returns
+        -------
+        int
+            Its position.
+
+        Raises
+        ------
+        GraphError
+            If the graph has no such node; the message lists the nearest names.
+        """
         position = self._position(name)
         if position is None:
             raise GraphError(self._unknown(name))
         return position
 
     def parents(self, name: str) -> tuple[str, ...]:
-        """Nodes with an edge into ``name``, in topological order; so for all methods that answer with nodes."""
+        """List the nodes with an edge into a node, in topological order.
+
+        Parameters
+        ----------
+        name
+            The node.
+
+        Returns
+        -------
+        tuple of str
+            Its parents.
+        """
         return self._names(self.parent_ids[self.index(name)])
 
     def children(self, name: str) -> tuple[str, ...]:
-        """Nodes that ``name`` has an edge into."""
+        """List the nodes that a node has an edge into, in topological order.
+
+        Parameters
+        ----------
+        name
+            The node.
+
+        Returns
+        -------
+        tuple of str
+            Its children.
+        """
         return self._names(self.child_ids[self.index(name)])
 
     def siblings(self, name: str) -> tuple[str, ...]:
-        """Nodes that share a hidden cause with ``name`` (a bidirected edge)."""
+        """List the nodes that share a hidden cause with a node (a bidirected edge), in topological order.
+
+        Parameters
+        ----------
+        name
+            The node.
+
+        Returns
+        -------
+        tuple of str
+            Its siblings.
+        """
         return self._names(self.sibling_ids[self.index(name)])
 
     def ancestors(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The given nodes and all from which a directed path leads to one of them."""
+        """List some nodes and all nodes from which a directed path leads to one of them, in topological order.
+
+        Parameters
+        ----------
+        names
+            The nodes.
+
+        Returns
+        -------
+        tuple of str
+            The nodes and their ancestors.
+        """
         return self._names(self._reach(names, self.parent_ids))
 
     def descendants(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The given nodes and all to which a directed path leads from one of them."""
+        """List some nodes and all nodes to which a directed path leads from one of them, in topological order.
+
+        Parameters
+        ----------
+        names
+            The nodes.
+
+        Returns
+        -------
+        tuple of str
+            The nodes and their descendants.
+        """
         return self._names(self._reach(names, self.child_ids))
 
     # ------------------------------------------------------------------------------------------------- c-components
@@ -220,13 +356,37 @@ class CausalGraph:
         return tuple(map(tuple, groups))
 
     def c_component(self, name: str) -> tuple[str, ...]:
-        """The nodes that paths of bidirected edges join to ``name``, itself included."""
+        """List the nodes that paths of bidirected edges join to a node, itself included.
+
+        Parameters
+        ----------
+        name
+            The node.
+
+        Returns
+        -------
+        tuple of str
+            Its c-component.
+        """
         return self.c_components[self.component_ids[self.index(name)]]
 
     # ---------------------------------------------------------------------------------------------------- subgraphs
 
     def subgraph(self, names: Iterable[str]) -> CausalGraph:
-        """The graph induced on some nodes: their edges among themselves.  (To *hide* nodes use `whichdo.project`.)"""
+        """Return the graph induced on some nodes: their edges among themselves.
+
+        To *hide* nodes use `whichdo.project`.
+
+        Parameters
+        ----------
+        names
+            The nodes to keep.
+
+        Returns
+        -------
+        CausalGraph
+            The subgraph.
+        """
         keep = sorted({self.index(name) for name in names})
         place = {old: new for new, old in enumerate(keep)}
         kept = frozenset(self.nodes[old] for old in keep)
@@ -328,7 +488,7 @@ def _each(given: Iterable[Part], what: str) -> Iterable[Part]:
     """The parts one by one; "XMY" is three of one letter each, "X -> Y" is surely meant to be parsed."""
     if isinstance(given, str) and given and not given.isalnum():
         raise UsageError(
-            f"`{what}` is the text {quoted(given)}; give a list. CausalGraph.parse(text) reads a graph from text."
+            f"`{what}` is the string {quoted(given)}; give a list. CausalGraph.parse(text) reads a graph from text."
         )
     try:
         return iter(given)

@@ -195,7 +195,9 @@ class Draft:
 def checked_name(name: str, place: Place | None = None) -> str:
     """A node's name in Unicode's composed form (NFC), or an error where it could deceive a reader."""
     if not isinstance(name, str):
-        raise GraphSyntaxError(f"{_at(place)}a node's name must be text, not {type(name).__name__}: {name!r}.", place)
+        raise GraphSyntaxError(
+            f"{_at(place)}a node's name must be a string, not {type(name).__name__}: {name!r}.", place
+        )
     if name.isascii() and name.isidentifier() and len(name) <= MAX_NAME:
         return name
     name = unicodedata.normalize("NFC", name)
@@ -219,7 +221,7 @@ def checked_name(name: str, place: Place | None = None) -> str:
 
 
 def _is_invisible(character: str) -> bool:
-    """Letters and marks without a shape: joiners, fillers and selectors that Unicode's categories do not set apart."""
+    """Characters without a shape: joiners, fillers and selectors that Unicode's categories do not set apart."""
     return character in "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" or any(
         low <= character <= high
         for low, high in (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))

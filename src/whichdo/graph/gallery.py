@@ -48,7 +48,7 @@ _EXAMPLES = (
             "Assumption 3 fails, though a longer derivation exists", "Pearl and Mackenzie, The Book of Why, 2018"),
     Example("bow", "X -> Y; X <-> Y", "Y", "the smallest effect that looking cannot settle", f"{PEARL}, 3.5"),
     Example("m-bias", "X -> Y; A <-> Y; A <-> X", "Y",
-            "Assumption 3 fails over A, which is no ancestor of Y: left out, there is nothing to adjust for",
+            "Assumption 3 fails over A, which is not an ancestor of Y: left out, there is nothing to adjust for",
             "Greenland, Quantifying biases in causal models, Epidemiology 2003"),
     Example("instrument", "Z -> X; X -> Y; X <-> Y", "Y", "an instrument: do(Z) is settled, do(X) must be tried",
             f"{PEARL}, 3.5"),

@@ -5,10 +5,10 @@ no child of X lies in S (the paper's Assumption 3), the effect of X on everythin
 (Tian and Pearl 2002); with S = {X} it is adjustment for X's parents.  If a child lies in S, the bidirected path
 from X to that child is the witness that it cannot be.
 
-Nodes that are no ancestors of the reward can be dropped first, exactly.  That rescues some nodes that fail in the whole
-graph, and shows that a node which is not an ancestor itself changes nothing.  Arms on what fails even then the paper
-tries.  Some of them can be computed by longer derivations, the napkin graph's among them, and so can many effects of
-several nodes together: `whichdo.identification` knows all of these.
+Nodes that are not ancestors of the reward can be dropped first, exactly.  That rescues some nodes that fail in the
+whole graph, and shows that a node which is not an ancestor itself changes nothing.  Arms on what fails even then the
+paper tries.  Some of them can be computed by longer derivations, the napkin graph's among them, and so can many effects
+of several nodes together: `whichdo.identification` knows all of these.
 
 Of several nodes that are set together, those that do not act on the reward once the others are set are left out first.
 Where one node is left its verdict holds for all.
@@ -34,7 +34,7 @@ __all__ = ["Route", "Verdict", "assumption_3", "confounding_path", "verdicts"]
 
 
 class Route(StrEnum):
-    """How an arm's mean can be had from looking."""
+    """How an arm's mean can be computed from looks."""
 
     SAME = "same"
     """The node does not act on the reward: every arm on it equals do()."""
@@ -54,8 +54,28 @@ def assumption_3(graph: CausalGraph, node: str) -> bool:
 
 
 def confounding_path(graph: CausalGraph, node: str) -> tuple[str, ...] | None:
-    """A shortest bidirected path from ``node`` to one of its children; None if Assumption 3 holds for ``node``.
+    """Find the hidden path that prevents an effect from being learned by looking.
 
+    Parameters
+    ----------
+    graph
+        The causal graph.
+    node
+        The node that would be set.
+
+    Returns
+    -------
+    tuple of str or None
+        A shortest path of ``<->`` edges from ``node`` to one of its children; None if there is no such path
+        (Assumption 3 of the paper holds for ``node``).
+
+    Raises
+    ------
+    GraphError
+        If the graph has no such node.
+
+    Examples
+    --------
     >>> from whichdo.graph.admg import CausalGraph
     >>> confounding_path(CausalGraph.parse("X -> Y; X <-> A; A <-> Y"), "X")
     ('X', 'A', 'Y')
@@ -84,9 +104,9 @@ def verdicts(
 ) -> ByTargets[Verdict]:
     """The verdict on each node or set of nodes (default: every node but the reward by itself).
 
-    Takes time linear in the graph for all single nodes together, and for each set of several.  ``restrict`` drops what
-    is no ancestor of the reward first, for all nodes.  Without it (the paper's own reading, which decides its q and m)
-    that is done only for the nodes that fail Assumption 3 in the whole graph.
+    Takes time linear in the graph for all single nodes together, and for each set of several.  ``restrict`` first drops
+    what is not an ancestor of the reward, for all nodes.  Without it (the paper's own reading, which decides its q and
+    m) that is done only for the nodes that fail Assumption 3 in the whole graph.
     """
     relevant = graph.subgraph(graph.ancestors([reward]))
     found = {}
@@ -120,7 +140,23 @@ def _on_one(graph: CausalGraph, relevant: CausalGraph, reward: str, name: str, *
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether looking can settle the arms on one target set, by which route, and why."""
+    """Whether looking can settle the arms on one target set, by which route, and why.
+
+    Attributes
+    ----------
+    targets
+        The nodes that the arms set.
+    reward
+        The node to improve.
+    route
+        How the means can be computed from looks; ``Route.TRY`` if they cannot.
+    within
+        The graph that was examined: the reward's ancestors, or the whole graph.
+    rescued
+        True if the node fails Assumption 3 in the whole graph and passes among the reward's ancestors.
+    acting
+        The targets that act on the reward once all are set; the arms equal those on these alone.
+    """
 
     targets: Targets
     reward: str

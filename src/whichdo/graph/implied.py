@@ -194,7 +194,7 @@ def _reach(near: list[int], start: int, cut: int) -> int:
 
 
 def _shortest_path(near: list[int], first: int, second: int, cut: int) -> list[int] | None:
-    """The inner nodes of a shortest path that avoids a cut; None where there is no path."""
+    """The inner nodes of a shortest path that avoids a cut; None where there is not a path."""
     layers = [1 << first]
     seen = layers[0] | cut
     while not near[second] & layers[-1]:

@@ -51,7 +51,7 @@ def min_fill(groups: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 
 def _missing(near: Mapping[str, set[str]], name: str) -> int:
-    """How many (ordered) pairs of neighbours are no neighbours of each other; not counted where all is lost anyway."""
+    """How many (ordered) pairs of neighbours are not neighbours of each other; not counted where all is lost anyway."""
     around = near[name]
     if len(around) > HOPELESS:
         return HOPELESS**3 + len(around)

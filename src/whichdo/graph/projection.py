@@ -26,9 +26,33 @@ MAX_NOTES = 20
 
 
 def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
-    """The latent projection of ``graph`` on the nodes in ``keep``; the order of the nodes is kept too.
+    """Hide nodes: the latent projection of a graph on the nodes to keep.
 
-    ``notes`` of the result tell which hidden nodes were more than a common cause of two others.
+    Parameters
+    ----------
+    graph
+        The causal graph.
+    keep
+        The nodes that stay observed; they keep their order.
+
+    Returns
+    -------
+    CausalGraph
+        The graph on the kept nodes.  Its ``notes`` name the hidden nodes that were more than a common cause of two
+        others.
+
+    Raises
+    ------
+    GraphError
+        If the graph has no such node.
+    TooLargeError
+        If the projection has too many edges.
+
+    Examples
+    --------
+    >>> from whichdo.graph.admg import CausalGraph
+    >>> project(CausalGraph.parse("U -> X; U -> Y; X -> Y"), ["X", "Y"]).siblings("X")
+    ('Y',)
     """
     kept = sorted({graph.index(name) for name in keep})
     if len(kept) == len(graph.nodes):
@@ -107,7 +131,7 @@ def _notes(graph: CausalGraph, place: dict[int, int]) -> Iterator[str]:
             continue
         reasons = []
         if graph.parent_ids[old] or graph.sibling_ids[old]:
-            reasons.append("has causes of its own")
+            reasons.append("has its own causes")
         if len(graph.child_ids[old]) > 2:
             reasons.append(f"has {len(graph.child_ids[old])} children")
         if reasons:

@@ -133,7 +133,9 @@ class CFactors:
 def checked_targets(graph: CausalGraph, targets: Iterable[str], reward: str) -> Names:
     """The targets as the graph spells them, sorted; the reward among them is an error."""
     if isinstance(targets, str):
-        raise UsageError(f"`targets` is the text {quoted(targets)}; give a list of names, such as [{quoted(targets)}].")
+        raise UsageError(
+            f"`targets` is the string {quoted(targets)}; give a list of names, such as [{quoted(targets)}]."
+        )
     goal = graph.index(reward)
     found = {graph.index(name) for name in targets}
     if goal in found:

@@ -194,6 +194,13 @@ class Estimand:
 
     ``str()`` is the formula, and notebooks show it set in LaTeX.
 
+    Attributes
+    ----------
+    expression
+        The formula as a tree of sums, products and conditionals.
+    reward
+        The node whose law it is.
+
     Examples
     --------
     >>> import whichdo as wd
@@ -238,7 +245,20 @@ class Estimand:
 
     @staticmethod
     def outlined(factors: Sequence[CFactor], reward: str) -> Expression:
-        """The sum over all nodes of some c-factors but the reward of the product of their symbols."""
+        """Multiply c-factors, as symbols, and sum over all their nodes but the reward.
+
+        Parameters
+        ----------
+        factors
+            The c-factors.
+        reward
+            The node that is not summed over.
+
+        Returns
+        -------
+        Expression
+            The sum.
+        """
         inner = product(factor.symbol for factor in factors)
         return sum_over([name for factor in factors for name in factor.nodes if name != reward], inner)
 

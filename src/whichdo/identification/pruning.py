@@ -6,7 +6,7 @@ minimal one.
 
 *Possibly optimal sets* (POMIS; Lee and Bareinboim 2018).  Start with the reward, add all that
 hidden causes tie to it and all that these act on, until nothing is added: this *territory* is where
-a confounder could tell the nodes something about the reward that whoever sets them does not know.
+a confounder could tell the nodes something about the reward that those who set them do not know.
 Its parents, the *border*, are worth setting: once they are set nothing else before them matters.  A
 minimal set can be best in some model just if it is the border of the graph without edges into it.
 Nodes that cannot be set are hidden first, which keeps all that matters about the rest (Lee and
@@ -56,7 +56,7 @@ MAX_TRIES = 1 << 12  # sets W that are tried before an arm is kept: to stop earl
 def possibly_optimal(
     graph: CausalGraph, reward: str, at_once: int | None = None, fixed: Iterable[str] = ()
 ) -> tuple[Names, ...]:
-    """The target sets that can be best, each as a sorted tuple, smaller ones first; () stands for do().
+    """List the target sets that can be best in some model with this graph.
 
     Parameters
     ----------
@@ -69,10 +69,15 @@ def possibly_optimal(
     fixed
         Nodes that cannot be set.
 
+    Returns
+    -------
+    tuple of tuple of str
+        The sets, each a sorted tuple, smaller ones first; () stands for do().
+
     Raises
     ------
     TooLargeError
-        If more than 100,000 sets would have to be looked at.
+        If more than 100,000 sets would have to be examined.
 
     Examples
     --------
@@ -94,12 +99,26 @@ def possibly_optimal(
 
 
 def minimal_sets(graph: CausalGraph, reward: str, fixed: Iterable[str] = ()) -> tuple[Names, ...]:
-    """The target sets of which every member acts on the reward once the others are set; order as `possibly_optimal`.
+    """List the target sets in which every node acts on the reward once the others are set.
+
+    Parameters
+    ----------
+    graph
+        The causal graph.
+    reward
+        The node to be made large or small.
+    fixed
+        Nodes that cannot be set.
+
+    Returns
+    -------
+    tuple of tuple of str
+        The sets, ordered as by `possibly_optimal`; () stands for do().
 
     Raises
     ------
     TooLargeError
-        If they are more than 100,000.
+        If there are more than 100,000.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """What a column holds: numbers, words, yes and no, dates, numbers that are spelt oddly; counted chunk by chunk.
 
-A column of millions of numbers is never kept whole: of its numbers every so-many-th is, of its texts
+A column of millions of numbers is never kept whole: of its numbers every n-th is, of its strings
 as many different ones as a node could ever have as values.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Kind", "read_columns"]
 
 MOST_TEXTS = 20_000
-"""Different texts that are kept of a column."""
+"""Different strings that are kept of a column."""
 MOST_LEVELS = 300
 """Different numbers that are kept one by one."""
 MOST_NUMBERS = 1 << 20
@@ -74,12 +74,12 @@ class Column:
         self.name = name
         self.rows = self.missing = self.dates = self.others = 0
         self.blanks = 0
-        """Texts of nothing but blanks."""
+        """Strings of nothing but blanks."""
         self.truth: Counter[bool] = Counter()
         self.texts: Counter[str] = Counter()
         self.too_many_texts = False
         self.numerals: dict[str, int | float] = {}
-        """Which of the texts are numbers."""
+        """Which of the strings are numbers."""
         self.order: tuple[str, ...] | None = None
         """The categories of an ordered column, in order."""
         self.low, self.high, self.whole = inf, -inf, True
@@ -133,7 +133,7 @@ class Column:
             self._add_counted(values)
 
     def _add_texts(self, values: Any) -> None:
-        """Texts; numbers among them are numbers, without a Python step for each where all are."""
+        """Strings; numbers among them are numbers, without a Python step for each where all are."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -22,7 +22,7 @@ __all__ = ["FEW_NUMBERS", "Values", "is_scattered", "plain_number", "truth_of", 
 FEW_NUMBERS = 8
 """So many different numbers are values as they are; more are cut into bins."""
 MOST_WORDS = 12
-"""So many different texts are values; of more the rarest are put together."""
+"""As many different strings become values; of more the rarest are put together."""
 RARE, FEWEST_ROWS = 0.01, 5
 """A text in a smaller share of the rows, or in fewer rows, is rare."""
 OTHER = ("other", "all other", "other values")
@@ -50,7 +50,7 @@ def plain_number(value: float) -> int | float:
 
 
 def truth_of(texts: Sequence[str]) -> tuple[str, str] | None:
-    """Two texts as no and yes, in this order, whatever their case; None where they are no such pair."""
+    """Two strings as no and yes, in this order, whatever their case; None for any other pair."""
     by_word = {text.strip().lower(): text for text in texts}
     for no, yes in TRUTHS:
         if by_word.keys() == {no, yes} and len(texts) == 2:
@@ -118,12 +118,12 @@ def _of_texts(column: Column) -> Values:
 
 
 def _plain(column: Column, texts: Sequence[str]) -> tuple[Value, ...]:
-    """Texts as values; those that are numbers as numbers, however they are spelt."""
+    """Strings as values; those that are numbers as numbers, however they are spelt."""
     return tuple(column.numerals.get(text, text) for text in texts)
 
 
 def _rare(counts: Counter[str]) -> list[str]:
-    """The texts to put together: in too few rows, or with too many others before them."""
+    """The strings to put together: in too few rows, or with too many others before them."""
     ordered = [text for text, _ in counts.most_common()]
     few = max(FEWEST_ROWS, RARE * counts.total())
     rare = [text for number, text in enumerate(ordered) if counts[text] < few or number >= MOST_WORDS - 1]
@@ -143,7 +143,7 @@ def _counts(column: Column, spellings: dict[str, list[str]]) -> Counter[str]:
 
 
 def _spellings(column: Column) -> dict[str, list[str]]:
-    """Texts that differ in capitals or blanks only, by the spelling that occurs most often, blanks around it aside."""
+    """Strings that differ in capitals or blanks only, by their most frequent spelling, blanks around it aside."""
     if column.order is not None:
         return {text: [text] for text in column.texts}
     alike: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ cannot be read off it is asked for once: which node is the reward, and where the
 which of its values are good.
 
 A node of the drawing that has no usable column is hidden: nobody observed it.  That is the safe
-reading, since effects that it confounds are then left to experiments, and it is said in words.
+reading, since effects that it confounds are then left to experiments, and the proposal says so.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Proposal:
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Nodes of the drawing that go by the name of a column that is spelt almost alike."""
     unused: tuple[str, ...] = ()
-    """Columns that are no nodes."""
+    """Columns that are not nodes."""
     intervals: int = INTERVALS
     """How many bins a number was to have."""
 

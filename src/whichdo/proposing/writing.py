@@ -34,7 +34,7 @@ def check_free(path: Path, *, force: bool, inputs: Iterable[str] = ()) -> None:
             raise UsageError(f"{visible(path)} is what is read; write the problem to another file (-o).")
     check_target(path, SAVED)
     if path.exists() and not force:
-        raise UsageError(f"{visible(path)} is there already. Write to another file (-o), or over it (--force).")
+        raise UsageError(f"{visible(path)} already exists. Write to another file (-o), or over it (--force).")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"The folder of {visible(path)} does not exist. Make it, or write elsewhere (-o).")
 
@@ -71,7 +71,7 @@ def proposal_to_toml(
     if found.must_say_missing:
         lines += _comment(
             "Estimates need values that are missing: --missing drop leaves those rows out and tests whether they "
-            "differ, --missing level takes missing as a value of its own."
+            "differ, --missing level counts missing as a separate value."
         )
     lines.append("")
     if graph_file is None:

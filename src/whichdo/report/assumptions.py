@@ -76,7 +76,7 @@ def assumptions(found: History) -> Assumptions:
 
 
 def _graph(found: History) -> tuple[str, str]:
-    """The drawing, and what is said below it."""
+    """The drawing, and the sentences below it."""
     problem = found.state.believed
     try:
         drawn = draw_svg(problem.graph, reward=problem.reward, marks=marks_of(problem))

@@ -44,9 +44,31 @@ WORDS = {
 
 
 def write_report(campaign: Campaign, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Write the page on a campaign as it stands into a file; where it is.
+    """Write the report on a campaign, as it stands, into one HTML file that needs no network.
 
-    A page of ours that is there is replaced, and with ``force`` any other file, but never a database.
+    Parameters
+    ----------
+    campaign
+        The campaign.
+    path
+        The file.  An earlier report is replaced.
+    force
+        Whether to replace any other regular file; a database is never replaced.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    ConflictError
+        If the file exists and is not a report.
+
+    Examples
+    --------
+    >>> write_report(Campaign.open("campaigns.db", "spring"), "spring.html")  # doctest: +SKIP
+    PosixPath('spring.html')
     """
     target = Path(path)
     check_target(target, PAGE, force=force)

@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Events in a table: open where it has no title; without rows, what is said of events that are left out."""
+    """Events in a table: open where it has no title; without rows, the remark on events that are left out."""
 
     title: str
     rows: tuple[Row, ...]

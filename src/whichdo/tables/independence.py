@@ -12,7 +12,7 @@ tables drawn at random with the same margins, always from the same seed.
 Strength is conditional mutual information in nats: how many nats one column tells about the other
 on average, once the rest is known.  Chance alone makes it positive, so its mean under independence
 is taken off, and an interval is given: with enough rows everything is significant, and what matters
-is whether the dependence is large.  Where the second column is worth something, that can be said on
+is whether the dependence is large.  Where the second column is worth something, that is given on
 its own scale too: by how much its mean differs between values of the first.
 """
 
@@ -69,7 +69,7 @@ class Dependence:
 
 
 NOTHING = Dependence(nan, nan, nan, nan, 0, "none")
-"""Of counts of which nothing can be said."""
+"""The dependence of counts that say nothing."""
 
 
 def measure_dependence(counts: IntArray) -> Dependence:

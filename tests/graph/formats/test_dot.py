@@ -80,7 +80,7 @@ def test_the_quick_way_and_the_slow_way_agree() -> None:
         ("digraph { A -> {} }", "this group is empty"),
         ("digraph { {A B} [latent] }", "Attributes belong to nodes and edges, not to a group."),
         ("digraph { A [latnet] }", 'Did you mean "latent"?'),
-        ("digraph { A -> B [latent] }", '"latent" cannot be said of an edge'),
+        ("digraph { A -> B [latent] }", '"latent" is not an attribute of an edge'),
         ("digraph { A [x=1 }", 'expected an attribute or "]"'),
         ("digraph { A [x=1", 'expected "]" to close the attributes opened at line 1, column 13'),
         ('digraph { A -> "B }', "this quote is never closed"),

@@ -47,7 +47,7 @@ def test_content_decides_not_the_suffix(tmp_path: Path, name: str) -> None:
 def test_the_suffix_decides_what_content_leaves_open(tmp_path: Path) -> None:
     assert 'expected "digraph"' in refused(tmp_path / "a.dot", b"A -> B")
     assert 'expected "graph ["' in refused(tmp_path / "a.gml", b"A -> B")
-    assert "this is no JSON" in refused(tmp_path / "a.json", b"A -> B")
+    assert "this is not JSON" in refused(tmp_path / "a.json", b"A -> B")
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,9 @@ def test_no_more_is_unpacked_than_allowed(tmp_path: Path) -> None:
 
 def test_wrong_calls() -> None:
     wrong: Any = 3
-    with pytest.raises(UsageError, match="parse_graph reads text, not int"):
+    with pytest.raises(UsageError, match="parse_graph reads a string, not int"):
         parse_graph(wrong)
-    with pytest.raises(UsageError, match="A path is text or a Path, not int"):
+    with pytest.raises(UsageError, match="A path is a string or a Path, not int"):
         read_graph(wrong)
     with pytest.raises(UsageError, match=r'There is no format "dto"\. Did you mean "dot"'):
         format_graph(GRAPH, "dto")

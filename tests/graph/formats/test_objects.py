@@ -85,7 +85,7 @@ def test_a_node_is_hidden_by_argument(nx: Any) -> None:
 
 
 def test_an_unknown_hidden_name_or_mark_is_an_error(nx: Any) -> None:
-    with pytest.raises(UsageError, match='hidden names "Market", which is no node of this graph'):
+    with pytest.raises(UsageError, match='hidden names "Market", which is not a node of this graph'):
         graph_from([("market", "Y")], hidden=["Market"])
     with pytest.raises(UsageError, match="hidden must be a list of names"):
         graph_from([("U", "Y")], hidden="U")
@@ -133,7 +133,7 @@ def test_undirected_graphs_numbers_as_names_cycles_and_nothing_are_errors(nx: An
     assert "This Graph is undirected" in refused(nx.Graph([("X", "Y")]))
     assert "This MultiGraph is undirected" in refused(nx.MultiGraph([("X", "Y")]))
     message = refused(nx.DiGraph([(1, 2)]), UsageError)
-    assert "The node 1 is of type int; names must be text." in message
+    assert "The node 1 is of type int; names must be strings." in message
     assert "nx.relabel_nodes(graph, str)" in message
     assert "cycle: X -> Y -> X" in refused(nx.DiGraph([("X", "Y"), ("Y", "X")]))
     assert refused(nx.DiGraph()) == "This DiGraph is empty: it has no node and no edge."
@@ -205,13 +205,13 @@ def test_a_mixed_graph_of_two_networkx_graphs(nx: Any) -> None:
     assert graph_from(Mixed(nx.DiGraph([(x, y)]), nx.Graph([(y, x)]))) == CausalGraph(
         directed=[("X", "Y")], bidirected=[("X", "Y")]
     )
-    assert "names must be text" in refused(Mixed(nx.DiGraph([(x, Variable("Y", "*"))]), nx.Graph()), UsageError)
+    assert "names must be strings" in refused(Mixed(nx.DiGraph([(x, Variable("Y", "*"))]), nx.Graph()), UsageError)
 
 
 def test_pairs_are_cause_and_effect() -> None:
     assert graph_from([("X", "Y")]) == graph_from((["X", "Y"],)) == XY
     assert "found 'XY' in it" in refused(["XY"], UsageError)
-    assert "names must be text" in refused([(1, 2)], UsageError)
+    assert "names must be strings" in refused([(1, 2)], UsageError)
     assert "list is empty" in refused([])
 
 

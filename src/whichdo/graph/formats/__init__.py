@@ -1,7 +1,7 @@
 """Graphs from text and files, and back: short text, dagitty, DOT, GML, JSON and the structure of BIF.
 
-Which format a text is in is decided by how it begins; a file's suffix only settles what its content leaves open.  Each
-format is a module of its own with ``read_...(text)`` and ``write_...(graph)``.
+How a string begins decides its format; a file's suffix only settles what its content leaves open.  Each
+format has its own module with ``read_...(text)`` and ``write_...(graph)``.
 """
 
 from __future__ import annotations
@@ -65,14 +65,34 @@ BEGINNINGS = (
 def parse_graph(text: str) -> CausalGraph:
     """Read a graph from text in any of the formats."""
     if not isinstance(text, str):
-        raise UsageError(f"parse_graph reads text, not {type(text).__name__}. For a file use read_graph(path).")
+        raise UsageError(f"parse_graph reads a string, not {type(text).__name__}. For a file use read_graph(path).")
     return _parse(text, "The text", None)[0]
 
 
 def read_graph(path: str | os.PathLike[str]) -> CausalGraph:
     """Read a graph from a file in any of the formats, plain or gzip.
 
-    An error of syntax or size begins with the file's name, line and column.
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    CausalGraph
+        The graph, hidden variables projected out.
+
+    Raises
+    ------
+    GraphSyntaxError
+        If the file cannot be parsed; the message begins with the file's name, line and column.
+    GraphError
+        If the edges do not make a causal graph, such as a cycle.
+
+    Examples
+    --------
+    >>> read_graph("infection.dot")  # doctest: +SKIP
+    CausalGraph.parse('mask -> infected')
     """
     return read_graph_and_format(path)[0]
 
@@ -89,10 +109,27 @@ def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[CausalGraph, st
 
 
 def write_graph(graph: CausalGraph, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
-    """Write a graph to a file, as a whole or not at all; the suffix chooses the format unless one is given.
+    """Write a graph to a file, as a whole or not at all.
 
-    ``.txt`` is the short text, ``.dag`` and ``.dagitty`` are dagitty's, ``.dot`` and ``.gv`` Graphviz's; ``.gml``,
-    ``.json`` and ``.bif`` speak for themselves.  With ``.gz`` behind it the file is packed.
+    Parameters
+    ----------
+    graph
+        The causal graph.
+    path
+        The file.  Its suffix chooses the format: ``.txt`` is the short form, ``.dag`` and ``.dagitty`` are dagitty's,
+        ``.dot`` and ``.gv`` Graphviz's, and ``.gml``, ``.json`` and ``.bif`` the formats of these names.  A further
+        ``.gz`` compresses the file.
+    format
+        The format, if the suffix does not say.
+
+    Raises
+    ------
+    UsageError
+        If neither the suffix nor ``format`` names a format.
+
+    Examples
+    --------
+    >>> write_graph(graph, "infection.dot")  # doctest: +SKIP
     """
     file = _as_path(path)
     if format is None:
@@ -127,7 +164,7 @@ def _as_path(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise UsageError(f"A path is text or a Path, not {type(path).__name__}.") from None
+        raise UsageError(f"A path is a string or a Path, not {type(path).__name__}.") from None
 
 
 def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGraph, str]:
@@ -146,7 +183,7 @@ def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGra
 
 
 def _beginning(text: str, begin: int) -> str | None:
-    """The format that a text begins like, if it does so like one."""
+    """The format that a string begins like, if it does so like one."""
     for name, pattern in BEGINNINGS:
         if pattern.match(text, begin):
             return name

@@ -16,7 +16,7 @@ Names and values are bare (all but blanks and ``{}()[],;|"``) or in double quote
 so on; the last parent changes fastest.  A block without numbers gives the structure alone.
 
 Hidden variables, which BIF does not know, are marked by its free-form properties: ``property latent yes;`` a hidden
-variable, ``property confounder yes;`` one without a name of its own that stands for one edge ``X <-> Y``, and
+variable, ``property confounder yes;`` an unnamed one that stands for one edge ``X <-> Y``, and
 ``property exposure yes;``, ``property outcome yes;`` the roles of a graph.
 """
 

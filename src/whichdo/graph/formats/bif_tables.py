@@ -180,7 +180,7 @@ def _position(cursor: Cursor, family: Family, row: Match[str]) -> int:
     for (value, offset), parent, domain in zip(words, family.parents, family.domains, strict=True):
         if value not in domain:
             hint = nearest(value, domain) or f" Its values are {_some(domain)}."
-            cursor.fail(f"{quoted(value)} is no value of the parent {quoted(parent)}.{hint}", offset)
+            cursor.fail(f"{quoted(value)} is not a value of the parent {quoted(parent)}.{hint}", offset)
         position = position * len(domain) + domain.index(value)
     return position
 

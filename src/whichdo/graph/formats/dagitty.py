@@ -275,7 +275,7 @@ class _Parser:
                     give(self.draft, name, {found[0]: True})
         elif value is None or key.lower() in EDGE_MEANING:
             raise scanner.error(
-                f"{show(key)} cannot be said of an edge. Give a node its role in a statement of its own, as in "
+                f"{show(key)} is not an attribute of an edge. Give a node its role in a separate statement, as in "
                 f'"U [latent]"; write a hidden common cause as "A <-> B".',
                 start,
             )
@@ -324,7 +324,7 @@ class _Parser:
         for escape in re.finditer(r"\\(.)", body) if strict else ():
             if escape[1] not in '"\\':
                 raise self.scanner.error(
-                    f'{show(escape[0])} is no escape: inside quotes write \\" for a quote and \\\\ for a backslash.',
+                    f'{show(escape[0])} is not an escape: in quotes write \\" for a quote and \\\\ for a backslash.',
                     self.scanner.start + 1 + escape.start(),
                 )
         return re.sub(r"\\(.)", r"\1", body)

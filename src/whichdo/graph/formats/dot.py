@@ -295,7 +295,7 @@ class _Parser:
         for key, value, start in attributes:
             if value is None:
                 raise self.scanner.error(
-                    f'{show(key)} cannot be said of an edge. A hidden common cause is written "A -> B [dir=both]".',
+                    f'{show(key)} is not an attribute of an edge. Write a hidden common cause as "A -> B [dir=both]".',
                     start,
                 )
             if key.lower() in ("arrowhead", "arrowtail") and value.lower() in HEADLESS:
@@ -317,7 +317,7 @@ class _Parser:
         """``rankdir=LR``; the position of the key tells where it stood."""
         if key.lower() not in GRAPH_ATTRIBUTES:
             raise self.scanner.error(
-                f"{show(key)} is no attribute of a graph.{nearest(key.lower(), GRAPH_ATTRIBUTES)} "
+                f"{show(key)} is not an attribute of a graph.{nearest(key.lower(), GRAPH_ATTRIBUTES)} "
                 f'If an edge is meant, write "->" in place of "=".',
                 start,
             )

@@ -180,7 +180,7 @@ class _Parser:
         scanner = self.scanner
         start = scanner.start
         if key not in STRUCTURE:
-            raise scanner.expected(f'"{key.lower()}"', "Keys of GML are in small letters.")
+            raise scanner.expected(f'"{key.lower()}"', "Keys of GML are lower case.")
         if STRUCTURE[key] != inside.kind:
             where = "" if inside.kind == "top" else f' Is a "]" missing for the list at {scanner.place(inside.start)}?'
             raise scanner.error(f"{show(key)} cannot stand here.{where}")

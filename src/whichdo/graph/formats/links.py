@@ -29,7 +29,7 @@ DIRECTIONS: dict[str, Link] = {"forward": "->", "back": "<-", "both": "<->"}
 
 
 def as_link(text: str) -> Link | None:
-    """The text as a link, or None when it is none of the three."""
+    """The text as a link, or None for anything else."""
     return text if text in LINKS else None
 
 

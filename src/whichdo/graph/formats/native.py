@@ -2,7 +2,7 @@
 
 ``{"nodes": ["X", "Y"], "directed": [["X", "Y"]], "bidirected": [], "hidden": [], "exposures": [], "outcomes": []}``.
 One of ``nodes`` and ``directed`` must be there; the rest is optional.  Where ``nodes`` is given, every name elsewhere
-must be in it or in ``hidden``.  The reader is strict: an unknown or repeated key, or a name that is no text, is an
+must be in it or in ``hidden``.  The reader is strict: an unknown or repeated key, or a name that is not a string, is an
 error.
 """
 
@@ -164,7 +164,9 @@ def _load(text: str) -> object:
     except json.JSONDecodeError as error:
         place = Place(error.lineno, error.colno)
         near = text[max(0, error.pos - 20) : error.pos + 20].split("\n")
-        raise GraphSyntaxError(f"{place}: this is no JSON: {error.msg}, near {show(near[0].strip())}.", place) from None
+        raise GraphSyntaxError(
+            f"{place}: this is not JSON: {error.msg}, near {show(near[0].strip())}.", place
+        ) from None
     except RecursionError:
         raise GraphSyntaxError(f"the JSON is nested too deeply to be a graph: expected an object {SHAPE}.") from None
     return loaded
@@ -180,4 +182,4 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _constant(word: str) -> NoReturn:
-    raise GraphSyntaxError(f"{word} is no JSON and no name. Remove it.")
+    raise GraphSyntaxError(f"{word} is neither JSON nor a name. Remove it.")

@@ -40,18 +40,38 @@ CONVERSIONS = {
 
 
 def graph_from(obj: Any, *, hidden: Iterable[str] = ()) -> CausalGraph:
-    """A causal graph from an object of another package.
+    """Convert a graph of another package, or a list of edges, to a `CausalGraph`.
 
-    Hidden are the nodes named in ``hidden``, those in the object's ``latents``, and those with an attribute
-    ``latent=True``, ``hidden=True``, ``unobserved=True`` or ``observed="no"``; they are projected out.  ``exposure``,
-    ``outcome`` and ``selected`` too mean what they mean in text.  An edge with ``dir="both"`` or ``type="bidirected"``
-    is ``<->``.
+    Nodes are hidden if they are named in ``hidden``, are among the object's ``latents``, or have an attribute
+    ``latent=True``, ``hidden=True``, ``unobserved=True`` or ``observed="no"``; hidden nodes are projected out.  The
+    attributes ``exposure``, ``outcome`` and ``selected`` mean what they mean in graph files.  An edge with
+    ``dir="both"`` or ``type="bidirected"`` is ``<->``.
 
+    Parameters
+    ----------
+    obj
+        A networkx DiGraph or MultiDiGraph, a pgmpy DAG, Bayesian network or ADMG, a y0 NxMixedGraph, a `CausalGraph`,
+        or a list of pairs (cause, effect).
+    hidden
+        The names of nodes that are never observed.
+
+    Returns
+    -------
+    CausalGraph
+        The graph on the observed nodes.
+
+    Raises
+    ------
+    GraphError
+        If the object is not a causal graph: undirected or cyclic, empty, or of an unknown type.
+
+    Examples
+    --------
     >>> graph_from([("U", "X"), ("U", "Y"), ("X", "Y")], hidden=["U"]).siblings("X")
     ('Y',)
     """
     if isinstance(hidden, str):
-        raise UsageError(f"hidden must be a list of names, not the text {quoted(hidden)}: write hidden=[{hidden!r}].")
+        raise UsageError(f"hidden must be a list of names, not the string {quoted(hidden)}: write hidden=[{hidden!r}].")
     names = list(hidden)
     if isinstance(obj, CausalGraph):
         _check_hidden(names, obj.nodes)
@@ -81,7 +101,7 @@ def _from_pairs(draft: Draft, pairs: Iterable[Any]) -> list[str]:
     for pair in pairs:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise UsageError(f"Expected a list of pairs (cause, effect), found {shown(pair)} in it. {ACCEPTED}")
-        tail, head = (_name(end, "Write the names as text.") for end in pair)
+        tail, head = (_name(end, "Write the names as strings.") for end in pair)
         draft.arrow(tail, head)
         nodes |= {tail: None, head: None}
     return list(nodes)
@@ -222,7 +242,9 @@ def _check_directed(graph: Any) -> None:
 
 def _refuse(obj: Any) -> NoReturn:
     if isinstance(obj, (str, bytes)):
-        raise UsageError(f"This is text: {shown(obj)}. CausalGraph.parse(text) reads text, read_graph(path) a file.")
+        raise UsageError(
+            f"This is a string: {shown(obj)}. CausalGraph.parse(text) reads text, read_graph(path) a file."
+        )
     if isinstance(obj, dict):
         raise UsageError(
             "A dict does not say whether it lists parents or children. If d[node] are the parents of a node, give "
@@ -240,7 +262,7 @@ def _check_hidden(hidden: Iterable[str], nodes: Iterable[str]) -> None:
     known = set(nodes)
     for name in hidden:
         if name not in known:
-            raise UsageError(f"hidden names {quoted(name)}, which is no node of this graph.{nearest(name, nodes)}")
+            raise UsageError(f"hidden names {quoted(name)}, which is not a node of this graph.{nearest(name, nodes)}")
 
 
 def _variable(node: Any) -> str:
@@ -251,7 +273,7 @@ def _variable(node: Any) -> str:
 
 def _name(node: Any, hint: str = "In networkx, nx.relabel_nodes(graph, str) does it.") -> str:
     if not isinstance(node, str):
-        raise UsageError(f"The node {shown(node)} is of type {_kind(node)}; names must be text. {hint}")
+        raise UsageError(f"The node {shown(node)} is of type {_kind(node)}; names must be strings. {hint}")
     return node
 
 

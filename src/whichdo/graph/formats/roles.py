@@ -1,7 +1,7 @@
 """What the attributes of a node say about it, in the words of dagitty, Graphviz, DoWhy and networkx.
 
 Only a few attributes have a meaning here: those for hidden, exposure, outcome and selected.  An attribute with a value
-that is none of them (a colour, a position) is for drawing and is passed over.  A bare word must be known, since a
+that is not one of them (a colour, a position) is for drawing and is passed over.  A bare word must be known, since a
 misspelt ``[latnet]`` would otherwise make a hidden variable an observed one.
 """
 
@@ -59,7 +59,7 @@ def role(scanner: Scanner, key: str, value: str | None, start: int, *, short: bo
     known = ROLES | SHORT if short else ROLES
     if word not in known:
         raise scanner.error(
-            f"{show(key)} is no attribute of a node.{nearest(word, ROLES)} Known are {', '.join(ROLES)}; "
+            f"{show(key)} is not an attribute of a node.{nearest(word, ROLES)} Known are {', '.join(ROLES)}; "
             f"an attribute for drawing has a value, as in colour=red.",
             start,
         )
