@@ -23,7 +23,7 @@ from whichdo.formulas import Reading, counted_scopes
 from whichdo.open_arms import lower_law_scopes, natural_scope, open_targets
 from whichdo.policies.base import Objective
 from whichdo.policies.sequential import Sequential
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.simulation import Lots, played
 from whichdo.world.instances import bows, half_open, random_confounded
 from whichdo.world.sampler import World
@@ -133,8 +133,12 @@ def one_run(
 
 def without_bounds(problem: Problem) -> Problem:
     """The same problem, for which policies count nothing for bounds."""
-    plain = problem.but()
-    plain.remember("bounding scopes", tuple)
+    plain, most = problem.but(), bounding.MOST_CELLS
+    try:
+        bounding.MOST_CELLS = -1
+        bounding.bounding_scopes(plain)  # found now, and kept with the problem
+    finally:
+        bounding.MOST_CELLS = most
     return plain
 
 

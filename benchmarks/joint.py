@@ -21,7 +21,7 @@ from whichdo.errors import TooLarge, Unsuitable
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.policies.sequential import Sequential
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.simulation import TIE, Lots, simulate
 from whichdo.world.instances import joint_confounded, structural
 from whichdo.world.instances.instance import child

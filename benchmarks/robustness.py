@@ -19,7 +19,7 @@ import numpy as np
 import whichdo as wd
 from whichdo.policies.base import DOUBT, DOUBT_WHEN_NAMING
 from whichdo.policies.sequential import Sequential
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.simulation import played
 from whichdo.world.instances import MISTAKES, planted
 from whichdo.world.sampler import World

@@ -11,7 +11,7 @@ import numpy as np
 import whichdo as wd
 from benchmarks.measure import Line
 from whichdo.policies.sequential import Sequential
-from whichdo.rounds import log_spaced, run_rounds
+from whichdo.simulation import log_spaced, run_rounds
 from whichdo.world.instances import experiment_3, structural
 
 if TYPE_CHECKING:

@@ -14,18 +14,19 @@ import operator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from whichdo.errors import UsageError
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope, Table
 
@@ -34,12 +35,16 @@ __all__ = [
     "ROWS",
     "TABLES",
     "Batch",
+    "Course",
     "Detail",
     "Rows",
     "Tally",
+    "all_prices",
     "observe",
     "pull",
     "spread",
+    "total_utility",
+    "utilities",
 ]
 
 
@@ -54,21 +59,42 @@ class Detail(IntEnum):
 REWARDS, TABLES, ROWS = Detail.REWARDS, Detail.TABLES, Detail.ROWS
 
 
-@dataclass(frozen=True)
+class Course(Protocol):
+    """How a play goes on after a batch, in compiled steps that a simulated world can run at once."""
+
+    def run(self, streams: RewardStreams) -> IntArray:
+        """Pull from these streams until the course is over; the counts of reward levels of each arm by position."""
+
+
 class Batch:
-    """Pull ``arms[i]`` ``counts[i]`` times; ``scopes`` None means all that the problem's arms need."""
+    """Pull ``arms[i]`` ``counts[i]`` times; ``scopes`` None means all that the problem's arms need.
 
-    arms: tuple[Arm, ...]
-    counts: tuple[int, ...]
-    detail: Detail = REWARDS
-    scopes: tuple[Scope, ...] | None = None
+    Batches of one's own name arms.  Policies that work with positions make them by `Batch.at`; the arms are then looked
+    up only by those who ask for them.
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", tuple(self.arms))
-        object.__setattr__(self, "counts", tuple(whole_number(count, "number of pulls") for count in self.counts))
-        object.__setattr__(self, "detail", Detail(self.detail))
-        if self.scopes is not None:
-            object.__setattr__(self, "scopes", tuple(map(tuple, self.scopes)))
+    ``course`` is for simulated worlds: where it is given, one may run it to its end instead of answering this batch and
+    those that would follow.  Whoever does not know it answers the batch.
+    """
+
+    detail: Detail
+    scopes: tuple[Scope, ...] | None
+    course: Course | None
+    _problem: Problem
+    _places: IntArray
+    _numbers: IntArray
+
+    def __init__(
+        self,
+        arms: Iterable[Arm],
+        counts: Iterable[int],
+        detail: Detail = REWARDS,
+        scopes: Iterable[Scope] | None = None,
+    ) -> None:
+        self.arms = tuple(arms)
+        self.counts = tuple(whole_number(count, "number of pulls") for count in counts)
+        self.detail = Detail(detail)
+        self.scopes = None if scopes is None else tuple(map(tuple, scopes))
+        self.course = None
         if len(self.arms) != len(self.counts):
             raise UsageError(
                 f"A batch needs a count for each arm; it has {len(self.arms)} arms, {len(self.counts)} counts."
@@ -76,10 +102,61 @@ class Batch:
         if len(set(self.arms)) < len(self.arms):
             raise UsageError("A batch lists an arm twice; add the counts.")
 
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        places: IntArray,
+        counts: IntArray,
+        detail: Detail = REWARDS,
+        scopes: tuple[Scope, ...] | None = None,
+        course: Course | None = None,
+    ) -> Batch:
+        """Pull the arms at some positions of ``problem.arms``, each once in the list, so often."""
+        made = cls.__new__(cls)
+        made._problem, made._places, made._numbers = problem, places, counts
+        made.detail, made.scopes, made.course = detail, scopes, course
+        return made
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms to pull."""
+        return tuple(map(self._problem.arms.__getitem__, self._places.tolist()))
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How often to pull each."""
+        return tuple(self._numbers.tolist())
+
+    def places(self, problem: Problem) -> IntArray:
+        """The positions of the arms in ``problem.arms``."""
+        if self.__dict__.get("_problem") is problem:
+            return self._places
+        return np.array([problem.index(arm) for arm in self.arms], np.int64)
+
+    @property
+    def numbers(self) -> IntArray:
+        """The counts as an array."""
+        return self._numbers if "_numbers" in self.__dict__ else np.array(self.counts, np.int64)
+
     @property
     def pulls(self) -> int:
         """The number of pulls in all."""
         return sum(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Batch) and self._said == other._said
+
+    def __hash__(self) -> int:
+        return hash(self._said)
+
+    @property
+    def _said(self) -> tuple[object, ...]:
+        return self.arms, self.counts, self.detail, self.scopes
+
+    def __repr__(self) -> str:
+        pulls = ", ".join(f"{arm} {count:,}" for arm, count in zip(self.arms, self.counts, strict=True))
+        return f"<Batch: {pulls or 'no pulls'}; {self.detail.name.lower()}>"
 
 
 def whole_number(value: object, what: str) -> int:
@@ -110,6 +187,27 @@ def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batc
         raise UsageError("There is no arm to spread pulls over.")
     each, more = divmod(whole_number(count, "number of pulls"), len(chosen))
     return Batch(chosen, tuple(each + (position < more) for position in range(len(chosen))), detail)
+
+
+@per_problem
+def utilities(problem: Problem) -> FloatArray:
+    """What each level of the reward is worth, more is better; not to be written to."""
+    return np.array(list(problem.utility.values()), np.float64)
+
+
+@per_problem
+def all_prices(problem: Problem) -> FloatArray:
+    """What a pull of each arm costs, by position; not to be written to."""
+    return np.array([problem.costs[arm] for arm in problem.arms], np.float64)
+
+
+def total_utility(problem: Problem, counts: IntArray) -> FloatArray:
+    """What the rewards of each arm are worth together, level by level in order, as kernels add them up."""
+    utility = utilities(problem)
+    total: FloatArray = counts[:, 0] * utility[0]
+    for level in range(1, len(utility)):
+        total += counts[:, level] * utility[level]
+    return total
 
 
 @dataclass(frozen=True)
@@ -155,8 +253,7 @@ class Tally:
     @cached_property
     def means(self) -> FloatArray:
         """The mean utility of each arm, more is better; NaN for an arm never pulled."""
-        utility = np.array(list(self.problem.utility.values()))
-        total = np.cumsum(self.counts * utility, axis=1)[:, -1]  # added in order, as compiled runs do
+        total = total_utility(self.problem, self.counts)
         means: FloatArray = np.divide(total, self.pulls, out=np.full(len(total), np.nan), where=self.pulls > 0)
         return means
 
@@ -173,6 +270,8 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         if self.problem is not other.problem and self.problem != other.problem:
             raise UsageError("Tallies of different problems do not add up.")
+        if not self.tables and self.rows is None and not self.counts.any():
+            return other
         tables = {}
         for arm in {**self.tables, **other.tables}:
             position = self.problem.index(arm)

@@ -12,7 +12,7 @@ from tests.policies.driving import driven
 from whichdo.checking.denial import CAPPED, denial, statement_scopes
 from whichdo.evidence import Tally
 from whichdo.policies.sequential import Sequential
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.world.instances import planted
 from whichdo.world.sampler import World
 

@@ -14,7 +14,7 @@ from whichdo.evidence import Tally, observe
 from whichdo.open_arms import natural_scope, open_targets
 from whichdo.policies.bounding import ROOM, bounding_scopes, bounds_of, hold, within
 from whichdo.problem import do
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.simulation import Lots, played
 from whichdo.world.instances import half_open
 from whichdo.world.instances.confounded import linear
@@ -185,8 +185,7 @@ def test_bounds_save_a_tenth_where_half_of_the_arms_are_open(name: str, less: fl
     regret = np.zeros((2, len(instances)))
     for number, instance in enumerate(instances):
         gaps = instance.means.max() - instance.means
-        plain = instance.problem.but()
-        plain.remember("bounding scopes", tuple)
+        plain = without_bounds(instance.problem)
         for row, problem in enumerate((plain, instance.problem)):
             for run in range(8 if name == "warm-halving" else 3):
                 key, rng = Lots(number).drawn(run)

@@ -17,7 +17,7 @@ from whichdo.evidence import ROWS, Tally
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import available_policies, policy
 from whichdo.problem import Problem, do
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.session import Session
 from whichdo.simulation import played as run_played
 from whichdo.simulation import simulate

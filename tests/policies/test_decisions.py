@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.policies.decisions import FILE, decisions, variants, worlds
-from whichdo.policies.base import Policy
+
+if TYPE_CHECKING:
+    from whichdo.policies.base import Policy
 
 RECORD: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
 HOW = "Raise the revision of a policy that decides otherwise, and run python -m tests.policies.decisions."

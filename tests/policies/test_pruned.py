@@ -12,7 +12,7 @@ from whichdo.evidence import Batch, Tally, observe
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, best_arm
 from whichdo.policies.sequential import Sequential
 from whichdo.problem import Problem, do
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.session import Session
 from whichdo.simulation import played as run_played
 from whichdo.simulation import simulate

@@ -23,13 +23,14 @@ from whichdo.counting.told import Told
 from whichdo.errors import is_interrupt
 from whichdo.evidence import Tally
 from whichdo.policies.base import check_policy
-from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
+from whichdo.policies.sequential import NO_ROW
 from whichdo.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from whichdo.policies.base import Policy, Recommendation
+    from whichdo.policies.sequential import Rounds
     from whichdo.problem import Arm, Problem
 
 __all__ = ["Followed", "Play"]
@@ -374,8 +375,9 @@ def _driver(
 ) -> _Batches | _Rounds | _Listed:
     if isinstance(policy, Audit):
         return _Listed(policy, problem.reward)
-    if not isinstance(policy, Sequential):
-        return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places)
     check_policy(policy, problem, budget)
     rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
-    return _Rounds(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem)), problem, places)
+    rounds = policy.play_by_round(problem, budget, rng, seen or Tally.empty(problem))
+    if rounds is not None:
+        return _Rounds(rounds, problem, places)
+    return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places)

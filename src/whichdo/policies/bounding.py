@@ -27,7 +27,7 @@ import numpy as np
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import kl, kl_index
 from whichdo.open_arms import natural_scope, open_targets
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Layout, Radix, smallest_table
 
 if TYPE_CHECKING:
@@ -67,15 +67,11 @@ class Bounds(NamedTuple):
     """A row for each table: where its cells begin and end."""
 
 
+@per_problem
 def bounding_scopes(problem: Problem) -> tuple[Scope, ...]:
     """What looks are counted by for bounds; () where everything is settled, or tables would be too large."""
-
-    def found() -> tuple[Scope, ...]:
-        scopes = tuple(dict.fromkeys(natural_scope(problem, targets) for targets in open_targets(problem)))
-        return scopes if sum(map(problem.cells, scopes)) <= MOST_CELLS else ()
-
-    scopes: tuple[Scope, ...] = problem.remember("bounding scopes", found)
-    return scopes
+    scopes = tuple(dict.fromkeys(natural_scope(problem, targets) for targets in open_targets(problem)))
+    return scopes if sum(map(problem.cells, scopes)) <= MOST_CELLS else ()
 
 
 def start_bounds(problem: Problem, scopes: Sequence[Scope], *, is_firm: bool) -> Bounds:

@@ -22,11 +22,11 @@ import numpy as np
 
 from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT
+from whichdo.evidence import utilities
 from whichdo.kernels.chance import beta, generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.contraction import contract, draw_laws, mean_laws, teach
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
-from whichdo.policies.base import utilities
 from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh, wrong_chances
 from whichdo.policies.looking import LOOKS, WORKED_OUT, Evidence, stale
 from whichdo.policies.sequential import Sequential

@@ -35,7 +35,7 @@ and the budget follows the arms that are still in question.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,10 +45,10 @@ from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
 from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
-from whichdo.evidence import REWARDS, TABLES, Batch, Detail, Tally, observe
+from whichdo.evidence import REWARDS, TABLES, all_prices, utilities
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rewards import pull_all, reward_streams
+from whichdo.kernels.rewards import pull_all
 from whichdo.policies.allocation import best_of, cuts, water_filling
 from whichdo.policies.base import (
     BEFORE_DOUBT,
@@ -57,24 +57,23 @@ from whichdo.policies.base import (
     Play,
     Policy,
     Recommendation,
-    prices,
+    look_batch,
     refuse_below,
-    utilities,
 )
-from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds, rebound, start_bounds
+from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds
 from whichdo.policies.doubting import OF_FEW, OF_MANY, before_pulls, recount
-from whichdo.policies.racing import best_left, narrow, plausible, pooled, survivors
+from whichdo.policies.racing import Race, best_left, narrow, plausible, pooled, raced, survivors
 from whichdo.policies.registry import register
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from whichdo.arrays import FloatArray, IntArray, WordArray
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.kernel import KernelPlan
     from whichdo.estimate.model import Model
+    from whichdo.evidence import Batch, Tally
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
@@ -130,46 +129,45 @@ class WarmHalving(Policy):
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
-        luck, price, utility = rng.random(len(problem.arms)), prices(problem, problem.arms), utilities(problem)
-        model, left, at_hand = self._model(problem, budget, seen), float(budget), seen
-        scopes, notes = self._asked(problem, budget, seen)
-        detail = TABLES if scopes else REWARDS
+        luck, price, utility = rng.random(len(problem.arms)), all_prices(problem), utilities(problem)
+        model, left, logs = self._model(problem, budget, seen), float(budget), seen
+        counted, (scopes, notes) = _counted(problem, model), self._asked(problem, budget, seen)
         looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
         if looks:
-            seen = seen + (yield observe(looks, scopes=scopes or _with_bounds(model)))
+            seen = seen + (yield look_batch(problem, looks, scopes or counted))
             left -= looks * price[0]
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = evidence(model.plan, counts, model.sources, utility)
-        bounds = bounds_of(problem, _with_bounds(model), counts, utility, is_firm=True)
+        bounds = bounds_of(problem, counted, counts, utility, is_firm=True)
         ends = (bounds.lows, bounds.highs)
-        race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
-        tried, chance, first = _direct(problem, at_hand), 0.0, problem.first_answer
+        levels, first, chance = logs.counts.copy(), problem.first_answer, 0.0
+        levels[0] = seen.counts[0] - logs.counts[0] if self.doubt else 0
+        field = _Field(problem, price, utility, luck, self.optimism, levels, scopes)
         if self.doubt:
-            base[0], sizes[0] = _logged(at_hand, utility)
-            since = np.zeros_like(tried.counts)
-            since[0] = seen.counts[0] - at_hand.counts[0]
+            base[0], sizes[0] = _logged(logs, utility)
             everyone, hints = np.arange(first, len(problem.arms)), np.minimum(sizes, LEFT)
-            money, logged = left * _as_if_wrong(sizes), bool(at_hand.counts[0].any())
+            money, logged = left * _as_if_wrong(sizes), bool(logs.counts[0].any())
             wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
-            tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
-            denied = denial(problem, at_hand, self.doubt, self.reading)
-            told = tried.counts + since
-            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
-            pulls = _pulls(told)
+            one = field.race(base, hints, everyone, money, wide)
+            tried = yield from field.run(one)
+            denied = denial(problem, logs, self.doubt, self.reading)
+            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, levels, utility)
+            pulls = levels.sum(axis=1)
             narrow(means, pulls, chance if logged else 0.0, *ends)
             alive = plausible(means, believed + pulls, self.caution, *ends, first)
-            tried, _, other = yield from race.run(base, believed, alive, tried, since, left - spent, ends)
-            told = tried.counts + since
-            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
-            pulls = _pulls(told)
+            other = field.race(base, believed, alive, left - one.spent, ends)
+            tried = tried + (yield from field.run(other))
+            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, levels, utility)
+            pulls = levels.sum(axis=1)
             narrow(means, pulls, chance if logged else 0.0, *ends)
             chance = max(chance, denied.anything)
-            known = believed + pulls
-            winner = best_left(means, known, luck, self.optimism, bounds.highs, (one, other), first)
+            finals = (one.winner, other.winner)
+            winner = best_left(means, believed + pulls, luck, self.optimism, bounds.highs, finals, first)
         else:
             alive = plausible(base, sizes, self.caution, *ends, first)
-            tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left, ends)
-            means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)), *ends)
+            only = field.race(base, sizes, alive, left, ends)
+            tried, winner = (yield from field.run(only)), only.winner
+            means = pooled(base, sizes, levels, utility, np.arange(len(problem.arms)), *ends)
         if scopes and chance <= 0.5:
             means = learned_means(problem, seen + tried)
             return Recommendation(problem.arms[best_of(means, luck, first)], means)
@@ -190,105 +188,101 @@ class WarmHalving(Policy):
         pulls = int(budget / min(problem.costs.values()))
         return model_of(problem, checked_reading(self.reading), int(seen.pulls[0]) + pulls, seen)
 
-    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
-        """The same in compiled steps; none where whole rows of pulls are read."""
-        if self.mechanisms and _pays(problem, budget):
-            return None
-        model = self._model(problem, budget, Tally.empty(problem))
-        looks = arena.looks(_with_bounds(model))
-        if looks is None:
-            return None
-        price, utility = prices(problem, problem.arms), utilities(problem)
-        number = _looks(model, budget)
-        left = float(budget - number * price[0])
-        nothing = counts_with_bounds(problem, model.counts(Tally.empty(problem)), model.scopes, Tally.empty(problem))
-        plan, sources, laws, first = model.plan, model.sources, arena.bounds, problem.first_answer
-        bounds, unpulled = start_bounds(problem, _with_bounds(model), is_firm=True), np.zeros(len(price))
 
-        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
-            luck = rng.random(len(price))
-            counts = looks(key)(number) if number else nothing
-            rebound(bounds, counts, utility, unpulled, unpulled)
-            winner, spent = _whole(
-                plan,
-                counts,
-                sources,
-                bounds.lows,
-                bounds.highs,
-                laws,
-                key,
-                self.caution,
-                self.optimism,
-                self.doubt,
-                price,
-                left,
-                utility,
-                luck,
-                first,
-            )
-            return winner, number * price[0] + spent
+class _Racing(NamedTuple):
+    """The arms that are in the race, first in ``alive``, and beside each its evidence, its price and its luck.
 
-        return run
+    ``staying`` and ``shares`` are as by `cuts`.  ``money`` holds what is left, ``clock`` the rounds played and how many
+    arms are alive.  All else is of every arm: what looking says and what that is worth, and the ends of its bounds.
+    """
+
+    arms: IntArray
+    counts: IntArray
+    levels: IntArray
+    alive: IntArray
+    known: FloatArray
+    prices: FloatArray
+    luck: FloatArray
+    base: FloatArray
+    sizes: FloatArray
+    utility: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    staying: IntArray
+    shares: FloatArray
+    money: FloatArray
+    clock: IntArray
+    optimism: float
+
+
+class _WarmRace(Race[_Racing]):
+    """A race that says what it spent."""
+
+    def __init__(self, state: _Racing) -> None:
+        self._given = float(state.money[0])
+        super().__init__(state, step, loop)
+
+    @property
+    def spent(self) -> float:
+        """The money spent so far."""
+        return self._given - float(self.state.money[0])
 
 
 @dataclass(frozen=True)
-class _Race:
-    """What is the same in all races of a play."""
+class _Field:
+    """What is the same in all races of a play; ``levels`` are all rewards of pulls that count."""
 
     problem: Problem
     price: FloatArray
     utility: FloatArray
     luck: FloatArray
     optimism: float
-    detail: Detail
+    levels: IntArray
     scopes: tuple[Scope, ...] | None
 
-    def run(
+    def race(
         self,
         base: FloatArray,
         sizes: FloatArray,
         alive: IntArray,
-        tried: Tally,
-        since: IntArray,
         money: float,
         ends: tuple[FloatArray, FloatArray],
-    ) -> Generator[Batch, Tally, tuple[Tally, float, int]]:
-        """Cut the arms that are ``alive`` down to one for some money: all pulls, the money spent, and who is left.
+    ) -> _WarmRace:
+        """Cut the arms that are ``alive`` down to one for some money.
 
-        ``base`` and ``sizes`` are what looking says of all arms; ``since`` are rewards that count beside those
-        ``tried``: of do(), while looking.  ``ends`` are the bounds of all arms.
+        ``base`` and ``sizes`` are what looking says of all arms, ``ends`` the bounds of all.
         """
-        left, known = money, sizes[alive] + _pulls(tried.counts + since)[alive]
         staying, shares = cuts(alive.size)
-        for number, share in enumerate(shares, start=1):
-            counts = water_filling(known, self.price[alive], left * share)
-            left -= (counts * self.price[alive]).sum()
-            if counts.any():
-                arms = tuple(self.problem.arms[j] for j in alive[counts > 0])
-                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), self.detail, self.scopes))
-            means = pooled(base, sizes, tried.counts + since, self.utility, alive, *ends)
-            known = known + counts
-            optimism = self.optimism if number < len(shares) else 0.0
-            stay = survivors(means, known, self.luck[alive], optimism, staying[number], ends[1][alive])
-            alive, known = alive[stay], known[stay]
-        return tried, money - left, int(alive[0])
+        state = _Racing(
+            arms=alive.copy(),
+            counts=np.zeros(alive.size, np.int64),
+            levels=self.levels,
+            alive=alive,
+            known=sizes[alive] + self.levels[alive].sum(axis=1),
+            prices=self.price[alive],
+            luck=self.luck[alive],
+            base=base,
+            sizes=sizes,
+            utility=self.utility,
+            lows=ends[0],
+            highs=ends[1],
+            staying=staying,
+            shares=shares,
+            money=np.array([money]),
+            clock=np.array([0, alive.size]),
+            optimism=self.optimism,
+        )
+        return _WarmRace(state)
+
+    def run(self, race: _WarmRace) -> Generator[Batch, Tally, Tally]:
+        """One batch a round; pulls tell more than their reward where there are scopes."""
+        return raced(self.problem, race, TABLES if self.scopes else REWARDS, self.scopes)
 
 
-def _with_bounds(model: Model) -> tuple[Scope, ...]:
+@per_problem
+def _counted(problem: Problem, model: Model) -> tuple[Scope, ...]:
     """What looks are counted by: for estimates, then for bounds."""
-    return tuple(dict.fromkeys((*model.scopes, *bounding_scopes(model.problem))))
-
-
-def _pulls(counts: IntArray) -> IntArray:
-    found: IntArray = counts.sum(axis=1)
-    return found
-
-
-def _direct(problem: Problem, seen: Tally) -> Tally:
-    """The pulls at hand without the looks."""
-    counts = seen.counts.copy()
-    counts[0] = 0
-    return Tally(problem, counts)
+    return tuple(dict.fromkeys((*model.scopes, *bounding_scopes(problem))))
 
 
 def _logged(seen: Tally, utility: FloatArray) -> tuple[float, float]:
@@ -364,82 +358,42 @@ def weighed(
 
 
 @compiled
-def _race(
-    streams: RewardStreams,
-    levels: IntArray,
-    base: FloatArray,
-    sizes: FloatArray,
-    alive: IntArray,
-    optimism: float,
-    prices: FloatArray,
-    money: float,
-    utility: FloatArray,
-    luck: FloatArray,
-    lows: FloatArray,
-    highs: FloatArray,
-) -> tuple[int, float]:
-    """The race of `play` against the rewards of a simulated world, counted in ``levels``: who is left, money spent."""
-    known, price, chance = sizes[alive], prices[alive], luck[alive]  # kept beside `alive`: gathering anew costs more
-    for j in range(alive.size):
-        known[j] += levels[alive[j]].sum()
-    alive, left = alive.copy(), money
-    staying, shares = cuts(alive.size)
-    for number in range(shares.size):
-        counts = water_filling(known, price, left * shares[number])
-        pull_all(streams, alive, counts, levels)
-        paid = 0.0
-        for j in range(counts.size):
-            paid += counts[j] * price[j]
-            known[j] += counts[j]
-        left -= paid
-        means = pooled(base, sizes, levels, utility, alive, lows, highs)
-        hope = optimism if number < shares.size - 1 else 0.0
-        stay = survivors(means, known, chance, hope, staying[number + 1], highs[alive])
-        for j in range(stay.size):
-            place = stay[j]
-            alive[j], known[j], price[j], chance[j] = alive[place], known[place], price[place], chance[place]
-        alive, known, price, chance = alive[: stay.size], known[: stay.size], price[: stay.size], chance[: stay.size]
-    return alive[0], money - left
+def step(state: _Racing) -> int:
+    """Cut, but before the first round, and share the money of the next; one without money for a pull is cut on."""
+    (
+        arms, counts, levels, alive, known, price, chance, base, sizes, utility, lows, highs, staying, shares, money,
+        clock, optimism,
+    ) = state  # fmt: skip
+    while True:
+        number, size = clock[0], clock[1]
+        if number > 0:
+            means = pooled(base, sizes, levels, utility, alive[:size], lows, highs)
+            hope = optimism if number < shares.size else 0.0
+            stay = survivors(means, known[:size], chance[:size], hope, staying[number], highs[alive[:size]])
+            for j in range(stay.size):
+                place = stay[j]
+                alive[j], known[j], price[j], chance[j] = alive[place], known[place], price[place], chance[place]
+            size = clock[1] = stay.size
+        if number == shares.size:
+            arms[0] = alive[0]
+            return 0
+        clock[0] = number + 1
+        wanted = water_filling(known[:size], price[:size], money[0] * shares[number])
+        paid, pulled = 0.0, 0
+        for j in range(size):
+            paid += wanted[j] * price[j]
+            known[j] += wanted[j]
+            if wanted[j] > 0:
+                arms[pulled], counts[pulled] = alive[j], wanted[j]
+                pulled += 1
+        money[0] -= paid
+        if pulled > 0:
+            return pulled
 
 
 @compiled
-def _whole(
-    plan: KernelPlan,
-    counts: FloatArray,
-    sources: IntArray,
-    lows: FloatArray,
-    highs: FloatArray,
-    laws: WordArray,
-    key: WordArray,
-    caution: float,
-    optimism: float,
-    doubt: float,
-    prices: FloatArray,
-    money: float,
-    utility: FloatArray,
-    luck: FloatArray,
-    first: int,
-) -> tuple[int, float]:
-    """All that follows the looks; arms are compared from ``first`` on."""
-    base, sizes = evidence(plan, counts, sources, utility)
-    streams, levels = reward_streams(laws, key), np.zeros((base.size, utility.size), np.int64)
-    if doubt == 0.0:
-        alive = plausible(base, sizes, caution, lows, highs, first)
-        return _race(streams, levels, base, sizes, alive, optimism, prices, money, utility, luck, lows, highs)
-    base[0], sizes[0] = 0.5, 0.0  # nothing is logged: all looks are pulls of do()
-    for level in range(utility.size):
-        levels[0, level] = np.int64(counts[level])
-    hints, everyone = np.minimum(sizes, LEFT), np.arange(first, base.size)
-    some = money * _as_if_wrong(sizes)
-    nothing = np.zeros(base.size)  # no look at hand denies anything
-    one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, lows, highs)
-    means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
-    pulls = levels.sum(axis=1)
-    narrow(means, pulls, 0.0, lows, highs)
-    alive = plausible(means, believed + pulls, caution, lows, highs, first)
-    rest = money - spent
-    other, more = _race(streams, levels, base, believed, alive, optimism, prices, rest, utility, luck, lows, highs)
-    means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
-    pulls = levels.sum(axis=1)
-    narrow(means, pulls, 0.0, lows, highs)
-    return best_left(means, believed + pulls, luck, optimism, highs, (one, other), first), spent + more
+def loop(state: _Racing, streams: RewardStreams, number: int) -> None:
+    """All rounds against the rewards of a simulated world."""
+    while number > 0:
+        pull_all(streams, state.arms[:number], state.counts[:number], state.levels)
+        number = step(state)
