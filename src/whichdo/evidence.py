@@ -43,7 +43,6 @@ __all__ = [
     "observe",
     "pull",
     "spread",
-    "total_utility",
     "utilities",
 ]
 
@@ -201,15 +200,6 @@ def all_prices(problem: Problem) -> FloatArray:
     return np.array([problem.costs[arm] for arm in problem.arms], np.float64)
 
 
-def total_utility(problem: Problem, counts: IntArray) -> FloatArray:
-    """What the rewards of each arm are worth together, level by level in order, as kernels add them up."""
-    utility = utilities(problem)
-    total: FloatArray = counts[:, 0] * utility[0]
-    for level in range(1, len(utility)):
-        total += counts[:, level] * utility[level]
-    return total
-
-
 @dataclass(frozen=True)
 class Rows:
     """Rows in the order of pulling: ``arms[i]`` is an arm's position, ``codes[i]`` a code for each observed node."""
@@ -242,7 +232,9 @@ class Tally:
     @cached_property
     def pulls(self) -> IntArray:
         """How often each arm was pulled, in the problem's order."""
-        pulls: IntArray = self.counts.sum(axis=1)
+        pulls: IntArray = self.counts[:, 0].copy()
+        for level in range(1, self.counts.shape[1]):  # rows are short: faster than a sum by axis
+            pulls += self.counts[:, level]
         return pulls
 
     @cached_property
@@ -253,9 +245,12 @@ class Tally:
     @cached_property
     def means(self) -> FloatArray:
         """The mean utility of each arm, more is better; NaN for an arm never pulled."""
-        total = total_utility(self.problem, self.counts)
-        means: FloatArray = np.divide(total, self.pulls, out=np.full(len(total), np.nan), where=self.pulls > 0)
-        return means
+        utility = utilities(self.problem)
+        total: FloatArray = self.counts[:, 0] * utility[0]
+        for level in range(1, len(utility)):  # added in order, as kernels do
+            total += self.counts[:, level] * utility[level]
+        with np.errstate(invalid="ignore"):
+            return total / self.pulls
 
     def onto(self, problem: Problem) -> Tally:
         """The same for a problem that differs in its arms alone; what was seen of arms that it lacks is left out."""

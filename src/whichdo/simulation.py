@@ -286,12 +286,13 @@ class _Runs:
     def _prepared(self, job: Job) -> Callable[[int], Run]:
         """A run by its number."""
         policy, budget, network, problem = job.policy, job.horizon, self.network, self.problem
-        lot, marks, gaps = Lots(job.seed), job.marks(self.problem), self.truth.max() - self.truth
+        lot, marks, gaps = Lots(job.seed), job.marks(problem), self.truth.max() - self.truth
+        nothing = Tally.empty(problem)
 
         def run(number: int) -> Run:
             key, rng = lot.drawn(number)
             world = World(network, problem, key, marks)
-            arm, spent = played(policy, world, budget, rng)
+            arm, spent = played(policy, world, budget, rng, nothing)
             return Run(arm, spent, world.record @ gaps if len(marks) else NO_CURVE)
 
         return run

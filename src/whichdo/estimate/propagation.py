@@ -89,6 +89,7 @@ def _kernels() -> Any:
     return found
 
 
+@per_problem
 def hidden_causes(problem: Problem) -> list[tuple[str, ...]]:
     """The pairs of nodes with a hidden cause that acts on the reward through both: there must be none."""
     acting = set(problem.graph.ancestors([problem.reward]))

@@ -26,7 +26,7 @@ from whichdo.errors import CacheWarning
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Kernel", "bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
+__all__ = ["Kernel", "always_of_types", "bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -85,6 +85,17 @@ def bound(function: Function, *arguments: object) -> Function:
     from whichdo.kernels.caching import overload_for
 
     return cast("Function", overload_for(function.dispatcher, arguments))
+
+
+def always_of_types(function: Function, *arguments: object) -> Function:
+    """As `bound`, found once: for a function whose arguments have the same types in every call, in any problem."""
+    found = _ALWAYS.get(function)
+    if found is None:
+        found = _ALWAYS[function] = bound(function, *arguments)
+    return cast("Function", found)
+
+
+_ALWAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def popcount(word: int | np.uint64) -> int:

@@ -39,7 +39,6 @@ class RewardStreams(NamedTuple):
     left: IntArray
 
 
-@compiled
 def reward_streams(bounds: WordArray, key: WordArray) -> RewardStreams:
     """The streams of a world that nobody has pulled yet."""
     arms = bounds.shape[0]

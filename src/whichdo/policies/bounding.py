@@ -79,6 +79,15 @@ def start_bounds(problem: Problem, scopes: Sequence[Scope], *, is_firm: bool) ->
 
     ``is_firm`` where no logs are among the looks.
     """
+    found = _laid_out(problem, tuple(scopes) if bounding_scopes(problem) else ())
+    return found._replace(
+        lows=np.zeros(len(problem.arms)), highs=np.ones(len(problem.arms)), is_firm=np.array([is_firm], np.int64)
+    )
+
+
+@per_problem
+def _laid_out(problem: Problem, scopes: tuple[Scope, ...]) -> Bounds:
+    """Where the looks lie that bounds are worked out from."""
     layout, wanted = Layout(problem.sizes, scopes), set(bounding_scopes(problem))
     numbers: dict[Scope, int] = {}
     arms, tables, cells, steps = [], [], [], []
@@ -97,7 +106,7 @@ def start_bounds(problem: Problem, scopes: Sequence[Scope], *, is_firm: bool) ->
     return Bounds(
         lows=np.zeros(len(problem.arms)),
         highs=np.ones(len(problem.arms)),
-        is_firm=np.array([is_firm], np.int64),
+        is_firm=np.ones(1, np.int64),
         arms=np.array(arms, np.int64),
         tables=np.array(tables, np.int64),
         cells=np.array(cells, np.int64),
@@ -122,8 +131,10 @@ def bounds_of(
     problem: Problem, scopes: Sequence[Scope], counts: FloatArray, utility: FloatArray, *, is_firm: bool
 ) -> Bounds:
     """What looks say, no arm being pulled yet."""
-    found, nothing = start_bounds(problem, scopes, is_firm=is_firm), np.zeros(len(problem.arms))
-    rebound(found, counts, utility, nothing, nothing)
+    found = start_bounds(problem, scopes, is_firm=is_firm)
+    if found.arms.size:
+        nothing = np.zeros(len(problem.arms))
+        rebound(found, counts, utility, nothing, nothing)
     return found
 
 

@@ -60,7 +60,7 @@ class SequentialHalving(Policy):
         )
         race = Race(state, step, loop)
         tried = yield from raced(problem, race)
-        return Recommendation(problem.arms[race.winner], tried.means)
+        return Recommendation(problem.arms[race.state.arms[0]], tried.means)
 
 
 class _Halving(NamedTuple):

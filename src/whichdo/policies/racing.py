@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import numpy as np
 
 from whichdo.evidence import REWARDS, Batch, Tally
-from whichdo.kernels.compiling import compiled
+from whichdo.kernels.compiling import always_of_types, compiled
 from whichdo.policies.allocation import best_few, best_of
 from whichdo.policies.bounding import within
 
@@ -37,7 +37,7 @@ class RaceState(Protocol):
 
     @property
     def arms(self) -> IntArray:
-        """The arms to pull next, first; when the race is over the first is the winner."""
+        """The arms to pull next, first."""
 
     @property
     def counts(self) -> IntArray:
@@ -60,13 +60,8 @@ class Race(Generic[State]):
     def __init__(
         self, state: State, step: Callable[[State], int], loop: Callable[[State, RewardStreams, int], None]
     ) -> None:
-        self.state, self._step, self._loop = state, step, loop
-        self.number = step(state)
-
-    @property
-    def winner(self) -> int:
-        """The position of the arm that is left, once the race is over."""
-        return int(self.state.arms[0])
+        self.state, self._step, self._loop = state, always_of_types(step, state), loop
+        self.number = self._step(state)
 
     def take(self, told: Tally) -> None:
         """What came of the arms that were to be pulled, unless the race was `run`."""
@@ -77,7 +72,7 @@ class Race(Generic[State]):
     def run(self, streams: RewardStreams) -> IntArray:
         """The rest of the race, against a simulated world: how often each reward came."""
         before = self.state.levels.copy()
-        self._loop(self.state, streams, self.number)
+        always_of_types(self._loop, self.state, streams, self.number)(self.state, streams, self.number)
         self.number = 0
         return self.state.levels - before
 
@@ -86,14 +81,14 @@ def raced(
     problem: Problem, race: Race[State], detail: Detail = REWARDS, scopes: tuple[Scope, ...] | None = None
 ) -> Generator[Batch, Tally, Tally]:
     """Run a race, batch by batch: all that was told."""
-    tried = Tally.empty(problem)
+    tried: Tally | None = None
     course = race if detail is REWARDS else None
     while race.number:
         arms, counts = race.state.arms[: race.number].copy(), race.state.counts[: race.number].copy()
         told = yield Batch.at(problem, arms, counts, detail, scopes, course)
         race.take(told)
-        tried = tried + told
-    return tried
+        tried = told if tried is None else tried + told
+    return Tally.empty(problem) if tried is None else tried
 
 
 @compiled

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["SuccessiveRejects", "rejects"]
 
 SPENT, TOGETHER = 0, 1  # of the money
-PHASE, TOLD = 0, 1  # of the clock
+PHASE, LISTED = 0, 1  # of the clock
 
 
 @register("sr")
@@ -53,14 +53,14 @@ class SuccessiveRejects(Policy):
         arms = np.arange(problem.first_answer, len(problem.arms))
         race = rejects(problem, arms, budget, rng.random(len(arms)))
         tried = yield from raced(problem, race)
-        return Recommendation(problem.arms[race.winner], tried.means)
+        return Recommendation(problem.arms[race.state.arms[0]], tried.means)
 
 
 class Rejects(NamedTuple):
     """The arms that are left, first in ``arms``, and beside each its price, its luck and its mean.
 
     ``schedule`` is what may be spent up to each phase; ``money`` what has been, and what a pull of each arm that is
-    left costs together.  ``clock`` holds the phase, and whether pulls have been told that the means do not know.
+    left costs together.  ``clock`` holds the phase, and how many arms are left.
     """
 
     arms: IntArray
@@ -88,7 +88,7 @@ def rejects(problem: Problem, arms: IntArray, money: float, luck: FloatArray) ->
         schedule=rejects_schedule(float(money), price),
         utility=utility,
         money=np.array([0.0, price.sum()]),
-        clock=np.zeros(2, np.int64),
+        clock=np.array([0, len(arms)]),
     )
     return Race(state, step, loop)
 
@@ -103,31 +103,43 @@ def affordable(money: float, price: float) -> int:
 def step(state: Rejects) -> int:
     """Reject the worst, and one after the other until a phase has money for pulls."""
     arms, counts, levels, prices, luck, means, schedule, utility, money, clock = state
-    while True:
-        phase = clock[PHASE]
+    return _reject(arms, counts, levels, prices, luck, means, schedule, utility, money, clock)
+
+
+@compiled
+def _reject(
+    arms: IntArray, counts: IntArray, levels: IntArray, prices: FloatArray, luck: FloatArray, means: FloatArray,
+    schedule: FloatArray, utility: FloatArray, money: FloatArray, clock: IntArray,
+) -> int:  # fmt: skip
+    phase, listed = clock[PHASE], clock[LISTED]
+    if phase > 0:
+        means[:listed] = means_of(levels, utility, arms[:listed])
+    each = 0
+    while each == 0 and phase < arms.size:
         if phase > 0:
-            left = arms.size + 1 - phase
-            if clock[TOLD] > 0:
-                means[:left] = means_of(levels, utility, arms[:left])
-                clock[TOLD] = 0
-            out = worst_of(means, luck, left)
+            out = worst_of(means, luck, listed)
             money[TOGETHER] -= prices[out]
-            for j in range(out, left - 1):  # the others keep their order
-                arms[j], prices[j], luck[j], means[j] = arms[j + 1], prices[j + 1], luck[j + 1], means[j + 1]
-        clock[PHASE] = phase + 1
-        if phase + 1 >= arms.size:
-            return 0
-        each = affordable(schedule[phase + 1] - money[SPENT], money[TOGETHER])
-        if each > 0:
-            counts[: arms.size - phase] = each
-            money[SPENT] += each * money[TOGETHER]
-            clock[TOLD] = 1
-            return arms.size - phase  # type: ignore[no-any-return]
+            means[out] = np.inf  # so that it is never the worst again
+        phase += 1
+        if phase < arms.size:
+            each = affordable(schedule[phase] - money[SPENT], money[TOGETHER])
+    left = 0
+    for j in range(listed):
+        if means[j] < np.inf:
+            arms[left], prices[left], luck[left], means[left] = arms[j], prices[j], luck[j], means[j]
+            left += 1
+    clock[PHASE], clock[LISTED] = phase, left
+    if each == 0:
+        return 0
+    counts[:left] = each
+    money[SPENT] += each * money[TOGETHER]
+    return left
 
 
 @compiled
 def loop(state: Rejects, streams: RewardStreams, number: int) -> None:
-    """All phases against the rewards of a simulated world."""
+    """All phases against the rewards of a simulated world; the state is taken apart once, which saves time."""
+    arms, counts, levels, prices, luck, means, schedule, utility, money, clock = state
     while number > 0:
-        pull_all(streams, state.arms[:number], state.counts[:number], state.levels)
-        number = step(state)
+        pull_all(streams, arms[:number], counts[:number], levels)
+        number = _reject(arms, counts, levels, prices, luck, means, schedule, utility, money, clock)

@@ -87,7 +87,8 @@ class Thompson(Sequential):
         """Uniform posteriors, and the pulls at hand; looks are pulls of do() and tell nothing about other arms."""
         utility = utilities(problem)
         wins: FloatArray = seen.counts @ utility
-        return _Posterior(1.0 + wins, 1.0 + seen.pulls.astype(np.float64) - wins, utility, generator(rng), problem.first_answer)
+        losses: FloatArray = 1.0 + seen.pulls.astype(np.float64) - wins
+        return _Posterior(1.0 + wins, losses, utility, generator(rng), problem.first_answer)
 
     def means(self, state: _Posterior) -> FloatArray:
         """Posterior means."""

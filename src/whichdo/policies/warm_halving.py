@@ -35,6 +35,7 @@ and the budget follows the arms that are still in question.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
 from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
-from whichdo.evidence import REWARDS, TABLES, all_prices, utilities
+from whichdo.evidence import REWARDS, TABLES, Tally, all_prices, utilities
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all
@@ -67,12 +68,9 @@ from whichdo.policies.registry import register
 from whichdo.problem import LOOK, per_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.kernel import KernelPlan
     from whichdo.estimate.model import Model
-    from whichdo.evidence import Batch, Tally
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Problem
     from whichdo.tables import Scope
@@ -130,48 +128,41 @@ class WarmHalving(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
         luck, price, utility = rng.random(len(problem.arms)), all_prices(problem), utilities(problem)
-        model, left, logs = self._model(problem, budget, seen), float(budget), seen
-        counted, (scopes, notes) = _counted(problem, model), self._asked(problem, budget, seen)
-        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
-        if looks:
-            seen = seen + (yield look_batch(problem, looks, scopes or counted))
-            left -= looks * price[0]
+        known, logs, left = self._known(problem, budget, seen), seen, float(budget)
+        model, counted, scopes = known.model, known.counted, known.scopes
+        if known.looks:
+            seen = seen + (yield look_batch(problem, known.looks, scopes or counted))
+            left -= known.looks * float(price[0])
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = evidence(model.plan, counts, model.sources, utility)
         bounds = bounds_of(problem, counted, counts, utility, is_firm=True)
-        ends = (bounds.lows, bounds.highs)
-        levels, first, chance = logs.counts.copy(), problem.first_answer, 0.0
-        levels[0] = seen.counts[0] - logs.counts[0] if self.doubt else 0
-        field = _Field(problem, price, utility, luck, self.optimism, levels, scopes)
+        denied = denial(problem, logs, self.doubt, self.reading)
+        levels, logged = logs.counts.copy(), bool(logs.counts[0].any())
+        levels[0] = 0
         if self.doubt:
             base[0], sizes[0] = _logged(logs, utility)
-            everyone, hints = np.arange(first, len(problem.arms)), np.minimum(sizes, LEFT)
-            money, logged = left * _as_if_wrong(sizes), bool(logs.counts[0].any())
-            wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
-            one = field.race(base, hints, everyone, money, wide)
-            tried = yield from field.run(one)
-            denied = denial(problem, logs, self.doubt, self.reading)
-            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, levels, utility)
-            pulls = levels.sum(axis=1)
-            narrow(means, pulls, chance if logged else 0.0, *ends)
-            alive = plausible(means, believed + pulls, self.caution, *ends, first)
-            other = field.race(base, believed, alive, left - one.spent, ends)
-            tried = tried + (yield from field.run(other))
-            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, levels, utility)
-            pulls = levels.sum(axis=1)
-            narrow(means, pulls, chance if logged else 0.0, *ends)
-            chance = max(chance, denied.anything)
-            finals = (one.winner, other.winner)
-            winner = best_left(means, believed + pulls, luck, self.optimism, bounds.highs, finals, first)
-        else:
-            alive = plausible(base, sizes, self.caution, *ends, first)
-            only = field.race(base, sizes, alive, left, ends)
-            tried, winner = (yield from field.run(only)), only.winner
-            means = pooled(base, sizes, levels, utility, np.arange(len(problem.arms)), *ends)
-        if scopes and chance <= 0.5:
+            levels[0] = seen.counts[0] - logs.counts[0]
+        held = _Held(base, sizes, bounds.lows, bounds.highs, denied.chances, price, luck, utility)
+        terms = _Terms(float(self.caution), float(self.optimism), float(self.doubt), logged, problem.first_answer)
+        race = Race(_start(levels, held, terms, left), step, loop)
+        tried = yield from raced(problem, race, TABLES if scopes else REWARDS, scopes)
+        means, winner, chance = last_word(race.state)
+        if scopes and max(chance, denied.anything if self.doubt else 0.0) <= 0.5:
             means = learned_means(problem, seen + tried)
-            return Recommendation(problem.arms[best_of(means, luck, first)], means)
-        return Recommendation(problem.arms[winner], means, notes)
+            return Recommendation(problem.arms[best_of(means, luck, problem.first_answer)], means)
+        return Recommendation(problem.arms[winner], means, known.notes)
+
+    def _known(self, problem: Problem, budget: float, seen: Tally) -> _Known:
+        """What is known before the first look; worked out once where nothing is at hand."""
+        if seen.counts.any():
+            return self._prepare(problem, budget, seen)
+        return _unseen(problem, self, budget)
+
+    def _prepare(self, problem: Problem, budget: float, seen: Tally) -> _Known:
+        model = self._model(problem, budget, seen)
+        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
+        counted = tuple(dict.fromkeys((*model.scopes, *bounding_scopes(problem))))
+        return _Known(model, counted, looks, *self._asked(problem, budget, seen))
 
     def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
         """The scopes in which looks and pulls are counted, None where pulls tell their reward alone; and notes."""
@@ -189,11 +180,57 @@ class WarmHalving(Policy):
         return model_of(problem, checked_reading(self.reading), int(seen.pulls[0]) + pulls, seen)
 
 
+class _Known(NamedTuple):
+    """The estimator, what looks are counted by (for estimates, then for bounds), and how often to look.
+
+    ``scopes`` are those in which looks and pulls are counted, None where pulls tell their reward alone.
+    """
+
+    model: Model
+    counted: tuple[Scope, ...]
+    looks: int
+    scopes: tuple[Scope, ...] | None
+    notes: tuple[str, ...]
+
+
+@per_problem
+def _unseen(problem: Problem, policy: WarmHalving, budget: float) -> _Known:
+    return policy._prepare(problem, budget, Tally.empty(problem))
+
+
+class _Terms(NamedTuple):
+    """The policy's parameters, whether anything is logged, and from which arm on arms are compared."""
+
+    caution: float
+    optimism: float
+    doubt: float
+    logged: bool
+    first: int
+
+
+class _Held(NamedTuple):
+    """What is known of every arm before the races.
+
+    What looking says and what that is worth in pulls, its bounds, how likely logs show it to be wrong, and what a pull
+    costs; then its luck, and what each level of the reward is worth.
+    """
+
+    base: FloatArray
+    sizes: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    denied: FloatArray
+    prices: FloatArray
+    luck: FloatArray
+    utility: FloatArray
+
+
 class _Racing(NamedTuple):
     """The arms that are in the race, first in ``alive``, and beside each its evidence, its price and its luck.
 
-    ``staying`` and ``shares`` are as by `cuts`.  ``money`` holds what is left, ``clock`` the rounds played and how many
-    arms are alive.  All else is of every arm: what looking says and what that is worth, and the ends of its bounds.
+    ``sizes``, ``lows`` and ``highs`` are those of all arms that hold in this race.  ``staying`` and ``shares`` are as
+    by `cuts`.  ``money`` holds what is left for this race, what it was given, and what is left in all; ``clock`` the
+    rounds played, their number, how many arms are alive, and how many races follow; ``winners`` those of each race.
     """
 
     arms: IntArray
@@ -203,86 +240,51 @@ class _Racing(NamedTuple):
     known: FloatArray
     prices: FloatArray
     luck: FloatArray
-    base: FloatArray
     sizes: FloatArray
-    utility: FloatArray
     lows: FloatArray
     highs: FloatArray
     staying: IntArray
     shares: FloatArray
     money: FloatArray
     clock: IntArray
-    optimism: float
+    winners: IntArray
+    held: _Held
+    terms: _Terms
 
 
-class _WarmRace(Race[_Racing]):
-    """A race that says what it spent."""
-
-    def __init__(self, state: _Racing) -> None:
-        self._given = float(state.money[0])
-        super().__init__(state, step, loop)
-
-    @property
-    def spent(self) -> float:
-        """The money spent so far."""
-        return self._given - float(self.state.money[0])
+LEFT_NOW, GIVEN, IN_ALL = 0, 1, 2  # of the money
+ROUND, ROUNDS, ALIVE, TO_COME = 0, 1, 2, 3  # of the clock
 
 
-@dataclass(frozen=True)
-class _Field:
-    """What is the same in all races of a play; ``levels`` are all rewards of pulls that count."""
-
-    problem: Problem
-    price: FloatArray
-    utility: FloatArray
-    luck: FloatArray
-    optimism: float
-    levels: IntArray
-    scopes: tuple[Scope, ...] | None
-
-    def race(
-        self,
-        base: FloatArray,
-        sizes: FloatArray,
-        alive: IntArray,
-        money: float,
-        ends: tuple[FloatArray, FloatArray],
-    ) -> _WarmRace:
-        """Cut the arms that are ``alive`` down to one for some money.
-
-        ``base`` and ``sizes`` are what looking says of all arms, ``ends`` the bounds of all.
-        """
-        staying, shares = cuts(alive.size)
-        state = _Racing(
-            arms=alive.copy(),
-            counts=np.zeros(alive.size, np.int64),
-            levels=self.levels,
-            alive=alive,
-            known=sizes[alive] + self.levels[alive].sum(axis=1),
-            prices=self.price[alive],
-            luck=self.luck[alive],
-            base=base,
-            sizes=sizes,
-            utility=self.utility,
-            lows=ends[0],
-            highs=ends[1],
-            staying=staying,
-            shares=shares,
-            money=np.array([money]),
-            clock=np.array([0, alive.size]),
-            optimism=self.optimism,
-        )
-        return _WarmRace(state)
-
-    def run(self, race: _WarmRace) -> Generator[Batch, Tally, Tally]:
-        """One batch a round; pulls tell more than their reward where there are scopes."""
-        return raced(self.problem, race, TABLES if self.scopes else REWARDS, self.scopes)
+def _start(levels: IntArray, held: _Held, terms: _Terms, money: float) -> _Racing:
+    """The first race: as if looking were wrong, among all arms; without doubt the only one, among those left."""
+    arms, rounds = len(held.base), _most_rounds(len(held.base))
+    state = _Racing(
+        arms=np.zeros(arms, np.int64),
+        counts=np.zeros(arms, np.int64),
+        levels=levels,
+        alive=np.zeros(arms, np.int64),
+        known=np.zeros(arms),
+        prices=np.zeros(arms),
+        luck=np.zeros(arms),
+        sizes=held.sizes.copy(),
+        lows=held.lows.copy(),
+        highs=held.highs.copy(),
+        staying=np.zeros(rounds + 1, np.int64),
+        shares=np.zeros(rounds),
+        money=np.array([0.0, 0.0, money]),
+        clock=np.zeros(4, np.int64),
+        winners=np.zeros(2, np.int64),
+        held=held,
+        terms=terms,
+    )
+    _enter(state)
+    return state
 
 
-@per_problem
-def _counted(problem: Problem, model: Model) -> tuple[Scope, ...]:
-    """What looks are counted by: for estimates, then for bounds."""
-    return tuple(dict.fromkeys((*model.scopes, *bounding_scopes(problem))))
+@cache
+def _most_rounds(arms: int) -> int:
+    return len(cuts(arms)[1])
 
 
 def _logged(seen: Tally, utility: FloatArray) -> tuple[float, float]:
@@ -358,27 +360,96 @@ def weighed(
 
 
 @compiled
+def _enter(state: _Racing) -> None:
+    """Who enters the first race, with which evidence, and for how much."""
+    held, terms = state.held, state.terms
+    if terms.doubt == 0.0:
+        chosen = plausible(held.base, held.sizes, terms.caution, held.lows, held.highs, terms.first)
+        _line_up(state, chosen, state.money[IN_ALL], 0)
+        return
+    some = state.money[IN_ALL] * _as_if_wrong(held.sizes)
+    for arm in range(held.sizes.size):
+        state.sizes[arm] = min(held.sizes[arm], LEFT)
+        if terms.logged:  # logs may be old, and their bounds with them
+            state.lows[arm], state.highs[arm] = 0.0, 1.0
+    _line_up(state, np.arange(terms.first, held.base.size), some, 1)
+
+
+@compiled
+def _enter_second(state: _Racing) -> None:
+    """The second race: among those who may be best by all that is told, each believed as far as that goes."""
+    held, terms, money = state.held, state.terms, state.money
+    means, believed, _ = _by_all(state.levels, held, terms)
+    known = believed.copy()
+    for arm in range(known.size):
+        known[arm] += state.levels[arm].sum()
+        state.sizes[arm], state.lows[arm], state.highs[arm] = believed[arm], held.lows[arm], held.highs[arm]
+    chosen = plausible(means, known, terms.caution, held.lows, held.highs, terms.first)
+    _line_up(state, chosen, money[IN_ALL] - (money[GIVEN] - money[LEFT_NOW]), 0)
+
+
+@compiled
+def _line_up(state: _Racing, chosen: IntArray, money: float, to_come: int) -> None:
+    held = state.held
+    for j in range(chosen.size):
+        arm = chosen[j]
+        state.alive[j] = arm
+        state.known[j] = state.sizes[arm] + state.levels[arm].sum()
+        state.prices[j], state.luck[j] = held.prices[arm], held.luck[arm]
+    staying, shares = cuts(chosen.size)
+    state.staying[: staying.size] = staying
+    state.shares[: shares.size] = shares
+    state.money[LEFT_NOW], state.money[GIVEN] = money, money
+    state.clock[ROUND], state.clock[ROUNDS], state.clock[ALIVE] = 0, shares.size, chosen.size
+    state.clock[TO_COME] = to_come
+
+
+@compiled
+def _by_all(levels: IntArray, held: _Held, terms: _Terms) -> tuple[FloatArray, FloatArray, float]:
+    """As `weighed`, the means within their bounds as far as these hold."""
+    means, believed, chance = weighed(terms.doubt, held.denied, held.base, held.sizes, levels, held.utility)
+    narrow(means, levels.sum(axis=1), chance if terms.logged else 0.0, held.lows, held.highs)
+    return means, believed, chance
+
+
+@compiled
+def last_word(state: _Racing) -> tuple[FloatArray, int, float]:
+    """The means of all arms in the end, the arm that is named, and how likely looking is wrong."""
+    held, terms, levels = state.held, state.terms, state.levels
+    if terms.doubt == 0.0:
+        everyone = np.arange(held.base.size)
+        means = pooled(held.base, held.sizes, levels, held.utility, everyone, held.lows, held.highs)
+        return means, state.winners[0], 0.0
+    means, believed, chance = _by_all(levels, held, terms)
+    for arm in range(believed.size):
+        believed[arm] += levels[arm].sum()
+    races = (state.winners[1], state.winners[0])
+    return means, best_left(means, believed, held.luck, terms.optimism, held.highs, races, terms.first), chance
+
+
+@compiled
 def step(state: _Racing) -> int:
-    """Cut, but before the first round, and share the money of the next; one without money for a pull is cut on."""
-    (
-        arms, counts, levels, alive, known, price, chance, base, sizes, utility, lows, highs, staying, shares, money,
-        clock, optimism,
-    ) = state  # fmt: skip
+    """Cut, but before a first round, and share the money of the next; a round without money for a pull is cut on."""
+    arms, counts, levels, alive, known, price, chance, sizes, lows, highs = state[:10]
+    staying, shares, money, clock, winners, held, terms = state[10:]
     while True:
-        number, size = clock[0], clock[1]
+        number, size = clock[ROUND], clock[ALIVE]
         if number > 0:
-            means = pooled(base, sizes, levels, utility, alive[:size], lows, highs)
-            hope = optimism if number < shares.size else 0.0
+            means = pooled(held.base, sizes, levels, held.utility, alive[:size], lows, highs)
+            hope = terms.optimism if number < clock[ROUNDS] else 0.0
             stay = survivors(means, known[:size], chance[:size], hope, staying[number], highs[alive[:size]])
             for j in range(stay.size):
                 place = stay[j]
                 alive[j], known[j], price[j], chance[j] = alive[place], known[place], price[place], chance[place]
-            size = clock[1] = stay.size
-        if number == shares.size:
-            arms[0] = alive[0]
-            return 0
-        clock[0] = number + 1
-        wanted = water_filling(known[:size], price[:size], money[0] * shares[number])
+            size = clock[ALIVE] = stay.size
+        if number == clock[ROUNDS]:
+            winners[clock[TO_COME]] = alive[0]
+            if clock[TO_COME] == 0:
+                return 0
+            _enter_second(state)
+            continue
+        clock[ROUND] = number + 1
+        wanted = water_filling(known[:size], price[:size], money[LEFT_NOW] * shares[number])
         paid, pulled = 0.0, 0
         for j in range(size):
             paid += wanted[j] * price[j]
@@ -386,7 +457,7 @@ def step(state: _Racing) -> int:
             if wanted[j] > 0:
                 arms[pulled], counts[pulled] = alive[j], wanted[j]
                 pulled += 1
-        money[0] -= paid
+        money[LEFT_NOW] -= paid
         if pulled > 0:
             return pulled
 

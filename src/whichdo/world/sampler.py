@@ -100,9 +100,9 @@ class World:
         if batch.course is None or self._rewards is None:
             return self.pull(batch)
         counts = batch.course.run(self._rewards)
-        pulls = counts.sum(axis=1)
-        self._note(np.arange(len(pulls)), pulls)
-        return Tally(self.problem, counts)
+        told = Tally(self.problem, counts)
+        self._note(None, told.pulls)
+        return told
 
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
@@ -125,12 +125,14 @@ class World:
                     tables[arm] = found
         return Tally(self.problem, counts, tables)
 
-    def _note(self, positions: IntArray, numbers: IntArray) -> None:
-        """Pay, and put pulls on record in the order in which they are listed."""
-        self.spent += float(numbers @ all_prices(self.problem)[positions])
+    def _note(self, positions: IntArray | None, numbers: IntArray) -> None:
+        """Pay, and put pulls on record in the order in which they are listed; None are all arms."""
+        prices = all_prices(self.problem)
+        self.spent += float(numbers @ (prices if positions is None else prices[positions]))
         if not len(self.marks):
             return
-        for position, number in zip(positions.tolist(), numbers.tolist(), strict=True):
+        places = range(len(prices)) if positions is None else positions.tolist()
+        for position, number in zip(places, numbers.tolist(), strict=True):
             self.record[self.marks > self._round, position] += np.minimum(
                 number, self.marks[self.marks > self._round] - self._round
             )
