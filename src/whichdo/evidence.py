@@ -11,7 +11,7 @@ ROWS      the rows themselves, in the order of pulling.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -211,7 +211,7 @@ class Rows:
         return len(self.arms)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Tally:
     """What came back; tallies of the same problem add up.
 
@@ -221,20 +221,34 @@ class Tally:
 
     problem: Problem
     counts: IntArray
-    tables: Mapping[Arm, Mapping[Scope, Table]] = field(default_factory=dict)
-    rows: Rows | None = None
+    tables: Mapping[Arm, Mapping[Scope, Table]]
+    rows: Rows | None
+
+    def __init__(
+        self,
+        problem: Problem,
+        counts: IntArray,
+        tables: Mapping[Arm, Mapping[Scope, Table]] | None = None,
+        rows: Rows | None = None,
+    ) -> None:
+        own = self.__dict__  # a simulated run makes several
+        own["problem"], own["counts"], own["rows"] = problem, counts, rows
+        own["tables"] = {} if tables is None else tables
 
     @classmethod
     def empty(cls, problem: Problem) -> Tally:
         """Nothing seen yet."""
         return cls(problem, np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64))
 
-    @cached_property
+    @property
     def pulls(self) -> IntArray:
         """How often each arm was pulled, in the problem's order."""
-        pulls: IntArray = self.counts[:, 0].copy()
-        for level in range(1, self.counts.shape[1]):  # rows are short: faster than a sum by axis
-            pulls += self.counts[:, level]
+        pulls: IntArray | None = self.__dict__.get("_pulls")
+        if pulls is None:
+            pulls = self.counts[:, 0].copy()
+            for level in range(1, self.counts.shape[1]):  # rows are short: faster than a sum by axis
+                pulls += self.counts[:, level]
+            self.__dict__["_pulls"] = pulls
         return pulls
 
     @cached_property
@@ -242,15 +256,24 @@ class Tally:
         """For each arm that was pulled, how often each reward level came."""
         return {arm: self.counts[j] for j, arm in enumerate(self.problem.arms) if self.pulls[j]}
 
-    @cached_property
+    @property
     def means(self) -> FloatArray:
         """The mean utility of each arm, more is better; NaN for an arm never pulled."""
-        utility = utilities(self.problem)
-        total: FloatArray = self.counts[:, 0] * utility[0]
+        means: FloatArray | None = self.__dict__.get("_means")
+        if means is None:
+            means = self.__dict__["_means"] = self._found_means()
+        return means
+
+    def _found_means(self) -> FloatArray:
+        levels, utility = self.counts.T.astype(np.float64, order="C"), utilities(self.problem)
+        total: FloatArray = levels[0] * utility[0]
+        pulls: FloatArray = levels[0]
         for level in range(1, len(utility)):  # added in order, as kernels do
-            total += self.counts[:, level] * utility[level]
-        with np.errstate(invalid="ignore"):
-            return total / self.pulls
+            total += levels[level] * utility[level]
+            pulls += levels[level]
+        pulls[pulls == 0.0] = np.nan
+        total /= pulls
+        return total
 
     def onto(self, problem: Problem) -> Tally:
         """The same for a problem that differs in its arms alone; what was seen of arms that it lacks is left out."""

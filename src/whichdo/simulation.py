@@ -20,6 +20,7 @@ import numpy as np
 from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError, counted
 from whichdo.evidence import Tally, whole_number
+from whichdo.kernels.random import run_words
 from whichdo.policies.base import Objective, check_policy
 from whichdo.policy_names import as_policy
 from whichdo.progress import progress_bar
@@ -52,6 +53,8 @@ SURE = 0.1
 STEP = 0.05
 """Seconds between two reports while there are no workers."""
 NO_CURVE: FloatArray = np.zeros(0)
+AHEAD = 64
+"""Runs whose beginnings are worked out together."""
 TIE = 1e-12
 """Regrets below this are none: the means of best arms, rounded differently."""
 
@@ -316,12 +319,15 @@ class Lots:
         self._seed = np.random.SeedSequence(seed)
         self._base = self._seed.generate_state(2, np.uint64).astype(np.uint64)
         self._generator = np.random.Generator(np.random.SFC64(self._seed))
+        self._first, self._words = 0, np.zeros((0, 6), np.uint64)
 
     def drawn(self, number: int) -> tuple[WordArray, np.random.Generator]:
         """What a run begins with; the generator is good until the next."""
-        from whichdo.kernels.random import run_words
-
-        words = run_words(self._base, number)
+        place = number - self._first
+        if not 0 <= place < len(self._words):
+            place, self._first = 0, number
+            self._words = run_words(self._base, number, AHEAD)
+        words = self._words[place]
         self._generator.bit_generator.state = {
             "bit_generator": "SFC64",
             "state": {"state": words[2:]},

@@ -17,7 +17,7 @@ import numpy as np
 from whichdo.evidence import all_prices, utilities
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all
-from whichdo.policies.allocation import ROUNDING, means_of, rejects_schedule, worst_of
+from whichdo.policies.allocation import ROUNDING, means_of, rejects_schedule
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below
 from whichdo.policies.racing import Race, raced
 from whichdo.policies.registry import register
@@ -51,13 +51,15 @@ class SuccessiveRejects(Policy):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """K - 1 batches at most."""
         arms = np.arange(problem.first_answer, len(problem.arms))
-        race = rejects(problem, arms, budget, rng.random(len(arms)))
+        luck = np.zeros(len(problem.arms))
+        luck[arms] = rng.random(len(arms))
+        race = rejects(problem, arms, budget, luck)
         tried = yield from raced(problem, race)
         return Recommendation(problem.arms[race.state.arms[0]], tried.means)
 
 
 class Rejects(NamedTuple):
-    """The arms that are left, first in ``arms``, and beside each its price, its luck and its mean.
+    """The arms that are left, first in ``arms``, and beside each its mean; the prices and the luck of all arms.
 
     ``schedule`` is what may be spent up to each phase; ``money`` what has been, and what a pull of each arm that is
     left costs together.  ``clock`` holds the phase, and how many arms are left.
@@ -76,18 +78,18 @@ class Rejects(NamedTuple):
 
 
 def rejects(problem: Problem, arms: IntArray, money: float, luck: FloatArray) -> Race[Rejects]:
-    """Successive rejects among some arms, ``luck`` for each."""
-    price, utility = all_prices(problem)[arms], utilities(problem)
+    """Successive rejects among some arms, with the ``luck`` of all."""
+    utility, prices = utilities(problem), all_prices(problem)
     state = Rejects(
         arms=arms,
         counts=np.zeros(len(arms), np.int64),
         levels=np.zeros((len(problem.arms), len(utility)), np.int64),
-        prices=price,
+        prices=prices,
         luck=luck,
         means=np.full(len(arms), -1.0),
-        schedule=rejects_schedule(float(money), price),
+        schedule=rejects_schedule(float(money), prices[arms]),
         utility=utility,
-        money=np.array([0.0, price.sum()]),
+        money=np.zeros(2),
         clock=np.array([0, len(arms)]),
     )
     return Race(state, step, loop)
@@ -114,11 +116,14 @@ def _reject(
     phase, listed = clock[PHASE], clock[LISTED]
     if phase > 0:
         means[:listed] = means_of(levels, utility, arms[:listed])
+    else:
+        for arm in arms:
+            money[TOGETHER] += prices[arm]
     each = 0
     while each == 0 and phase < arms.size:
         if phase > 0:
-            out = worst_of(means, luck, listed)
-            money[TOGETHER] -= prices[out]
+            out = _worst(means, luck, arms, listed)
+            money[TOGETHER] -= prices[arms[out]]
             means[out] = np.inf  # so that it is never the worst again
         phase += 1
         if phase < arms.size:
@@ -126,7 +131,7 @@ def _reject(
     left = 0
     for j in range(listed):
         if means[j] < np.inf:
-            arms[left], prices[left], luck[left], means[left] = arms[j], prices[j], luck[j], means[j]
+            arms[left], means[left] = arms[j], means[j]
             left += 1
     clock[PHASE], clock[LISTED] = phase, left
     if each == 0:
@@ -134,6 +139,17 @@ def _reject(
     counts[:left] = each
     money[SPENT] += each * money[TOGETHER]
     return left
+
+
+@compiled
+def _worst(means: FloatArray, luck: FloatArray, arms: IntArray, count: int) -> int:
+    """The place of the smallest mean among the first ``count``; of equal ones that of the arm with the least luck."""
+    worst, low = 0, means[0]
+    for j in range(1, count):
+        mean = means[j]
+        if mean <= low and (mean < low or luck[arms[j]] < luck[arms[worst]]):
+            worst, low = j, mean
+    return worst
 
 
 @compiled

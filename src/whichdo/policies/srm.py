@@ -82,7 +82,7 @@ class SRM(Policy):
             more = yield known.looks(int(left / known.prices[0]))
             return best_arm(problem, known.looked(known.model.counts(seen + more), left).means, rng)
         if self._races(poor, left, known):
-            tried = yield from raced(problem, rejects(problem, poor.copy(), left, luck[poor]))
+            tried = yield from raced(problem, rejects(problem, poor.copy(), left, luck))
         else:
             tried = yield equal_batch(problem, left, poor)  # steps 8-9
         return best_arm(problem, self._final(looked, tried.counts, known), rng)  # steps 10-11

@@ -48,7 +48,7 @@ from whichdo.estimate.model import model_of
 from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.evidence import REWARDS, TABLES, Tally, all_prices, utilities
 from whichdo.formulas import checked_reading
-from whichdo.kernels.compiling import compiled
+from whichdo.kernels.compiling import always_of_types, compiled
 from whichdo.kernels.rewards import pull_all
 from whichdo.policies.allocation import best_of, cuts, water_filling
 from whichdo.policies.base import (
@@ -134,7 +134,9 @@ class WarmHalving(Policy):
             seen = seen + (yield look_batch(problem, known.looks, scopes or counted))
             left -= known.looks * float(price[0])
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
-        base, sizes = evidence(model.plan, counts, model.sources, utility)
+        base, sizes = always_of_types(evidence, model.plan, counts, model.sources, utility)(
+            model.plan, counts, model.sources, utility
+        )
         bounds = bounds_of(problem, counted, counts, utility, is_firm=True)
         denied = denial(problem, logs, self.doubt, self.reading)
         levels, logged = logs.counts.copy(), bool(logs.counts[0].any())
@@ -146,7 +148,7 @@ class WarmHalving(Policy):
         terms = _Terms(float(self.caution), float(self.optimism), float(self.doubt), logged, problem.first_answer)
         race = Race(_start(levels, held, terms, left), step, loop)
         tried = yield from raced(problem, race, TABLES if scopes else REWARDS, scopes)
-        means, winner, chance = last_word(race.state)
+        means, winner, chance = always_of_types(last_word, race.state)(race.state)
         if scopes and max(chance, denied.anything if self.doubt else 0.0) <= 0.5:
             means = learned_means(problem, seen + tried)
             return Recommendation(problem.arms[best_of(means, luck, problem.first_answer)], means)
@@ -278,7 +280,7 @@ def _start(levels: IntArray, held: _Held, terms: _Terms, money: float) -> _Racin
         held=held,
         terms=terms,
     )
-    _enter(state)
+    always_of_types(_enter, state)(state)
     return state
 
 

@@ -15,12 +15,13 @@ import numpy as np
 from whichdo.errors import TooLarge
 from whichdo.evidence import Detail, Rows, Tally, all_prices, whole_number
 from whichdo.formulas import counted_scopes
+from whichdo.kernels.compiling import always_of_types
 from whichdo.tables import Table, Tables
 from whichdo.world.exact import reward_laws
 from whichdo.world.network import per_network
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.evidence import Batch
@@ -65,10 +66,13 @@ class World:
         self.key: WordArray = seed if isinstance(seed, np.ndarray) else _key(seed)
         self.marks = marks
         """Rounds, rising, up to which the pulls of each arm are recorded; the last must be the last that is played."""
-        self.record: IntArray = np.zeros((len(marks), len(problem.arms)), np.int64)
+        self.record: IntArray = np.zeros((len(marks), len(problem.arms)), np.int64) if len(marks) else marks
         self.spent = 0.0
         """What all pulls have cost."""
         self._round = 0
+        bounds = self._ground.bounds
+        self._rewards: RewardStreams | None = None if bounds is None else _kernels().reward_streams(bounds, self.key)
+        """The rewards of each arm; None where their law is too large to sum: rewards are then counted from samples."""
         self._arms: dict[int, ArmStream] = {}
         self._counted: list[tuple[tuple[Scope, ...], dict[int, Stream]]] = []
 
@@ -76,12 +80,6 @@ class World:
     def scopes(self) -> tuple[Scope, ...]:
         """What is counted where a batch does not say: the scopes that settle the problem's arms."""
         return counted_scopes(self.problem)
-
-    @cached_property
-    def _rewards(self) -> RewardStreams | None:
-        """The rewards of each arm; None where their law is too large to sum: rewards are then counted from samples."""
-        bounds = self._ground.bounds
-        return None if bounds is None else _kernels().reward_streams(bounds, self.key)
 
     @property
     def rewards(self) -> RewardStreams:
@@ -100,20 +98,25 @@ class World:
         if batch.course is None or self._rewards is None:
             return self.pull(batch)
         counts = batch.course.run(self._rewards)
+        self.spent += sum((all_prices(self.problem) @ counts).tolist())
         told = Tally(self.problem, counts)
-        self._note(None, told.pulls)
+        if len(self.marks):
+            self._record(range(len(counts)), told.pulls.tolist())
         return told
 
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
         positions, numbers = batch.places(self.problem), batch.numbers
-        self._note(positions, numbers)
+        self.spent += float(all_prices(self.problem)[positions] @ numbers)
+        if len(self.marks):
+            self._record(positions.tolist(), batch.counts)
         counts = np.zeros((len(self.problem.arms), len(self.problem.rewards)), np.int64)
         if batch.detail is Detail.ROWS:
             return self._rows(batch, positions, counts)
         tables: dict[Arm, Mapping[Scope, Table]] = {}
         if batch.detail is Detail.REWARDS and self._rewards is not None:
-            _kernels().pull_all(self._rewards, positions, numbers, counts)
+            pull = _kernels().pull_all
+            always_of_types(pull, self._rewards, positions, numbers, counts)(self._rewards, positions, numbers, counts)
         else:
             wanted, begun = self._wanted(batch)
             for arm, position, count in zip(batch.arms, positions.tolist(), batch.counts, strict=True):
@@ -125,17 +128,11 @@ class World:
                     tables[arm] = found
         return Tally(self.problem, counts, tables)
 
-    def _note(self, positions: IntArray | None, numbers: IntArray) -> None:
-        """Pay, and put pulls on record in the order in which they are listed; None are all arms."""
-        prices = all_prices(self.problem)
-        self.spent += float(numbers @ (prices if positions is None else prices[positions]))
-        if not len(self.marks):
-            return
-        places = range(len(prices)) if positions is None else positions.tolist()
-        for position, number in zip(places, numbers.tolist(), strict=True):
-            self.record[self.marks > self._round, position] += np.minimum(
-                number, self.marks[self.marks > self._round] - self._round
-            )
+    def _record(self, positions: Iterable[int], numbers: Iterable[int]) -> None:
+        """Put pulls on record, in the order in which they are listed."""
+        for position, number in zip(positions, numbers, strict=True):
+            later = self.marks > self._round
+            self.record[later, position] += np.minimum(number, self.marks[later] - self._round)
             self._round += number
 
     def _rows(self, batch: Batch, positions: IntArray, counts: IntArray) -> Tally:
