@@ -21,10 +21,9 @@ from whichdo.estimate.shrinkage import reward_scale
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.open_arms import lower_law_scopes, natural_scope, open_targets
+from whichdo.policies import bounding
 from whichdo.policies.base import Objective
-from whichdo.policies.sequential import Sequential
-from whichdo.simulation import run_rounds
-from whichdo.simulation import Lots, played
+from whichdo.simulation import Lots, played, run_rounds
 from whichdo.world.instances import bows, half_open, random_confounded
 from whichdo.world.sampler import World
 
@@ -120,7 +119,7 @@ def one_run(
         told = logged(instance, key, logs)
         seen = Tally(problem, told.counts, told.tables)
     gaps = instance.means.max() - instance.means
-    if not isinstance(policy, Sequential):
+    if policy.objective is Objective.SIMPLE:
         arm, _ = played(policy, World(instance.network, problem, key), money, rng, seen)
         return float(gaps[arm]), 0.0
     record, _, _ = run_rounds(policy, instance.network, problem, money, key, rng, np.array([money]), seen)

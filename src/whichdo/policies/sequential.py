@@ -105,7 +105,7 @@ class Arena(Protocol):
     """What a simulated world offers to rounds: ways to pull, none to peep."""
 
     marks: IntArray
-    """The rounds, rising, up to which pulls are recorded; the last is the last that is played."""
+    """The rounds, rising, up to which pulls are recorded; the last is the last that is played.  None where empty."""
     record: IntArray
     """A row for each mark: the pulls of each arm up to it."""
 
@@ -154,10 +154,14 @@ class Rounds:
         return bool(self.columns) and (self.arm == 0 or self._policy.reads_every_arm)
 
     @property
+    def scopes(self) -> tuple[Scope, ...] | None:
+        """What logs must be counted by for it to begin; None for what estimates of the problem's arms need."""
+        return self._policy.scopes(self._problem)
+
+    @property
     def batch(self) -> Batch:
         """The pull as a batch."""
-        detail, scopes = ROWS if self.reads else REWARDS, self._policy.scopes(self._problem)
-        return Batch.at(self._problem, np.array([self.arm]), ONCE, detail, scopes)
+        return Batch.at(self._problem, np.array([self.arm]), ONCE, ROWS if self.reads else REWARDS, self.scopes)
 
     def take(self, level: int, row: CodeArray) -> None:
         """What came of the pull: the position of the reward's value, and the values of ``columns``, as `NO_ROW` is."""
@@ -177,13 +181,16 @@ class Rounds:
         policy, count = self._policy, len(self._prices)
         state = policy.begin(self._problem, self._budget, self._rng, self._seen)
         read = (count if policy.reads_every_arm else 1) if self.columns else 0
+        marks, record = arena.marks, arena.record
+        if not len(marks):  # nobody wants to know
+            marks, record = np.array([int(self.left / self._prices.min() + 1e-9)]), np.zeros((1, count), np.int64)
         rounds = KernelRounds(
             streams=arena.rewards,
             rows=np.zeros((read * BLOCK, len(self.columns)), np.uint8),
             clock=np.zeros(NEXT + read, np.int64),
             money=np.concatenate([[self.left], self._prices]),
-            marks=arena.marks,
-            record=arena.record,
+            marks=marks,
+            record=record,
         )
         rounds.clock[NEXT:] = BLOCK * np.arange(1, read + 1)  # no row is there yet
         rounds.clock[USED] = 0 if policy.reads_every_arm else len(rounds.rows)
@@ -192,8 +199,8 @@ class Rounds:
                 self._refill(rounds, arena)
                 state = policy.with_room(state, BLOCK)
             policy.loop(state, rounds)
-        last = min(int(rounds.clock[MARK]), len(arena.marks) - 1)
-        arena.record[last + 1 :] = arena.record[last]
+        last = min(int(rounds.clock[MARK]), len(marks) - 1)
+        record[last + 1 :] = record[last]
         self._state, self.left = state, float(rounds.money[0])
 
     def _refill(self, rounds: KernelRounds, arena: Arena) -> None:

@@ -175,8 +175,7 @@ class Ground:
     def __init__(self, network: CausalNetwork, problem: Problem) -> None:
         network.check(problem)
         self._network, self.problem = network, problem
-        self.forced: list[Forced] = [tuple(network.codes_of(arm.settings).items()) for arm in problem.arms]
-        """What each arm sets, by its position, as codes."""
+        self.forced = _forced(network, problem)
         self._checked: tuple[Scope, ...] = ()
         self._plans: dict[int, tuple[tuple[Scope, ...], LookPlan]] = {}
 
@@ -209,6 +208,11 @@ class Ground:
             plan = _look_plan(self._network, scopes, self.forced[position], self.problem.reward)
             kept = self._plans[position] = scopes, plan
         return kept[1]
+
+
+def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
+    """What each arm sets, by its position, as codes."""
+    return [tuple(network.codes_of(arm.settings).items()) for arm in problem.arms]
 
 
 def ground(network: CausalNetwork, problem: Problem) -> Ground:
