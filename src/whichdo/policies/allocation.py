@@ -200,8 +200,10 @@ def best_of(means: FloatArray, luck: FloatArray, first: int = 0) -> int:
 @compiled
 def rejects_schedule(money: float, prices: FloatArray) -> FloatArray:
     """How much is spent after each phase of successive rejects: as if every pull had the average price."""
-    arms, price = prices.size, prices.mean()
-    spread = 0.5
+    arms, total, spread = prices.size, 0.0, 0.5
+    for each in prices:
+        total += each
+    price = total / arms
     for j in range(2, arms + 1):
         spread += 1.0 / j
     upto = np.zeros(arms)

@@ -9,12 +9,14 @@ conformance test shows that both make the same pulls.
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from whichdo.evidence import REWARDS, ROWS, Batch, all_prices
-from whichdo.kernels.compiling import bound
+from whichdo.formulas import counted_scopes
+from whichdo.kernels.compiling import bound, uncompiled
 from whichdo.kernels.plans import BLOCK
 from whichdo.kernels.rounds import MARK, NEXT, OVER, USED
 from whichdo.kernels.rounds import Rounds as KernelRounds
@@ -22,6 +24,7 @@ from whichdo.policies.base import Objective, Play, Policy, Recommendation, refus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray
     from whichdo.evidence import Tally
@@ -33,6 +36,8 @@ __all__ = ["NO_ROW", "Arena", "Rounds", "Sequential"]
 
 NO_ROW: CodeArray = np.zeros(0, np.uint8)
 ONCE: IntArray = np.ones(1, np.int64)
+PLAIN_ROUNDS, PLAIN_NUMBERS = 300, 160
+"""Up to so many rounds of a problem with so many numbers are played without a compiler."""
 
 
 class Sequential(Policy):
@@ -77,6 +82,11 @@ class Sequential(Policy):
         Compiled code cannot put longer arrays into a tuple, so whoever drives the rounds asks for room between them.
         """
         return state
+
+    def numbers_read(self, problem: Problem) -> int:
+        """About how many numbers a choice works with, which decides whether it is worth a compiler."""
+        cells = sum(map(problem.cells, counted_scopes(problem))) if self.columns(problem) else 0
+        return len(problem.arms) + cells
 
     def notes(self, problem: Problem, state: Any) -> tuple[str, ...]:  # noqa: ARG002
         """What a careful reader of the recommendation would point out."""
@@ -133,15 +143,21 @@ class Rounds:
         """The nodes, by position in the graph, whose values `take` is told where ``reads`` is set."""
         self._state: Any = None
         self._arm: int | None = None
+        self._plain_left = PLAIN_ROUNDS if policy.numbers_read(problem) <= PLAIN_NUMBERS else 0
 
     @property
     def arm(self) -> int:
         """The position of the arm to pull."""
         if self._arm is None:
-            if self._state is None:
-                self._set(self._policy.begin(self._problem, self._budget, self._rng, self._seen))
-            self._arm = int(self._pick(self._state))
+            with self._steps():
+                if self._state is None:
+                    self._set(self._policy.begin(self._problem, self._budget, self._rng, self._seen))
+                self._arm = int(self._pick(self._state))
         return self._arm
+
+    def _steps(self) -> AbstractContextManager[None]:
+        """The first rounds of a small problem are over before a compiler is loaded; it would choose the same."""
+        return uncompiled() if self._plain_left else nullcontext()
 
     @property
     def over(self) -> bool:
@@ -166,10 +182,15 @@ class Rounds:
     def take(self, level: int, row: CodeArray) -> None:
         """What came of the pull: the position of the reward's value, and the values of ``columns``, as `NO_ROW` is."""
         self.left -= float(self._prices[self.arm])
-        if self.reads and (roomy := self._policy.with_room(self._state, 1)) is not self._state:
-            self._set(roomy)
-        self._learn(self._state, self.arm, level, row)
+        with self._steps():
+            if self.reads and (roomy := self._policy.with_room(self._state, 1)) is not self._state:
+                self._set(roomy)
+            self._learn(self._state, self.arm, level, row)
         self._arm = None
+        if self._plain_left:
+            self._plain_left -= 1
+            if not self._plain_left:
+                self._set(self._state)
 
     def _set(self, state: Any) -> None:
         self._state = state
@@ -201,7 +222,7 @@ class Rounds:
             policy.loop(state, rounds)
         last = min(int(rounds.clock[MARK]), len(marks) - 1)
         record[last + 1 :] = record[last]
-        self._state, self.left = state, float(rounds.money[0])
+        self._state, self.left, self._plain_left = state, float(rounds.money[0]), 0
 
     def _refill(self, rounds: KernelRounds, arena: Arena) -> None:
         """Draw the next block of looks or, for a policy that reads every arm, of the arm that wants one."""
@@ -213,9 +234,7 @@ class Rounds:
 
     def recommendation(self) -> Recommendation:
         """The answer of the largest mean."""
-        means, first = self._policy.means(self._state), self._problem.first_answer
-        return Recommendation(
-            self._problem.arms[first + int(np.nanargmax(means[first:]))],
-            means,
-            self._policy.notes(self._problem, self._state),
-        )
+        first = self._problem.first_answer
+        with self._steps():
+            means, notes = self._policy.means(self._state), self._policy.notes(self._problem, self._state)
+        return Recommendation(self._problem.arms[first + int(np.nanargmax(means[first:]))], means, notes)

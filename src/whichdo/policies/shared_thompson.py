@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedThompson"]
 
+GAMMA = 4
+"""Numbers that a gamma draw is worth."""
 DRAWS = 32
 """How many draws say what the tables are worth."""
 
@@ -195,6 +197,11 @@ class SharedThompson(Sequential):
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
         return self._shared(problem).columns
+
+    def numbers_read(self, problem: Problem) -> int:
+        """Every row of every table is drawn in every round."""
+        laws, steps = self._shared(problem).programme[:2]
+        return int(laws.count_start[-1]) * GAMMA + len(steps.places)
 
     def scopes(self, problem: Problem) -> tuple[Scope, ...]:
         """All columns together: any table is a margin of that."""
