@@ -136,7 +136,9 @@ print("numba" in sys.modules, "llvmlite" in sys.modules)
 
 
 @pytest.mark.slow("1 s: a process for each policy")
-@pytest.mark.parametrize("name", ["ucb", "kl-ucb", "ts", "crm", "causal-ts", "causal-kl-ucb"])
+@pytest.mark.parametrize(
+    "name", ["ucb", "kl-ucb", "ts", "crm", "causal-ts", "causal-kl-ucb", "ue", "sr", "sh", "srm", "warm-halving"]
+)
 def test_a_session_of_a_small_problem_loads_no_compiler(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SESSION.format(name=name)], capture_output=True, text=True, check=False
@@ -149,6 +151,6 @@ def test_a_network_with_wide_tables_is_left_to_the_compiler() -> None:
     nodes = {f"X{j}": bernoulli((), 0.5) for j in range(7)}
     network = CausalNetwork({**nodes, "Y": bernoulli(tuple(nodes), np.linspace(0.1, 0.9, 128).reshape((2,) * 7))})
     small = worlds()["causes"][1]
-    assert wd.policy("causal-ts").numbers_read(small) <= sequential.PLAIN_NUMBERS  # type: ignore[attr-defined]
+    assert wd.policy("causal-ts").numbers_read(small) <= sequential.PLAIN_NUMBERS
     many = network.problem("Y", at_once=3)
-    assert wd.policy("causal-ts").numbers_read(many) > sequential.PLAIN_NUMBERS  # type: ignore[attr-defined]
+    assert wd.policy("causal-ts").numbers_read(many) > sequential.PLAIN_NUMBERS

@@ -45,15 +45,15 @@ _mode = _Mode()
 
 
 @contextlib.contextmanager
-def uncompiled() -> Iterator[None]:
+def uncompiled(is_small: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 - what it is about
     """Run kernels as the Python functions they are, to the same last bit (`whichdo.kernels.uncompiled`).
 
-    For a few choices, which take less than loading the compiler.  Where the C library cannot be reached, and the last
-    bits would differ, they are compiled all the same.
+    For a few choices, which take less than loading the compiler; what is not small is compiled.  So is everything where
+    the C library cannot be reached, and the last bits would differ.
     """
     from whichdo.kernels.uncompiled import c_lgamma
 
-    before, _mode.is_plain = _mode.is_plain, c_lgamma() is not None
+    before, _mode.is_plain = _mode.is_plain, is_small and c_lgamma() is not None
     try:
         yield
     finally:

@@ -24,6 +24,7 @@ import numpy as np
 
 from whichdo.errors import Unsuitable
 from whichdo.evidence import TABLES, Batch, Tally, all_prices
+from whichdo.formulas import counted_scopes
 from whichdo.policies.allocation import best_of, equal_counts
 
 if TYPE_CHECKING:
@@ -119,6 +120,10 @@ class Policy(ABC):
     @abstractmethod
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Spend ``budget`` (in cost units: pulls, where all costs are 1) and recommend; ``seen`` are looks at hand."""
+
+    def numbers_read(self, problem: Problem) -> int:
+        """About how many numbers a decision works with, which says whether it is worth a compiler."""
+        return len(problem.arms) + (sum(map(problem.cells, counted_scopes(problem))) if self.looks else 0)
 
     def play_by_round(
         self,

@@ -9,13 +9,11 @@ conformance test shows that both make the same pulls.
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from whichdo.evidence import REWARDS, ROWS, Batch, all_prices
-from whichdo.formulas import counted_scopes
 from whichdo.kernels.compiling import bound, uncompiled
 from whichdo.kernels.plans import BLOCK
 from whichdo.kernels.rounds import MARK, NEXT, OVER, USED
@@ -82,11 +80,6 @@ class Sequential(Policy):
         Compiled code cannot put longer arrays into a tuple, so whoever drives the rounds asks for room between them.
         """
         return state
-
-    def numbers_read(self, problem: Problem) -> int:
-        """About how many numbers a choice works with, which decides whether it is worth a compiler."""
-        cells = sum(map(problem.cells, counted_scopes(problem))) if self.columns(problem) else 0
-        return len(problem.arms) + cells
 
     def notes(self, problem: Problem, state: Any) -> tuple[str, ...]:  # noqa: ARG002
         """What a careful reader of the recommendation would point out."""
@@ -157,7 +150,7 @@ class Rounds:
 
     def _steps(self) -> AbstractContextManager[None]:
         """The first rounds of a small problem are over before a compiler is loaded; it would choose the same."""
-        return uncompiled() if self._plain_left else nullcontext()
+        return uncompiled(self._plain_left > 0)
 
     @property
     def over(self) -> bool:

@@ -125,6 +125,10 @@ class WarmHalving(Policy):
         least = problem.costs[problem.arms[0]] + max(problem.costs.values())
         refuse_below(self, budget, least, "a look and a pull")
 
+    def numbers_read(self, problem: Problem) -> int:
+        """The laws of mechanisms too."""
+        return super().numbers_read(problem) + extent(problem).numbers
+
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
         luck, price, utility = rng.random(len(problem.arms)), all_prices(problem), utilities(problem)
