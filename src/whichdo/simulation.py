@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.crew import holding_interrupts, shared
-from whichdo.errors import UsageError, counted
+from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
 from whichdo.kernels.random import run_words
 from whichdo.policies.base import Objective, check_policy
 from whichdo.policy_names import as_policy
 from whichdo.progress import progress_bar
+from whichdo.text import counted
 from whichdo.world.exact import reward_laws
 from whichdo.world.sampler import World, exact_laws
 

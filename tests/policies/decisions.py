@@ -18,7 +18,7 @@ import numpy as np
 
 import whichdo as wd
 from tests.worlds import family
-from whichdo.errors import TooLarge, Unsuitable
+from whichdo.errors import TooLargeError, UnsuitableError
 from whichdo.evidence import Tally
 from whichdo.policies.base import check_policy
 from whichdo.simulation import simulate
@@ -82,7 +82,7 @@ def decisions(named: Policy, network: CausalNetwork, problem: Problem) -> str | 
     for budget in BUDGETS:
         try:
             check_policy(told, problem, budget)
-        except Unsuitable:
+        except UnsuitableError:
             refused += 1
             continue
         for seed in range(SEEDS):
@@ -99,7 +99,7 @@ def _equipped(each: Policy, network: CausalNetwork, problem: Problem) -> Policy:
     if is_dataclass(each) and "laws" in {field.name for field in fields(each)}:
         try:
             return replace(each, laws=network.parent_laws(problem))
-        except TooLarge:
+        except TooLargeError:
             return each
     return each
 

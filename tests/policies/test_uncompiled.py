@@ -14,7 +14,7 @@ import whichdo as wd
 from tests.policies.decisions import variants, worlds
 from tests.policies.test_conformance import equipped
 from tests.soak import FULL
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.evidence import Tally
 from whichdo.kernels.compiling import uncompiled
 from whichdo.policies import sequential
@@ -68,7 +68,7 @@ def test_chooses_the_same_uncompiled(name: str, each: Policy, monkeypatch: pytes
         policy = equipped(each, network, problem)
         try:
             check_policy(policy, problem, 240)
-        except Unsuitable:
+        except UnsuitableError:
             continue
         served.append((world, policy, problem))
     for seed, (world, policy, problem) in enumerate(served):
@@ -94,7 +94,7 @@ def test_asks_for_the_same_batches_uncompiled(name: str, each: Policy) -> None:
         for seed, budget in enumerate((61.0, 240.0)):
             try:
                 check_policy(policy, problem, budget)
-            except Unsuitable:
+            except UnsuitableError:
                 continue
             found = []
             for mode in (nullcontext, uncompiled):

@@ -15,9 +15,9 @@ from whichdo.errors import UsageError
 from whichdo.evidence import utilities
 from whichdo.formulas import naive_scope
 from whichdo.graph.backdoor import backdoor_path
-from whichdo.graph.identify import listed
 from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Table
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray

@@ -134,7 +134,9 @@ def pool_with_doubt(
     pulls, plain = np.where(right.pulls > 0, right.direct_sizes, 0.0), np.nan_to_num(right.direct)
     squares = np.where(right.pulls > 0, rows.squares, 0.0)
     means = np.nan_to_num(np.where(looked.known, looked.by_arm(looked.settled.means), 0.0))
-    sizes = np.nan_to_num(np.where(looked.known & (looked.looks > 0), looked.by_arm(looked.settled.sizes), 0.0))
+    sizes = np.nan_to_num(
+        np.where(looked.known & (looked.by_arm(looked.settled.most) > 0), looked.by_arm(looked.settled.sizes), 0.0)
+    )
     sizes[0] = 0.0
     if logged is not None and logged.counts[0].any():
         old = rows_of(logged.counts[:1].astype(np.float64), worth)

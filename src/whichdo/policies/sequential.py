@@ -21,7 +21,7 @@ from whichdo.kernels.rounds import Rounds as KernelRounds
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray
@@ -90,9 +90,16 @@ class Sequential(Policy):
         pulled = all_prices(problem)[0 if self.looks else problem.first_answer :]
         refuse_below(self, budget, pulled.sum(), f"{len(pulled)} arms, each pulled once")
 
-    def play_by_round(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Rounds:
+    def play_by_round(
+        self,
+        problem: Problem,
+        budget: float,
+        rng: np.random.Generator,
+        seen: Tally,
+        saved: Mapping[str, Any] | None = None,
+    ) -> Rounds:
         """One pull a round, until the money does not pay the arm that is chosen."""
-        return Rounds(self.suited(problem), problem, budget, rng, seen)
+        return Rounds(self.suited(problem), problem, budget, rng, seen, saved)
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """The same, a batch a round."""
@@ -127,26 +134,56 @@ class Rounds:
     """
 
     def __init__(
-        self, policy: Sequential, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally
+        self,
+        policy: Sequential,
+        problem: Problem,
+        budget: float,
+        rng: np.random.Generator,
+        seen: Tally,
+        saved: Mapping[str, Any] | None = None,
     ) -> None:
-        self._policy, self._problem, self._rng, self._seen = policy, problem, rng, seen
-        self._budget = self.left = float(budget)
+        self._policy, self._problem, self._given = policy, problem, (problem, float(budget), rng, seen)
+        self.left = float(budget)
         self._prices = all_prices(problem)
         self.columns = [problem.graph.index(name) for name in policy.columns(problem)]
         """The nodes, by position in the graph, whose values `take` is told where ``reads`` is set."""
-        self._state: Any = None
+        self._made: Any = None
+        self._parts: Sequence[Any] | None = None
+        self._learn: Callable[..., None] | None = None
         self._arm: int | None = None
+        if saved is not None:
+            self.left, self._arm, self._parts = saved["left"], saved["arm"], saved["parts"]
         self._plain_left = PLAIN_ROUNDS if policy.numbers_read(problem) <= PLAIN_NUMBERS else 0
 
     @property
     def arm(self) -> int:
         """The position of the arm to pull."""
         if self._arm is None:
+            state = self._state
             with self._steps():
-                if self._state is None:
-                    self._set(self._policy.begin(self._problem, self._budget, self._rng, self._seen))
-                self._arm = int(self._pick(self._state))
+                self._arm = int(self._pick(state))
         return self._arm
+
+    @property
+    def _state(self) -> Any:
+        """The policy's own state; it begins, or what was saved is put together, when that is first needed."""
+        if self._made is None:
+            with self._steps():
+                begun = self._policy.begin(*self._given)
+                self._set(begun if self._parts is None else with_parts(begun, self._parts))
+            self._parts = None
+        return self._made
+
+    def saved(self) -> dict[str, Any] | None:
+        """What it has come to, for another process to go on from; None where the state of the policy is not arrays.
+
+        What goes on from it chooses the same arms: the state holds all that the policy draws from.
+        """
+        arm = self.arm  # chosen before the state is read
+        parts = self._parts if self._parts is not None else parts_of(self._state)
+        if parts is None:
+            return None
+        return {"left": self.left, "arm": arm, "over": self.over, "reads": self.reads, "parts": parts}
 
     def _steps(self) -> AbstractContextManager[None]:
         """The first rounds of a small problem are over before a compiler is loaded; it would choose the same."""
@@ -174,26 +211,29 @@ class Rounds:
 
     def take(self, level: int, row: CodeArray) -> None:
         """What came of the pull: the position of the reward's value, and the values of ``columns``, as `NO_ROW` is."""
-        self.left -= float(self._prices[self.arm])
+        arm, state = self.arm, self._state
+        self.left -= float(self._prices[arm])
         with self._steps():
-            if self.reads and (roomy := self._policy.with_room(self._state, 1)) is not self._state:
+            if self.reads and (roomy := self._policy.with_room(state, 1)) is not state:
                 self._set(roomy)
-            self._learn(self._state, self.arm, level, row)
+                state = roomy
+            if self._learn is None:
+                self._learn = bound(self._policy.learn, state, 0, 0, NO_ROW)
+            self._learn(state, arm, level, row)
         self._arm = None
         if self._plain_left:
             self._plain_left -= 1
             if not self._plain_left:
-                self._set(self._state)
+                self._set(state)
 
     def _set(self, state: Any) -> None:
-        self._state = state
+        self._made, self._learn = state, None
         self._pick = bound(self._policy.choose, state)
-        self._learn = bound(self._policy.learn, state, 0, 0, NO_ROW)
 
     def run(self, arena: Arena) -> None:
         """All rounds against a simulated world, up to its last mark or until the money does not pay the chosen arm."""
         policy, count = self._policy, len(self._prices)
-        state = policy.begin(self._problem, self._budget, self._rng, self._seen)
+        state = policy.begin(*self._given)
         read = (count if policy.reads_every_arm else 1) if self.columns else 0
         marks, record = arena.marks, arena.record
         if not len(marks):  # nobody wants to know
@@ -215,7 +255,7 @@ class Rounds:
             policy.loop(state, rounds)
         last = min(int(rounds.clock[MARK]), len(marks) - 1)
         record[last + 1 :] = record[last]
-        self._state, self.left, self._plain_left = state, float(rounds.money[0]), 0
+        self._made, self.left, self._plain_left = state, float(rounds.money[0]), 0
 
     def _refill(self, rounds: KernelRounds, arena: Arena) -> None:
         """Draw the next block of looks or, for a policy that reads every arm, of the arm that wants one."""
@@ -231,3 +271,58 @@ class Rounds:
         with self._steps():
             means, notes = self._policy.means(self._state), self._policy.notes(self._problem, self._state)
         return Recommendation(self._problem.arms[first + int(np.nanargmax(means[first:]))], means, notes)
+
+
+def parts_of(state: Any) -> list[Any] | None:
+    """The arrays and numbers that a state is made of, in order; None where it has others, or arrays that overlap.
+
+    An array that it has at two places is given once, and then by the place of the first.
+    """
+    found: list[Any] = []
+    places: dict[int, int] = {}
+    for each in _leaves(state):
+        if isinstance(each, np.ndarray):
+            if id(each) in places:
+                found.append([places[id(each)]])
+                continue
+            if any(isinstance(other, np.ndarray) and np.may_share_memory(each, other) for other in found):
+                return None
+            places[id(each)] = len(found)
+        elif not isinstance(each, (bool, int, float)):
+            return None
+        found.append(each)
+    return found
+
+
+def _leaves(state: Any) -> Iterator[Any]:
+    if isinstance(state, tuple):
+        for each in state:
+            yield from _leaves(each)
+    else:
+        yield state
+
+
+def with_parts(like: Any, parts: Sequence[Any]) -> Any:
+    """A state of these parts, built ``like`` another of the same policy; a ValueError if they do not fit."""
+    made: list[Any] = []
+
+    def build(old: Any) -> Any:
+        if isinstance(old, tuple):
+            inside = [build(each) for each in old]
+            return type(old)(*inside) if hasattr(old, "_fields") else tuple(inside)
+        part = parts[len(made)]
+        if isinstance(part, list):
+            new = made[part[0]]
+        elif isinstance(old, np.ndarray):
+            if part.dtype != old.dtype or part.ndim != old.ndim:
+                raise ValueError(f"a part of {part.dtype}, where {old.dtype} should be")
+            new = np.array(part, order="C")
+        else:
+            new = type(old)(part)
+        made.append(new)
+        return new
+
+    state = build(like)
+    if len(made) != len(parts):
+        raise ValueError(f"{len(parts)} parts, where {len(made)} should be")
+    return state

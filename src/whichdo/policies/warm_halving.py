@@ -23,10 +23,11 @@ Of an arm that looking cannot settle, looks still bound the mean (`whichdo.polic
 race if its upper end is too low, and in the race it hopes for no more than that.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with a ``doubt`` there are two races: the
-first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
-but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
-by how likely all pulls have made them; what mechanisms say counts unless something is more likely wrong than not.
-Looks at hand that deny the graph raise the doubt of the arms that this touches (`whichdo.checking.denial`).
+first is run as if looking were wrong, among all arms, without bounds and with what looking says as a mere hint; the
+second as before, but for arms of which the first has shown that looking is likely wrong.  The last word weighs both
+readings of every arm by how likely all pulls have made them; what mechanisms say counts unless something is more likely
+wrong than not.  Looks at hand that deny the graph raise the doubt of the arms that this touches
+(`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -43,9 +44,9 @@ import numpy as np
 from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
+from whichdo.estimate.frontier import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
-from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.evidence import REWARDS, TABLES, Tally, all_prices, utilities
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import always_of_types, compiled
@@ -105,7 +106,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 4
+    revision = 5
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -141,7 +142,7 @@ class WarmHalving(Policy):
         base, sizes = always_of_types(evidence, model.plan, counts, model.sources, utility)(
             model.plan, counts, model.sources, utility
         )
-        bounds = bounds_of(problem, counted, counts, utility, is_firm=True)
+        bounds = bounds_of(problem, counted, counts, utility)
         denied = denial(problem, logs, self.doubt, self.reading)
         levels, logged = logs.counts.copy(), bool(logs.counts[0].any())
         levels[0] = 0

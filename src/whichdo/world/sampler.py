@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.evidence import Detail, Rows, Tally, all_prices, whole_number
 from whichdo.formulas import counted_scopes
 from whichdo.kernels.compiling import always_of_types
@@ -83,10 +83,10 @@ class World:
 
     @property
     def rewards(self) -> RewardStreams:
-        """The rewards of each arm, for compiled loops.  Raises `TooLarge` where their law is too large to sum."""
+        """The rewards of each arm, for compiled loops.  Raises `TooLargeError` where their law is too large to sum."""
         if self._rewards is None:
             reward_laws(self.network, self.problem)  # says why
-            raise TooLarge("The law of the reward is too large to sum.")
+            raise TooLargeError("The law of the reward is too large to sum.")
         return self._rewards
 
     def next_rows(self, position: int, count: int) -> CodeArray:
@@ -184,7 +184,7 @@ class Ground:
         """The exact law of the reward under each arm; None where it is too large to sum."""
         try:
             return reward_laws(self._network, self.problem)
-        except TooLarge:
+        except TooLargeError:
             return None
 
     @cached_property
