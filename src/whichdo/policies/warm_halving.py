@@ -377,8 +377,7 @@ def _enter(state: _Racing) -> None:
     some = state.money[IN_ALL] * _as_if_wrong(held.sizes)
     for arm in range(held.sizes.size):
         state.sizes[arm] = min(held.sizes[arm], LEFT)
-        if terms.logged:  # logs may be old, and their bounds with them
-            state.lows[arm], state.highs[arm] = 0.0, 1.0
+        state.lows[arm], state.highs[arm] = 0.0, 1.0  # bounds are looks too
     _line_up(state, np.arange(terms.first, held.base.size), some, 1)
 
 
