@@ -1,7 +1,7 @@
 """Rewards of arms, drawn from their exact laws: the k-th pull of an arm is the k-th of its own stream.
 
 Whatever batches the pulls come in, and whatever other arms are pulled between them, an arm yields the same rewards, so
-a compiled run and `play` see one world, and policies that are compared on one key share their luck.
+a course that is run at once and `play` see one world, and policies that are compared on one key share their luck.
 
 A reward of two levels is drawn 64 at a time, by comparing random words with the bits of its probability, most
 significant first; one of more levels takes a word a pull.

@@ -1,4 +1,4 @@
-"""Who is pulled how often, and who stays: small compiled steps that `play` and compiled runs share.
+"""Who is pulled how often, and who stays: small compiled steps that policies share.
 
 Money is in cost units.  Ties are broken by ``luck``, a random number an arm, drawn once a play: the larger wins.
 """
