@@ -238,9 +238,19 @@ class State:
     def ranked(self, *, confidence: float = 0.95) -> Ranking:
         """Every arm by all evidence, with the policy's doubt about graph and logs: where pulls contradict, they win."""
         doubt = float(getattr(self.terms.policy, "doubt", 0.0))
-        logged = pooled(self.allowed, self.trusted, [], nodes=self._nodes) if doubt and self.trusted else None
-        denied = self.denial().chances
-        return ranking(self.evidence(), confidence=confidence, doubt=doubt, logged=logged, denied=denied)
+        logged = today = None
+        if doubt and self.trusted:
+            allowed, scopes = self.allowed, statement_scopes(self.allowed)
+            logged = pooled(allowed, self.trusted, [], nodes=self._nodes)
+            today = pooled(allowed, [], self.rows(), nodes=self._nodes, scopes=scopes)
+        return ranking(
+            self.evidence(),
+            confidence=confidence,
+            doubt=doubt,
+            logged=logged,
+            today=today,
+            denied=self.denial().chances,
+        )
 
     def denial(self) -> Denial:
         """What the logs that count deny of the graph, and which arms the policy therefore doubts."""

@@ -6,18 +6,25 @@ between the bounds of its arm (`whichdo.policies.bounding`), 0 and 1 where there
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.evidence import Batch
 from whichdo.kernels.compiling import compiled
-from whichdo.policies.allocation import best_few, best_of
+from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.bounding import within
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray, IntArray
+    from collections.abc import Generator
 
-__all__ = ["best_left", "narrow", "plausible", "pooled", "survivors"]
+    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.evidence import Detail, Tally
+    from whichdo.problem import Problem
+    from whichdo.tables import Scope
+
+__all__ = ["Race", "best_left", "narrow", "plausible", "pooled", "pulls_of", "survivors"]
 
 
 @compiled
@@ -106,3 +113,52 @@ def best_left(
         if highs[arm] < 1.0 and hope > highs[arm] and arm not in left:
             nameable[arm] = -2.0
     return best_of(nameable, luck, first)
+
+
+@dataclass(frozen=True)
+class Race:
+    """What is the same in all races of a play."""
+
+    problem: Problem
+    price: FloatArray
+    utility: FloatArray
+    luck: FloatArray
+    optimism: float
+    detail: Detail
+    scopes: tuple[Scope, ...] | None
+
+    def run(
+        self,
+        base: FloatArray,
+        sizes: FloatArray,
+        alive: IntArray,
+        tried: Tally,
+        since: IntArray,
+        money: float,
+        ends: tuple[FloatArray, FloatArray],
+    ) -> Generator[Batch, Tally, tuple[Tally, float, int]]:
+        """Cut the arms that are ``alive`` down to one for some money: all pulls, the money spent, and who is left.
+
+        ``base`` and ``sizes`` are what looking says of all arms; ``since`` are rewards that count beside those
+        ``tried``: of do(), while looking.  ``ends`` are the bounds of all arms.
+        """
+        left, known = money, sizes[alive] + pulls_of(tried.counts + since)[alive]
+        staying, shares = cuts(alive.size)
+        for number, share in enumerate(shares, start=1):
+            counts = water_filling(known, self.price[alive], left * share)
+            left -= (counts * self.price[alive]).sum()
+            if counts.any():
+                arms = tuple(self.problem.arms[j] for j in alive[counts > 0])
+                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), self.detail, self.scopes))
+            means = pooled(base, sizes, tried.counts + since, self.utility, alive, *ends)
+            known = known + counts
+            optimism = self.optimism if number < len(shares) else 0.0
+            stay = survivors(means, known, self.luck[alive], optimism, staying[number], ends[1][alive])
+            alive, known = alive[stay], known[stay]
+        return tried, money - left, int(alive[0])
+
+
+def pulls_of(counts: IntArray) -> IntArray:
+    """How often each arm was pulled, by the levels of its rewards."""
+    found: IntArray = counts.sum(axis=1)
+    return found

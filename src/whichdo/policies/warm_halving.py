@@ -26,7 +26,9 @@ The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with
 first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
 but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
 by how likely all pulls have made them; what mechanisms say counts unless something is more likely wrong than not.
-Looks at hand that deny the graph raise the doubt of the arms that this touches (`whichdo.checking.denial`).
+With logs a few looks are made first, duels follow the first race instead of another (`whichdo.policies.duels`), and old
+logs are told from a wrong graph.  Looks at hand that deny the graph raise the doubt of the arms that this touches
+(`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -42,10 +44,12 @@ import numpy as np
 from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
+from whichdo.estimate.doubted import Logged
+from whichdo.estimate.estimator import Rule
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
 from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
-from whichdo.evidence import REWARDS, TABLES, Batch, Detail, Tally, observe
+from whichdo.evidence import REWARDS, TABLES, Tally, observe
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rewards import pull_all, reward_streams
@@ -63,13 +67,12 @@ from whichdo.policies.base import (
 )
 from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds, rebound, start_bounds
 from whichdo.policies.doubting import OF_FEW, OF_MANY, before_pulls, recount
-from whichdo.policies.racing import best_left, narrow, plausible, pooled, survivors
+from whichdo.policies.duels import Duels
+from whichdo.policies.racing import Race, best_left, narrow, plausible, pooled, pulls_of, survivors
 from whichdo.policies.registry import register
 from whichdo.problem import LOOK
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.estimate.kernel import KernelPlan
     from whichdo.estimate.model import Model
@@ -81,6 +84,8 @@ if TYPE_CHECKING:
 __all__ = ["WarmHalving"]
 
 PULLS_A_ROW = 3
+FRESH = 0.1
+"""How many looks are made beside logged ones that may be old, as a share of those that would be made without."""
 AS_IF_WRONG = 0.75
 """The share of the race's money that is spent as if looking were wrong, where that is doubted."""
 UNCOUNTED = (
@@ -108,7 +113,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 4
+    revision = 5
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -134,41 +139,47 @@ class WarmHalving(Policy):
         model, left, at_hand = self._model(problem, budget, seen), float(budget), seen
         scopes, notes = self._asked(problem, budget, seen)
         detail = TABLES if scopes else REWARDS
+        logged = bool(at_hand.counts[0].any())
         looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
+        if self.doubt and logged:  # but they may be old
+            looks = max(looks, int(FRESH * _looks(model, budget)))
+        fresh = Tally.empty(problem)
         if looks:
-            seen = seen + (yield observe(looks, scopes=scopes or _with_bounds(model)))
+            fresh = yield observe(looks, scopes=scopes or _with_bounds(model))
+            seen = seen + fresh
             left -= looks * price[0]
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = evidence(model.plan, counts, model.sources, utility)
         bounds = bounds_of(problem, _with_bounds(model), counts, utility, is_firm=True)
         ends = (bounds.lows, bounds.highs)
-        race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
-        tried, chance, first = _direct(problem, at_hand), 0.0, problem.first_answer
+        race = Race(problem, price, utility, luck, self.optimism, detail, scopes)
+        tried, since, first, chance = _direct(problem, at_hand), np.zeros_like(seen.counts), problem.first_answer, 0.0
         if self.doubt:
             base[0], sizes[0] = _logged(at_hand, utility)
-            since = np.zeros_like(tried.counts)
-            since[0] = seen.counts[0] - at_hand.counts[0]
-            everyone, hints = np.arange(first, len(problem.arms)), np.minimum(sizes, LEFT)
-            money, logged = left * _as_if_wrong(sizes), bool(at_hand.counts[0].any())
-            wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
-            tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
+            since[0] = fresh.counts[0]
             denied = denial(problem, at_hand, self.doubt, self.reading)
+            hints, money = np.minimum(sizes, LEFT), left * _as_if_wrong(sizes)
+            wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
+            everyone = np.arange(first, len(problem.arms))
+            tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
+            if logged:
+                known = Logged(at_hand, utility, self.doubt, denied.chances, Rule(checked_reading(self.reading)))
+                last = Duels(race, known, fresh, bounds, first)
+                return (yield from last.run(tried, one, left - spent, notes))
             told = tried.counts + since
             means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
-            pulls = _pulls(told)
-            narrow(means, pulls, chance if logged else 0.0, *ends)
+            pulls = pulls_of(told)
+            narrow(means, pulls, 0.0, *ends)
             alive = plausible(means, believed + pulls, self.caution, *ends, first)
             tried, _, other = yield from race.run(base, believed, alive, tried, since, left - spent, ends)
             told = tried.counts + since
             means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
-            pulls = _pulls(told)
-            narrow(means, pulls, chance if logged else 0.0, *ends)
-            chance = max(chance, denied.anything)
-            known = believed + pulls
-            winner = best_left(means, known, luck, self.optimism, bounds.highs, (one, other), first)
+            pulls = pulls_of(told)
+            narrow(means, pulls, 0.0, *ends)
+            winner = best_left(means, believed + pulls, luck, self.optimism, bounds.highs, (one, other), first)
         else:
             alive = plausible(base, sizes, self.caution, *ends, first)
-            tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left, ends)
+            tried, _, winner = yield from race.run(base, sizes, alive, tried, since, left, ends)
             means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)), *ends)
         if scopes and chance <= 0.5:
             means = learned_means(problem, seen + tried)
@@ -180,7 +191,7 @@ class WarmHalving(Policy):
         if not (self.mechanisms and _pays(problem, budget)) or seen.counts[1:].any():  # pulls at hand have no tables
             return None, ()
         wanted = tuple(step.scope for step in steps(problem))
-        if seen.counts[0].any():
+        if seen.counts[0].any() and not self.doubt:  # with a doubt, logs are not added up with pulls by mechanism
             lacking = [scope for scope in wanted if scope not in seen.tables.get(LOOK, {})]
             if lacking:
                 return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
@@ -231,57 +242,9 @@ class WarmHalving(Policy):
         return run
 
 
-@dataclass(frozen=True)
-class _Race:
-    """What is the same in all races of a play."""
-
-    problem: Problem
-    price: FloatArray
-    utility: FloatArray
-    luck: FloatArray
-    optimism: float
-    detail: Detail
-    scopes: tuple[Scope, ...] | None
-
-    def run(
-        self,
-        base: FloatArray,
-        sizes: FloatArray,
-        alive: IntArray,
-        tried: Tally,
-        since: IntArray,
-        money: float,
-        ends: tuple[FloatArray, FloatArray],
-    ) -> Generator[Batch, Tally, tuple[Tally, float, int]]:
-        """Cut the arms that are ``alive`` down to one for some money: all pulls, the money spent, and who is left.
-
-        ``base`` and ``sizes`` are what looking says of all arms; ``since`` are rewards that count beside those
-        ``tried``: of do(), while looking.  ``ends`` are the bounds of all arms.
-        """
-        left, known = money, sizes[alive] + _pulls(tried.counts + since)[alive]
-        staying, shares = cuts(alive.size)
-        for number, share in enumerate(shares, start=1):
-            counts = water_filling(known, self.price[alive], left * share)
-            left -= (counts * self.price[alive]).sum()
-            if counts.any():
-                arms = tuple(self.problem.arms[j] for j in alive[counts > 0])
-                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), self.detail, self.scopes))
-            means = pooled(base, sizes, tried.counts + since, self.utility, alive, *ends)
-            known = known + counts
-            optimism = self.optimism if number < len(shares) else 0.0
-            stay = survivors(means, known, self.luck[alive], optimism, staying[number], ends[1][alive])
-            alive, known = alive[stay], known[stay]
-        return tried, money - left, int(alive[0])
-
-
 def _with_bounds(model: Model) -> tuple[Scope, ...]:
     """What looks are counted by: for estimates, then for bounds."""
     return tuple(dict.fromkeys((*model.scopes, *bounding_scopes(model.problem))))
-
-
-def _pulls(counts: IntArray) -> IntArray:
-    found: IntArray = counts.sum(axis=1)
-    return found
 
 
 def _direct(problem: Problem, seen: Tally) -> Tally:
