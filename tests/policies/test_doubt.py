@@ -111,7 +111,8 @@ def test_old_logs_and_a_wrong_graph_are_told_apart_by_bayes_rule() -> None:
                     old[place] += weight * (state == "old")
                     wrong[place] += weight * (state == "wrong")
         means, sizes = np.array(today).T
-        found = belief(doubt, *np.array(arms).T, np.array(denied), (means, sizes))
+        wins, losses, logged, worths = np.array(arms).T
+        found = belief(doubt, wins, losses, logged, worths, np.array(denied), (means, sizes))
         assert found.old == pytest.approx(np.array(old) / total)
         assert found.wrong == pytest.approx(np.array(wrong) / total)
 

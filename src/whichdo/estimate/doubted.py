@@ -8,7 +8,7 @@ the pulls win; and where there are none, intervals are as wide as the doubt dema
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import erfc
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.estimate.blending import learn
-from whichdo.estimate.doubt import LEFT, belief
+from whichdo.estimate.doubt import CHANGED, LEFT, belief
 from whichdo.estimate.estimator import Rule
 from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.pooling import Pooled, direct_rows, equal_arms, pool, with_shared_pulls
@@ -188,8 +188,9 @@ def _doubted(
     means, sizes = _said(right.looked)
     today = None
     if apart is not None:
-        logs, today = apart
-        found = belief(doubt, pulls * plain, pulls * (1 - plain), *_said(logs), denied, _said(today.looked))
+        logs, now = apart
+        found = belief(doubt, pulls * plain, pulls * (1 - plain), *_said(logs), denied, _said(now.looked))
+        today = _with_hint(now, *_said(logs))
     else:
         sizes[0] = 0.0
         if logged is not None and logged.counts[0].any():
@@ -254,6 +255,19 @@ class Logged:
         by_arm = with_shared_pulls(seen, equal_arms(seen.problem))
         right = pool(learn(seen.problem, seen, self.worth, self.rule), by_arm, self.worth)
         return _doubted(right, by_arm, self.worth, self.doubt, self.seen, self.denied, self.apart(today))
+
+
+def _with_hint(today: Pooled, means: FloatArray, sizes: FloatArray) -> Pooled:
+    """What was seen today, and what old logs are still worth."""
+    hint = np.minimum(sizes, CHANGED)
+    part = np.where(today.known, hint / np.maximum(today.sizes + hint, 1e-12), 0.0)
+    spread = means * (1 - means) / np.where(hint > 0, hint, 1.0)
+    return replace(
+        today,
+        means=today.means + part * (means - today.means),
+        variances=(1 - part) ** 2 * today.variances + part**2 * spread,
+        sizes=today.sizes + np.where(today.known, hint, 0.0),
+    )
 
 
 def _said(looked: Looked) -> tuple[FloatArray, FloatArray]:
