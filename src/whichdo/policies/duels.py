@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.evidence import Batch
 from whichdo.policies.allocation import best_of, water_filling
 from whichdo.policies.base import Recommendation
 from whichdo.policies.racing import best_left, narrow, pulls_of
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
     from whichdo.estimate.doubted import Logged
-    from whichdo.evidence import Tally
+    from whichdo.evidence import Batch, Tally
     from whichdo.policies.bounding import Bounds
     from whichdo.policies.racing import Race
 
@@ -57,9 +56,7 @@ class Duels:
             pulls[0] += self.fresh.counts[0].sum()
             counts = water_filling(pulls[pair].astype(np.float64), race.price[pair], money / rounds)
             money -= float(counts @ race.price[pair])
-            if counts.any():
-                arms = tuple(race.problem.arms[j] for j in pair[counts > 0])
-                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), race.detail, race.scopes))
+            tried = tried + (yield from race.pull(pair, counts))
         means, winner = self._word(tried, left)
         return Recommendation(race.problem.arms[winner], means, notes)
 

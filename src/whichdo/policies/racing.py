@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.evidence import Batch
+from whichdo.evidence import TABLES, Batch, Tally, observe
 from whichdo.kernels.compiling import compiled
 from whichdo.policies.allocation import best_few, best_of, cuts, water_filling
 from whichdo.policies.bounding import within
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.evidence import Detail, Tally
+    from whichdo.evidence import Detail
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
@@ -126,6 +126,8 @@ class Race:
     optimism: float
     detail: Detail
     scopes: tuple[Scope, ...] | None
+    looks: tuple[Scope, ...] | None = None
+    """How pulls of do() are counted, where they are to be added up with looks and others tell their reward alone."""
 
     def run(
         self,
@@ -147,15 +149,26 @@ class Race:
         for number, share in enumerate(shares, start=1):
             counts = water_filling(known, self.price[alive], left * share)
             left -= (counts * self.price[alive]).sum()
-            if counts.any():
-                arms = tuple(self.problem.arms[j] for j in alive[counts > 0])
-                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), self.detail, self.scopes))
+            tried = tried + (yield from self.pull(alive, counts))
             means = pooled(base, sizes, tried.counts + since, self.utility, alive, *ends)
             known = known + counts
             optimism = self.optimism if number < len(shares) else 0.0
             stay = survivors(means, known, self.luck[alive], optimism, staying[number], ends[1][alive])
             alive, known = alive[stay], known[stay]
         return tried, money - left, int(alive[0])
+
+    def pull(self, arms: IntArray, counts: IntArray) -> Generator[Batch, Tally, Tally]:
+        """Pull some arms so often."""
+        told, taken = Tally.empty(self.problem), counts > 0
+        if self.looks is not None and self.detail < TABLES:  # looks without tables would take the others' away
+            looks = int(counts[arms == 0].sum())
+            taken &= arms != 0
+            if looks:
+                told = told + (yield observe(looks, scopes=self.looks))
+        if taken.any():
+            named = tuple(self.problem.arms[arm] for arm in arms[taken])
+            told = told + (yield Batch(named, tuple(counts[taken].tolist()), self.detail, self.scopes))
+        return told
 
 
 def pulls_of(counts: IntArray) -> IntArray:

@@ -152,7 +152,8 @@ class WarmHalving(Policy):
         base, sizes = evidence(model.plan, counts, model.sources, utility)
         bounds = bounds_of(problem, _with_bounds(model), counts, utility, is_firm=True)
         ends = (bounds.lows, bounds.highs)
-        race = Race(problem, price, utility, luck, self.optimism, detail, scopes)
+        looking = _with_bounds(model) if self.doubt and logged else None
+        race = Race(problem, price, utility, luck, self.optimism, detail, scopes, looking)
         tried, since, first, chance = _direct(problem, at_hand), np.zeros_like(seen.counts), problem.first_answer, 0.0
         if self.doubt:
             base[0], sizes[0] = _logged(at_hand, utility)
