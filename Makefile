@@ -10,8 +10,8 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: scale demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
-        robustness checking bounds reproduction tutorials soak clean
+.PHONY: scale spark demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
+        robustness checking bounds reproduction tutorials docs soak clean
 
 demo: $(VENV)/.demo-ready
 	@$(BIN)/whichdo demo
@@ -95,9 +95,22 @@ reproduction: setup
 scale: setup
 	$(BIN)/python -m benchmarks.scale
 
+# Counting in Spark: the conformance tests with 200 random problems, then its speed; the last result is in docs/scale.md.
+# By hand only: it wants a Java runtime and half a gigabyte.
+spark: setup
+	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless; } \
+	  || { echo "Spark needs a Java runtime: install Debian's default-jre-headless, or set JAVA_HOME."; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[spark]'
+	$(BIN)/python -m benchmarks.spark
+
 # The notebooks of docs/tutorials/, run in place with what they show.
 tutorials: setup
 	$(BIN)/python -m benchmarks.tutorials
+
+# The documentation site in dist/docs, offline; a warning, a broken link or an address that is loaded from elsewhere fails.
+docs: setup
+	$(BIN)/python -m benchmarks.pages
 
 # The crash, fuzz and statistics tests at the counts that are promised; last result in docs/soak.md.
 soak: setup
@@ -112,7 +125,7 @@ $(VENV)/.demo-ready: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers,plots,postgres,cluster,models,warehouse]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs,peers,plots,postgres,cluster,models,warehouse]'
 	@touch $@ $(VENV)/.demo-ready
 
 clean:

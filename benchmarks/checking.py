@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 from tests.checking.test_size_and_power import SIZES, SKEWS, accused, right_world, wrong_world
 from whichdo.estimate.contradiction import contradiction_words
 from whichdo.estimate.shrinkage import reward_scale
@@ -73,7 +74,7 @@ def main() -> None:
     rows = 20_000
     page.append(f"| {rows:,} | {found(rows, WRONG, hidden=False):.0%} | {found(rows, WRONG, hidden=True):.0%} |")
     print(page[-1], flush=True)
-    PAGE.write_text("\n".join(page) + "\n", encoding="utf-8")
+    PAGE.write_text(wrapped("\n".join(page)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
-from whichdo.experiments.conditioning import Conditioning
+from benchmarks.wrapping import wrapped
+from whichdo.experiments.naive import Conditioning
 from whichdo.plots.canvas import write_figure
 from whichdo.plots.looks import policy_label
 from whichdo.plots.panels import Panel, Scales, panels_plot
@@ -113,7 +114,7 @@ def main() -> None:
     results = {family: measured(instances) for family, instances in chosen.items()}
     hardness = {family: float(np.mean([each.hardness for each in instances])) for family, instances in chosen.items()}
     drawn(results, hardness, DOCS / "images" / "confounded.svg")
-    (DOCS / "confounded.md").write_text(page(results), encoding="utf-8")
+    (DOCS / "confounded.md").write_text(wrapped(page(results)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Many processes at one campaign: asks and tells a second and the worst wait, beside Optuna's storages.
+"""Many processes at one campaign: asks and tells a second and the longest wait, beside Optuna's storages.
 
-``python -m benchmarks.contention`` prints the table; ``--seconds 2 --processes 1,8`` makes it short.  All are measured
-in one run, each for as long, on the same disk; PostgreSQL where it is installed.  Optuna's studies sample at random, so
-that what is compared is storage.  The wait is the longest of any ask.
+``python -m benchmarks contention`` measures this room alone and writes its section of docs/benchmarks.md;
+``python -m benchmarks.contention --seconds 2 --processes 1,8`` prints a short one.  All are measured in one run, each
+for as long, on the same disk, the server's data included; PostgreSQL where it is installed.  Optuna's studies sample at
+random, so that what is compared is storage.  The wait is the longest of any ask.
 """
 
 from __future__ import annotations
@@ -13,21 +14,36 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.campaign import PROBLEM, row
+from benchmarks.measure import Line
 from tests.campaign.servers import new_database, running, why_not
 from whichdo.campaign.campaign import Campaign
 from whichdo.policy_names import policy
 
-STORAGES = (
-    "whichdo, SQLite",
-    "Optuna RDB, SQLite",
-    "Optuna journal",
-    "whichdo, PostgreSQL",
-    "Optuna RDB, PostgreSQL",
-)
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+TIMES = 10
+"""How many times as many pairs a second as Optuna's database storage are asked for."""
+LONGEST = 3.0
+"""Seconds that an ask may wait."""
 FORK = multiprocessing.get_context("fork")
+
+
+class Measured(NamedTuple):
+    """What some processes did."""
+
+    rate: float
+    worst: float
+    share: tuple[int, int]
+    """The fewest and the most pairs of a process."""
+
+    def __str__(self) -> str:
+        fewest, most = self.share
+        shared = f", {fewest} to {most} a process" if fewest != most else ""
+        return f"{self.rate:,.0f} pairs/s, longest ask {self.worst:.2f} s{shared}"
 
 
 def ours(address: str, client: str) -> Any:
@@ -62,16 +78,17 @@ def optunas(storage: Any) -> Any:
 
 def _work(make: Any, me: int, seconds: float, barrier: Any, found: Any) -> None:
     pair = make(f"worker {me}")
+    pair(0)
     barrier.wait()
     ends, pairs, worst = time.monotonic() + seconds, 0, 0.0
     while time.monotonic() < ends:
         worst = max(worst, pair(pairs))
-        pairs += 1
+        pairs += time.monotonic() < ends
     found.put((pairs, worst))
 
 
-def measure(make: Any, processes: int, seconds: float) -> tuple[float, float]:
-    """Pairs a second, and the longest wait for an ask."""
+def measure(make: Any, processes: int, seconds: float) -> Measured:
+    """Pairs a second that ended in time, the longest wait for an ask, and how the pairs were shared."""
     barrier, found = FORK.Barrier(processes), FORK.SimpleQueue()
     workers = [FORK.Process(target=_work, args=(make, me, seconds, barrier, found)) for me in range(processes)]
     for worker in workers:
@@ -79,7 +96,8 @@ def measure(make: Any, processes: int, seconds: float) -> tuple[float, float]:
     told = [found.get() for _ in workers]
     for worker in workers:
         worker.join()
-    return sum(pairs for pairs, _ in told) / seconds, max(worst for _, worst in told)
+    done = [pairs for pairs, _ in told]
+    return Measured(sum(done) / seconds, max(worst for _, worst in told), (min(done), max(done)))
 
 
 def _ours(address: str) -> Any:
@@ -95,50 +113,53 @@ def _optuna(storage: Any) -> Any:
     return lambda _client: optunas(storage)
 
 
-def _patient(address: str) -> dict[str, Any]:
-    """As long as ours: by default Optuna's SQLite gives up after 5 s, and its worker with it."""
-    return {"pool_size": 1} | ({"connect_args": {"timeout": 120}} if address.startswith("sqlite") else {})
+def _database_of_optuna(address: str) -> Any:
+    from optuna.storages import RDBStorage
+
+    # As patient as ours: by default Optuna's SQLite gives up after 5 s, and its worker with it.
+    more = {"connect_args": {"timeout": 120}} if address.startswith("sqlite") else {}
+    return _optuna(lambda: RDBStorage(address, engine_kwargs={"pool_size": 1} | more))
+
+
+def _journal_of_optuna(path: Path) -> Any:
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    return _optuna(lambda: JournalStorage(JournalFileBackend(str(path))))
+
+
+def run(seconds: float = 5.0, counts: Sequence[int] = (1, 8, 64)) -> Iterator[Line]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server = stack.enter_context(running(tempfile.gettempdir())) if why_not() is None else None
+
+        def address(kind: str, name: str) -> str:
+            if kind == "SQLite":
+                return f"sqlite:///{folder / name}.db"
+            return new_database(str(server), name).replace("postgresql://", "postgresql+psycopg://")
+
+        for kind in ("SQLite", "PostgreSQL") if server is not None else ("SQLite",):
+            for count in counts:
+                mine = measure(_ours(address(kind, f"ours{count}")), count, seconds)
+                theirs = measure(_database_of_optuna(address(kind, f"theirs{count}")), count, seconds)
+                said = f"{mine}; Optuna RDB {theirs}"
+                if kind == "SQLite":
+                    said += f"; Optuna journal {measure(_journal_of_optuna(folder / f'log{count}'), count, seconds)}"
+                yield Line(
+                    f"ask and tell, {count} process{'es' if count > 1 else ''}, {kind}",
+                    f"{said}: {mine.rate / max(theirs.rate, 1 / seconds):.1f} times Optuna RDB",
+                    f"at least {TIMES} times Optuna RDB, no ask over {LONGEST:g} s",
+                    mine.rate >= TIMES * theirs.rate and mine.worst < LONGEST,
+                )
 
 
 def main() -> None:
-    from optuna.storages import JournalStorage, RDBStorage
-    from optuna.storages.journal import JournalFileBackend
-
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--processes", default="1,8,64")
     options = parser.parse_args()
-    counts = [int(each) for each in options.processes.split(",")]
-    print(f"| storage | {' | '.join(f'{count} at once' for count in counts)} |\n|---|{'---|' * len(counts)}")
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = stack.enter_context(running()) if why_not() is None else None
-
-        def database(name: str) -> str:
-            return new_database(str(server), name).replace("postgresql://", "postgresql+psycopg://")
-
-        for what in (
-            "whichdo, SQLite",
-            "Optuna RDB, SQLite",
-            "Optuna journal",
-            "whichdo, PostgreSQL",
-            "Optuna RDB, PostgreSQL",
-        ):
-            if "PostgreSQL" in what and server is None:
-                continue
-            cells = []
-            for count in counts:
-                name = f"{what.replace(', ', '_').replace(' ', '_').lower()}_{count}"
-                address = database(name) if "PostgreSQL" in what else f"sqlite:///{folder / name}.db"
-                if what.startswith("whichdo"):
-                    make = _ours(address)
-                elif "journal" in what:
-                    make = _optuna(lambda name=name: JournalStorage(JournalFileBackend(str(folder / name))))
-                else:
-                    make = _optuna(lambda address=address: RDBStorage(address, engine_kwargs=_patient(address)))
-                rate, worst = measure(make, count, options.seconds)
-                cells.append(f"{rate:,.0f} pairs/s, worst {worst:.2f} s")
-            print(f"| {what} | {' | '.join(cells)} |", flush=True)
+    for line in run(options.seconds, [int(each) for each in options.processes.split(",")]):
+        print(f"{line.what}: {line.figure} ({line.asked}: {'yes' if line.holds else 'no'})", flush=True)
 
 
 if __name__ == "__main__":

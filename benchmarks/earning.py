@@ -12,7 +12,8 @@ import numpy as np
 
 import whichdo as wd
 from benchmarks.families import ALL, networks
-from whichdo.errors import Unsuitable
+from benchmarks.wrapping import wrapped
+from whichdo.errors import UnsuitableError
 from whichdo.world.instances import experiment_3, experiment_5
 
 OURS = "causal-ts"
@@ -40,7 +41,7 @@ def family_rows() -> tuple[list[str], list[str]]:
                         seed=SEED + number,
                         rounds=HORIZONS,
                     )
-                except Unsuitable:
+                except UnsuitableError:
                     continue
                 if found.curve is not None:
                     curves.setdefault(name, []).append(found.curve)
@@ -110,7 +111,7 @@ def main() -> None:
         "|---|---|" + "---|" * (len(NAMES) + 2),
         *rows,
     ]
-    Path(__file__).parents[1].joinpath("docs", "earning.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    Path(__file__).parents[1].joinpath("docs", "earning.md").write_text(wrapped("\n".join(text)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 from whichdo.estimate.shrinkage import STRENGTH, rows_of, shrink_reward
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def main() -> None:
         *table(STRENGTHS, chosen.sets, chosen.seed),
     ]
     if not chosen.print:
-        PAGE.write_text("\n".join(page) + "\n", encoding="utf-8")
+        PAGE.write_text(wrapped("\n".join(page)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
-from whichdo.errors import TooLarge, Unsuitable
+from benchmarks.wrapping import wrapped
+from whichdo.errors import TooLargeError, UnsuitableError
 from whichdo.world.instances import bnlearn, families
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def label(policy: Policy) -> str:
 def _regrets(policy: Policy, instance: Instance, horizon: int, runs: int, seed: int) -> Regrets | None:
     try:
         return wd.simulate(policy, instance.network, instance.problem, horizon=horizon, runs=runs, seed=seed).regret
-    except (Unsuitable, TooLarge):
+    except (UnsuitableError, TooLargeError):
         return None
 
 
@@ -173,7 +174,7 @@ def main() -> None:
         print(f"{cell.family:26} {cell.horizon:5} {mark} bound {cell.bound:.4f}  {means}", flush=True)
     if chosen.write:
         page = Path(__file__).parents[1] / "docs" / "families.md"
-        page.write_text(report(found, chosen.runs, chosen.seed), encoding="utf-8")
+        page.write_text(wrapped(report(found, chosen.runs, chosen.seed)), encoding="utf-8")
 
 
 if __name__ == "__main__":

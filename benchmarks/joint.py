@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
-from whichdo.errors import TooLarge, Unsuitable
+from benchmarks.wrapping import wrapped
+from whichdo.errors import TooLargeError, UnsuitableError
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.policies.sequential import Sequential
@@ -120,7 +121,7 @@ def _curves(name: str, instance: Instance, budgets: Sequence[int], runs: int, se
             )
         policy.check(problem, budgets[-1])
         return _rounds(policy, posed, budgets, runs, seed, logs)
-    except (Unsuitable, TooLarge):
+    except (UnsuitableError, TooLargeError):
         return None
 
 
@@ -208,7 +209,8 @@ def main() -> None:
             print(f"{cell.family:24} {cell.logs:4} {cell.budget:6} {mark} bound {cell.bound:.4g}  {means}", flush=True)
     if chosen.write:
         page = Path(__file__).parents[1] / "docs" / "joint.md"
-        page.write_text(report(found["earning"], found["naming"], chosen.runs, chosen.networks, chosen.seed), "utf-8")
+        text = report(found["earning"], found["naming"], chosen.runs, chosen.networks, chosen.seed)
+        page.write_text(wrapped(text), "utf-8")
 
 
 if __name__ == "__main__":

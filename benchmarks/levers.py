@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.measure import Line, seconds
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.estimate.rank import rank
 from whichdo.graph.admg import CausalGraph
 from whichdo.identification.pruning import possibly_optimal
@@ -66,7 +66,7 @@ def run() -> Iterator[Line]:
             start = process_time()
             try:
                 most = max(most, len(possibly_optimal(graph, graph.nodes[-1])))
-            except TooLarge:
+            except TooLargeError:
                 refused += 1
             worst = max(worst, process_time() - start)
     what = (

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.straightforward import Model, srm, successive_rejects, uniform
+from benchmarks.wrapping import wrapped
 from whichdo.crew import cores
 from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.executors import Processes
@@ -163,7 +164,7 @@ def _write_all(folder: Path) -> None:
         middle=MIDDLE,
         peers=compared(),
     )
-    PLACE.write_text(page, encoding="utf-8")
+    PLACE.write_text(wrapped(page), encoding="utf-8")
 
 
 def _write_parts(numbers: tuple[int, ...], folder: Path) -> None:
@@ -173,7 +174,7 @@ def _write_parts(numbers: tuple[int, ...], folder: Path) -> None:
         page = renewed(page, markdown(_done((number,), folder), _pictures((number,))), number)
     start, end = DIFFERS, "## How long it takes"
     page = page[: page.index(start)] + PAGE[PAGE.index(start) : PAGE.index(end)] + page[page.index(end) :]
-    PLACE.write_text(page, encoding="utf-8")
+    PLACE.write_text(wrapped(page), encoding="utf-8")
 
 
 def _pictures(numbers: tuple[int, ...]) -> dict[int, str]:

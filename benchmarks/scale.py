@@ -18,10 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import whichdo as wd
+from benchmarks.wrapping import wrapped
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
-BEGIN, END = "<!-- measured: make scale -->\n", "<!-- end -->\n"
+BEGIN, GROWN, END = "<!-- measured: make scale -->\n", "<!-- grown: make scale -->\n", "<!-- end -->\n"
 TURNS = 3
+WIDE, LEVELS, TARGETS = 12, 6, (1, 4, 8)
+"""Of the table on which growth is measured: columns, values of each, and how many of them are intervened on."""
 COLUMNS = ("site", "age", "plan", "offer", "opened", "bought")
 PAIRS = ("site offer", "age offer", "plan offer", "site bought", "age bought", "plan bought", "offer opened")
 GRAPH = "; ".join(pair.replace(" ", " -> ") for pair in (*PAIRS, "opened bought"))
@@ -69,13 +72,18 @@ def postgres_table(address: str, rows: int) -> Any:
     return backend.table("visits")
 
 
-def hand_written() -> str:
-    """The scopes of the ranking, grouped by hand in one pass over raw columns."""
+def scopes() -> list[list[str]]:
+    """The scopes of the ranking, with raw columns as they are grouped by hand."""
     from whichdo.counting.counting import ranking_scopes
     from whichdo.formulas import Reading
 
     asked = ranking_scopes(problem(), frozenset(COLUMNS), Reading.ROBUST, 10**6)
-    names = [[BAND if name == "age" else name for name in scope] for scope in (*asked, ("bought",))]
+    return [[BAND if name == "age" else name for name in scope] for scope in (*asked, ("bought",))]
+
+
+def hand_written() -> str:
+    """The scopes of the ranking, grouped by hand in one pass over raw columns."""
+    names = scopes()
     sets = ", ".join(f"({', '.join(scope)})" for scope in names)
     shown = ", ".join(dict.fromkeys(name for scope in names for name in scope))
     return f"SELECT {shown}, COUNT(*) FROM visits GROUP BY GROUPING SETS ({sets})"
@@ -120,6 +128,61 @@ def apart(engine: str, rows: int, address: str = "") -> dict[str, Any]:
     return found
 
 
+def growth(folder: Path, rows: int) -> dict[str, dict[str, float]]:
+    """Processor time in DuckDB by the number of scopes, of cells and of arms: of each, the least of some turns."""
+    from whichdo.counting.warehouse import ibis
+
+    names = [f"V{j}" for j in range(WIDE)]
+    columns = [f"(hash(i * 16 + {j}) % {LEVELS})::TINYINT AS {name}" for j, name in enumerate(names)]
+    columns += [f"(hash(i * 16 + {WIDE}) % 2)::TINYINT AS Y", f"hash(i * 16 + {WIDE + 1}) AS h"]
+    done = []
+    for some in TARGETS:
+        said = " ".join(f"WHEN {j} THEN 'do({name}=' || {name} || ')'" for j, name in enumerate(names[:some]))
+        done.append(f"CASE h % {some} {said} END AS done{some}")
+    backend = ibis().duckdb.connect(folder / "wide.db")
+    made = f"SELECT * EXCLUDE (h), {', '.join(done)} FROM (SELECT {', '.join(columns)} FROM range({rows}) AS t(i))"
+    backend.con.execute(f"CREATE TABLE wide AS {made}")
+    table = backend.table("wide")
+    asked = wd.Problem(
+        "; ".join(f"{name} -> Y" for name in names),
+        "Y",
+        names[: max(TARGETS)],
+        domains=dict.fromkeys(names, tuple(range(LEVELS))),
+    )
+
+    def spent(scopes: list[tuple[str, ...]], arm: str | None = None) -> float:
+        times = []
+        for _ in range(TURNS):
+            began = time.process_time()
+            wd.count(asked, table, scopes=scopes, arm=arm)
+            times.append(time.process_time() - began)
+        return min(times)
+
+    rings = [tuple(names[(first + step) % WIDE] for step in range(4)) for first in range(8)]
+    cells = f"scopes of {LEVELS**4:,} cells"
+    return {
+        cells: {f"{number}": spent(rings[:number]) for number in (1, 2, 4, 8)},
+        "cells of one scope": {f"{LEVELS**width:,}": spent([tuple(names[:width])]) for width in (1, 3, 5, 7)},
+        f"arms, one scope of {LEVELS**3 * 2:,} cells": {"none": spent([(*names[:3], "Y")])}
+        | {f"{some * LEVELS}": spent([(*names[:3], "Y")], arm=f"done{some}") for some in TARGETS},
+    }
+
+
+def grown(found: dict[str, dict[str, float]], rows: int) -> str:
+    """The table of what grows."""
+    lines = [f"| in DuckDB, {rows:,} rows | how many | processor s |", "|---|---|---|"]
+    for what, times in found.items():
+        lines.append(f"| {what} | {'; '.join(times)} | {'; '.join(f'{each:.2f}' for each in times.values())} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(begin: str, said: str) -> None:
+    """Put a part of the page in place of what stood there."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(begin)
+    PAGE.write_text(wrapped(before + begin + said + END + rest.partition(END)[2]), encoding="utf-8")
+
+
 def text(duckdb: dict[int, Any], postgres: dict[int, Any]) -> str:
     """The part of the page that is measured."""
     lines = ["| engine | rows | `rank` s | by hand s | ratio | rows back | peak MB |", "|---|--:|--:|--:|--:|--:|--:|"]
@@ -148,15 +211,24 @@ def arithmetic(name: str, sizes: dict[int, Any], which: str) -> list[str]:
 
 def main() -> None:
     """Measure, and write the page."""
+    warnings.simplefilter("ignore", DeprecationWarning)
     parser = argparse.ArgumentParser()
     parser.add_argument("--one", choices=("duckdb", "postgres"))
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--address", default="")
     parser.add_argument("--duckdb", type=int, nargs="*", default=[10**6, 10**7, 10**8])
+    parser.add_argument("--growth", type=int, default=10**7)
+    parser.add_argument("--growth-alone", action="store_true")
     parser.add_argument("--postgres", type=int, nargs="*", default=[10**6, 10**7])
     given = parser.parse_args()
     if given.one:
         print(json.dumps(one(given.one, given.rows, given.address)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        said = grown(growth(Path(folder), given.growth), given.growth)
+    print(said, flush=True)
+    write(GROWN, said)
+    if given.growth_alone:
         return
     from tests.campaign.servers import new_database, running, why_not
 
@@ -166,9 +238,7 @@ def main() -> None:
         for rows in given.postgres:
             with running() as server:
                 postgres[rows] = apart("postgres", rows, new_database(server, "scale", "template1"))
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-    PAGE.write_text(before + BEGIN + text(duckdb, postgres) + END + after, encoding="utf-8")
+    write(BEGIN, text(duckdb, postgres))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import settings
 
 from tests.memory import in_memory
-from tests.soak import FULL, repeated
+from tests.soak import FULL, merged, repeated, row
 from whichdo import __version__
 
 _lines: list[str] = []
+_WHEN = f"{time.strftime('%Y-%m-%d', time.gmtime())}, {__version__}, {platform.python_version()}"
 
 if (folder := in_memory()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)  # where pytest makes `tmp_path`
@@ -51,22 +52,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if FULL and report.when == "call":
         said = ", ".join(f"{name} {value}" for name, value in report.user_properties)
         name = report.nodeid.replace("tests/", "", 1)
-        _lines.append(f"| `{name}` | {report.outcome} | {said} | {report.duration:.1f} s |")
+        _lines.append(row(name, report.outcome, said, report.duration, _WHEN))
 
 
 def pytest_terminal_summary(config: pytest.Config) -> None:
     """Only the process that shows the results has a terminal; it hears of the tests of all workers."""
     if not FULL or not _lines:
         return
-    when = time.strftime("%Y-%m-%d", time.gmtime())
-    with_what = f"whichdo {__version__}, Python {platform.python_version()}"
-    text = [
-        "# Soak",
-        "",
-        f"Written by `make soak` on {when} with {with_what}. `make test` runs the same at about a twentieth.",
-        "",
-        "| test | result | counts and seed | time |",
-        "|---|---|---|---|",
-        *sorted(_lines),  # workers finish in any order
-    ]
-    (Path(config.rootpath) / "docs" / "soak.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    page = Path(config.rootpath) / "docs" / "soak.md"
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
+    page.write_text(merged(before, _lines, Path(config.rootpath) / "tests"), encoding="utf-8")

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 
 
 def doubled(task: int) -> int:
@@ -30,7 +30,7 @@ def leaves_at_7(task: int) -> int:
 
 def refuses_at_7(task: int) -> int:
     if task == 7:
-        raise Unsuitable("Seven is not served.")
+        raise UnsuitableError("Seven is not served.")
     return task
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,9 @@ LAYERS = {
     "frames": 0,
     "plots": 0,
     "progress": 0,
+    "remedies": 0,
     "tails": 0,
+    "text": 0,
     "arguments": 1,
     "arms": 1,
     "blends": 1,
@@ -133,8 +136,8 @@ def test_imports_point_down() -> None:
         ("session", "from whichdo.world import sampler"),
         ("world.sampler", "if TYPE_CHECKING:\n    from whichdo.session import Session"),
         ("graph.admg", "from whichdo.problem import Problem"),
-        ("graph.formats.text", "from ...problem import Problem"),
-        ("drawing.text", "from whichdo.cli.output import console"),
+        ("graph.formats.dagitty", "from ...problem import Problem"),
+        ("drawing.listing", "from whichdo.cli.output import console"),
     ],
 )
 def test_an_upward_import_is_seen(module: str, code: str) -> None:
@@ -223,3 +226,11 @@ def test_what_is_an_extra_is_imported_in_one_place() -> None:
         if name.split(".")[0] in {"sklearn", "threadpoolctl", "statsmodels"}
     }
     assert users == {"estimate.doubly_robust"}
+
+
+def test_the_page_on_architecture_names_files_that_are_there() -> None:
+    root = SOURCE.parents[1]
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = {text for text in re.findall(r"`([\w/]+(?:\.py|/))`", page) if "/" in text or text.endswith(".py")}
+    assert len(named) > 20
+    assert [text for text in sorted(named) if not (SOURCE / text).exists() and not (root / text).exists()] == []

@@ -11,7 +11,7 @@ import pytest
 
 import whichdo as wd
 from tests.estimate.oracle import semi_markovian
-from whichdo.errors import ProblemError, TooLarge
+from whichdo.errors import ProblemError, TooLargeError
 from whichdo.identification.pruning import minimal_sets
 from whichdo.problem import Problem, do
 from whichdo.problem_file import problem_from_json, problem_to_json, read_problem, write_problem
@@ -99,7 +99,7 @@ def test_arms_that_are_listed_need_no_limit() -> None:
     ("nodes", "at_once", "words"), [(60, 4, "523,685 sets of up to 4 nodes"), (60, 3, "280,961 arms on up to 3 nodes")]
 )
 def test_more_arms_than_can_be_told_apart_are_refused(nodes: int, at_once: int, words: str) -> None:
-    with pytest.raises(TooLarge, match=words) as caught:
+    with pytest.raises(TooLargeError, match=words) as caught:
         Problem("; ".join(f"A{number} -> Y" for number in range(nodes)), "Y", at_once=at_once)
     assert "`at_once`" in str(caught.value)
 
@@ -109,7 +109,7 @@ def test_inspect_lists_what_is_the_same(tmp_path: Path) -> None:
     path.write_text(f'graph = "{GRAPH}"\nreward = "Y"\nat_once = 2\n')
     found = inspect_file(path)
     assert "The same as arms on fewer nodes, and not listed: X with Z as X" in found.facts
-    assert found.as_json()["merged"] == [[["X", "Z"], ["X"]]]
+    assert found.to_dict()["merged"] == [[["X", "Z"], ["X"]]]
 
 
 def test_rank_estimates_them() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests import tasks
 from tests.soak import repeated
 from whichdo.crew import cores, holding_interrupts, shared
-from whichdo.errors import Unsuitable, WorkerLost
+from whichdo.errors import UnsuitableError, WorkerLostError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,13 +50,13 @@ def test_a_killed_worker_is_replaced_and_its_task_is_done_again() -> None:
     ],
 )
 def test_a_task_that_always_kills_is_given_up_with_the_way_it_ends(work: object, said: str) -> None:
-    with pytest.raises(WorkerLost, match=rf"lost 4 times with the process that did it; {said} Use fewer workers"):
+    with pytest.raises(WorkerLostError, match=rf"lost 4 times with the process that did it; {said} Use fewer workers"):
         list(shared(work, [7, 1, 2], 2))  # type: ignore[arg-type]
     assert active_children() == []
 
 
 def test_an_error_of_the_work_is_raised_here() -> None:
-    with pytest.raises(Unsuitable, match="Seven is not served") as refused:
+    with pytest.raises(UnsuitableError, match="Seven is not served") as refused:
         list(shared(tasks.refuses_at_7, [7, 7], 2))
     assert "In a worker process:\nTraceback" in refused.value.__notes__[0]
     with pytest.raises(RuntimeError, match="Unsendable: kept"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whichdo.errors import ProblemError, TooLarge
+from whichdo.errors import ProblemError, TooLargeError
 from whichdo.graph.identify import Route
 from whichdo.problem import MAX_ARMS, Problem, do
 from whichdo.problem_file import problem_from_json, problem_to_json, problem_to_toml, read_problem, write_problem
@@ -93,9 +93,11 @@ def test_two_arms_that_read_alike_are_refused() -> None:
 def test_too_many_arms_are_refused_with_the_number_and_ways_out() -> None:
     domains = {f"V{j}": list(range(256)) for j in range(400)}
     text = "; ".join(f"{name} -> Y" for name in domains)
-    with pytest.raises(TooLarge, match=rf"There would be 102,401 arms; {MAX_ARMS:,} are allowed.*`intervene`.*`arms`"):
+    with pytest.raises(
+        TooLargeError, match=rf"There would be 102,401 arms; {MAX_ARMS:,} are allowed.*`intervene`.*`arms`"
+    ):
         Problem(text, "Y", domains=domains)
-    with pytest.raises(TooLarge, match="There would be 100,001 arms"):
+    with pytest.raises(TooLargeError, match="There would be 100,001 arms"):
         Problem("X -> Y", "Y", arms=[do(X=1)] * (MAX_ARMS + 1))
 
 

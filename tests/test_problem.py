@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from tests.twins import letters
-from whichdo.errors import GraphSyntaxError, ProblemError, TooLarge, UsageError, nearest
+from whichdo.errors import GraphSyntaxError, ProblemError, TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route
 from whichdo.problem import Arm, Goal, Problem, do
+from whichdo.text import nearest
 
 FRONT_DOOR = letters("XMY", "XM MY", "XY")
 
@@ -343,7 +344,7 @@ def test_a_domain_that_is_none_is_refused(domains: Any, words: str) -> None:
 def test_a_node_has_256_values_at_most() -> None:
     assert len(Problem(FRONT_DOOR, "Y", domains={"X": range(256)}).arms) == 1 + 256 + 2
     assert Problem(FRONT_DOOR, "Y", domains={"X": ["x" * 128, "y"]}).domains["X"] == ("x" * 128, "y")
-    with pytest.raises(TooLarge) as caught:
+    with pytest.raises(TooLargeError) as caught:
         Problem(FRONT_DOOR, "Y", domains={"X": range(1_257)})
     assert str(caught.value) == '"X" has 1,257 values; 256 are allowed. Group some.'
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.soak import scaled
 from tests.twins import letters
-from whichdo.errors import GraphError, GraphSyntaxError, InputError, ProblemError, TooLarge
+from whichdo.errors import GraphError, GraphSyntaxError, InputError, ProblemError, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.problem import Problem, do
@@ -111,7 +111,7 @@ def test_an_arm_given_two_costs_is_refused(file: Path) -> None:
 
 def test_too_many_values_are_told_with_the_file(file: Path) -> None:
     file.write_text(f'graph = "X -> Y"\nreward = "Y"\n[domains]\nX = {list(range(300))}\n')
-    with pytest.raises(TooLarge, match=r'^problem\.toml: "X" has 300 values'):
+    with pytest.raises(TooLargeError, match=r'^problem\.toml: "X" has 300 values'):
         read_problem(file)
 
 
@@ -259,7 +259,7 @@ def test_errors_in_the_graph_keep_their_kind_and_name_the_file(file: Path) -> No
     with pytest.raises(GraphSyntaxError, match=r"^problem\.toml, in `graph`, line 1, column 1.*self-loop"):
         read_problem(file)
     file.write_text(f'graph = "{"x" * 129} -> Y"\nreward = "Y"\n')
-    with pytest.raises(TooLarge, match="129 characters"):
+    with pytest.raises(TooLargeError, match="129 characters"):
         read_problem(file)
 
 

@@ -18,7 +18,7 @@ from tests.estimate.oracle import Oracle, semi_markovian
 from tests.identification.laws import fixture, fixture_graph, onto, under
 from tests.soak import scaled
 from whichdo import candidates
-from whichdo.errors import ProblemError, TooLarge, Unsuitable
+from whichdo.errors import ProblemError, TooLargeError, UnsuitableError
 from whichdo.identification import pruning
 from whichdo.problem import Arm, Problem, do
 from whichdo.problem_file import problem_from_json, problem_to_json, problem_to_toml, read_problem, write_problem
@@ -302,7 +302,11 @@ def test_pruned_arms_say_by_which_and_why() -> None:
         "least as good."
     )
     assert problem.pruned[do(Q=1)].reason.startswith("The same as do(): Q does not act on Y; nothing ties Z")
-    assert entry.to_dict() == {"by": "do(Z=0)", "among": ["do(Z=0)", "do(Z=1)"], "reason": entry.reason}
+    assert entry.to_dict() == {
+        "by": {"settings": {"Z": 0}, "text": "do(Z=0)"},
+        "among": [do(Z=0).to_dict(), do(Z=1).to_dict()],
+        "reason": entry.reason,
+    }
     assert repr(problem).endswith("5 arms on 3 of 4 nodes, 3 pruned>")
     with pytest.raises(KeyError):
         problem.pruned[do(X=1)]
@@ -324,7 +328,7 @@ def test_where_nothing_acts_there_is_nothing_to_decide() -> None:
     assert found.best is None
     assert list(found) == [do()]
     for name in ("ue", "warm-halving", "causal-ts", "srm"):
-        with pytest.raises(Unsuitable, match="There is nothing to decide: by the graph no arm can be better"):
+        with pytest.raises(UnsuitableError, match="There is nothing to decide: by the graph no arm can be better"):
             wd.Session(wd.policy(name), problem, horizon=100)
 
 
@@ -397,6 +401,6 @@ def test_the_examples_of_the_page_are_true() -> None:
 @pytest.mark.parametrize("options", [{"at_once": None}, {"at_once": 30}])
 def test_too_many_arms_are_refused_before_any_is_pruned(options: dict[str, Any]) -> None:
     graph = "; ".join(f"A{number} -> Y" for number in range(30))
-    with pytest.raises(TooLarge, match="1,073,741,823 sets of up to 30 nodes") as caught:
+    with pytest.raises(TooLargeError, match="1,073,741,823 sets of up to 30 nodes") as caught:
         Problem(graph, "Y", prune=True, **options)
     assert "possibly_optimal" in str(caught.value)

@@ -9,6 +9,7 @@ import runpy
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.calling import Call
@@ -41,6 +42,8 @@ def test_the_example_is_short() -> None:
 
 def test_links_lead_to_files() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        if page == ROOT / "docs" / "index.md":  # leads to pages of the site, which `test_docs` follows
+            continue
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
@@ -160,3 +163,25 @@ def test_the_campaign_of_the_readme_runs(
         assert answer.code == 0
         if "# " in line:
             assert answer.out.splitlines()[0] == line.partition("# ")[2]
+
+
+def test_the_lines_on_a_table_of_your_own_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """With a table and a drawing called as there; the rows do not contradict the drawing."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 80, 2_000)
+    x = rng.random(2_000) < 0.2 + age / 200
+    y = rng.random(2_000) < 0.3 + 0.2 * x - age / 400
+    rows = "\n".join(f"{a},{b:d},{c:d}" for a, b, c in zip(age.tolist(), x.tolist(), y.tolist(), strict=True))
+    (tmp_path / "data.csv").write_text(f"age,X,Y\n{rows}\n")
+    (tmp_path / "drawing.dag").write_text("dag { X [exposure]; age -> {X Y}; X -> Y }")
+    section = README.partition("## Your own table")[2].partition("\n## ")[0]
+    lines = re.findall(r"^    whichdo (.+)$", section, re.MULTILINE)
+    assert [line.split()[0] for line in lines] == ["init", "check", "rank", "what-if"]
+    for line in lines:
+        answer = Call(monkeypatch, capsys)(*shlex.split(line, comments=True))
+        assert answer.code == 0, (line, answer.err)
+    assert (tmp_path / "rank.svg").exists()

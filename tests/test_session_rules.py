@@ -33,7 +33,7 @@ def test_a_horizon_is_a_number_of_pulls_and_a_budget_is_money() -> None:
     with pytest.raises(wd.UsageError, match=r"`horizon` counts pulls, and do\(X=1\) costs 5. Give `budget`"):
         wd.Session(wd.policy("ue"), dear, horizon=600)
     assert wd.Session(wd.policy("ue"), dear, budget=70).batch.counts == (10, 10, 10)
-    with pytest.raises(wd.Unsuitable, match="ue needs a budget of at least 3"):
+    with pytest.raises(wd.UnsuitableError, match="ue needs a budget of at least 3"):
         wd.Session(wd.policy("ue"), PROBLEM, horizon=2)
     with pytest.raises(wd.UsageError, match=r"The horizon is 2.5; it must be a whole number"):
         wd.Session(srm, PROBLEM, horizon=2.5)  # type: ignore[arg-type]

@@ -151,7 +151,7 @@ def test_labels_stand_on_the_axis_and_in_the_title() -> None:
 def test_print_of_a_status_says_how_it_stands_and_what_was_pulled(campaign: wd.Campaign) -> None:
     status = campaign.status()
     lines = str(status).splitlines()
-    assert lines[0].startswith("<i>spring</i>: running; ue, 6 of 9 spent")
+    assert lines[0].startswith("<i>spring</i>: running; maximize earnings <1978> ($) by ue, 6 of 9 spent")
     assert "! Forbidden: do(<b>X</b>=0) (<script>)" in lines
     assert sum(int(line.split()[-1]) for line in lines if line.startswith("do(")) == 6
     assert lines[-1].startswith("Last event")
@@ -215,3 +215,39 @@ def test_a_large_graph_is_summed_up() -> None:
     graph = wd.CausalGraph(directed=[(f"n{number}", "Y") for number in range(500)])
     assert str(graph) == "<CausalGraph of 501 nodes, 500 ->, 0 <->>"
     assert graph._repr_html_() == "<pre>&lt;CausalGraph of 501 nodes, 500 -&gt;, 0 &lt;-&gt;&gt;</pre>"
+
+
+def test_frames_for_readers_have_labels_and_units() -> None:
+    found = ranking()
+    frame = found.to_frame("pandas", labels=True)
+    assert list(frame.columns) == [
+        "arm", "mean earnings <1978> ($)", "95% low ($)", "95% high ($)", "against do() ($)",
+        "against do(), 95% low ($)", "against do(), 95% high ($)", "naive ($)",
+    ]  # fmt: skip
+    assert frame["mean earnings <1978> ($)"].tolist() == [row.estimate for row in found.ordered]
+    heads = list(comparison().to_frame("polars", labels=True).columns)
+    assert heads[1:3] == ["horizon (budget of a run)", "mean simple regret"]
+
+
+def test_arms_and_tables_say_what_nodes_are_called() -> None:
+    problem = wd.Problem("X -> Y", "Y", labels={"X": "dose (mg)", "Y": "days (d)"})
+    assert [problem.arm_label(arm) for arm in problem.arms] == ["do()", "do(dose (mg)=0)", "do(dose (mg)=1)"]
+    assert problem.in_unit("estimate") == "estimate (d)"
+    assert problem.legend == "Labels: X is dose (mg); Y is days (d)."
+    data = {"X": [0, 1] * 50, "Y": [0, 0, 1, 1] * 25}
+    found = wd.rank(problem, data)
+    assert "against do() (d)" in str(found)
+    assert "Labels: X is dose (mg)." in str(found)
+    assert "Labels: X is dose (mg)." in read(found._repr_html_())
+    for shown in (wd.check(problem, data), wd.what_if(problem, data)):
+        assert problem.legend in str(shown)
+        assert problem.legend in read(shown._repr_html_())
+    assert "dose (mg)" in " ".join(label.get_text() for label in found.plot().axes[0].get_yticklabels())
+
+
+@pytest.mark.parametrize(
+    ("label", "unit"), [("gain (kg)", "kg"), ("gain", ""), ("(kg)", ""), ("f(x) (a) b", ""), ("odd (a) (b)", "b")]
+)
+def test_a_unit_is_what_a_label_ends_in(label: str, unit: str) -> None:
+    problem = wd.Problem("X -> Y", "Y", labels={"Y": label})
+    assert problem.in_unit("mean") == (f"mean ({unit})" if unit else "mean")

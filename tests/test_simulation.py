@@ -11,7 +11,7 @@ import pytest
 
 from tests.slow import Slow
 from whichdo import simulation
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.policy_names import policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical
@@ -39,7 +39,7 @@ def test_bad_numbers_are_refused() -> None:
     instance = canonical("frontdoor")
     with pytest.raises(UsageError, match="number of runs is 0"):
         simulate(policy("ue"), instance.network, instance.problem, horizon=6, runs=0)
-    with pytest.raises(Unsuitable, match="at least 3"):
+    with pytest.raises(UnsuitableError, match="at least 3"):
         simulate(policy("ue"), instance.network, instance.problem, horizon=2, runs=1)
     with pytest.raises(UsageError, match="number of workers is 0; 1 works in this process"):
         simulate(policy("ue"), instance.network, instance.problem, horizon=6, runs=1, workers=0)

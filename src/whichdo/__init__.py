@@ -16,41 +16,43 @@ from typing import TYPE_CHECKING, Any
 from whichdo._version import __version__
 
 if TYPE_CHECKING:
+    from whichdo import errors
     from whichdo.campaign.advice import Advice
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
     from whichdo.checking.outcomes import EditOutcome, WhatIf
     from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
-    from whichdo.comparison.table import Comparison, compare
+    from whichdo.comparison.side_by_side import Comparison, compare
     from whichdo.counting import count
     from whichdo.domains import Bins, bins
     from whichdo.drawing.svg import draw_svg
     from whichdo.errors import (
-        Busy,
+        BusyError,
         ConflictError,
-        Damaged,
+        DamagedError,
         DataError,
         GraphError,
         GraphSyntaxError,
         InputError,
         NetworkError,
         NotIdentifiedError,
-        NotOurs,
+        NotOursError,
         ProblemError,
-        ReplayDiverged,
+        ReplayDivergedError,
         StorageError,
-        TooLarge,
-        TooNew,
-        Unknown,
-        Unsuitable,
+        TooLargeError,
+        TooNewError,
+        UnknownCampaignError,
+        UnknownTicketError,
+        UnsuitableError,
         UsageError,
-        Wait,
+        WaitError,
         WhichdoError,
-        WorkerLost,
+        WorkerLostError,
     )
     from whichdo.estimate.rank import ArmRank, Ranking, rank
     from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Detail, Tally, observe, pull, spread
@@ -68,7 +70,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
     from whichdo.proposing.proposal import propose
-    from whichdo.report.campaign import write_report
+    from whichdo.report.campaign_page import write_report
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.instances.shelf import network
@@ -84,14 +86,14 @@ __all__ = [
     "ArmRank",
     "Batch",
     "Bins",
-    "Busy",
+    "BusyError",
     "Campaign",
     "CausalGraph",
     "CausalNetwork",
     "Check",
     "Comparison",
     "ConflictError",
-    "Damaged",
+    "DamagedError",
     "DataError",
     "Detail",
     "EditOutcome",
@@ -103,7 +105,7 @@ __all__ = [
     "Mechanism",
     "NetworkError",
     "NotIdentifiedError",
-    "NotOurs",
+    "NotOursError",
     "Outcomes",
     "Policy",
     "Problem",
@@ -111,23 +113,24 @@ __all__ = [
     "Ranking",
     "Receipt",
     "Recommendation",
-    "ReplayDiverged",
+    "ReplayDivergedError",
     "Route",
     "Session",
     "Status",
     "StorageError",
     "Tally",
     "Ticket",
-    "TooLarge",
-    "TooNew",
-    "Unknown",
-    "Unsuitable",
+    "TooLargeError",
+    "TooNewError",
+    "UnknownCampaignError",
+    "UnknownTicketError",
+    "UnsuitableError",
     "UsageError",
     "Verdict",
-    "Wait",
+    "WaitError",
     "WhatIf",
     "WhichdoError",
-    "WorkerLost",
+    "WorkerLostError",
     "World",
     "__version__",
     "available_policies",
@@ -139,6 +142,7 @@ __all__ = [
     "count",
     "do",
     "draw_svg",
+    "errors",
     "gallery",
     "graph_from",
     "identify",
@@ -164,20 +168,21 @@ __all__ = [
 _ROOMS = {
     "whichdo.campaign.advice": ("Advice",),
     "whichdo.campaign.campaign": ("Campaign",),
-    "whichdo.campaign.proposals": ("Receipt",),
+    "whichdo.campaign.commands": ("Receipt",),
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),
     "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
     "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
-    "whichdo.comparison.table": ("Comparison", "compare"),
+    "whichdo.comparison.side_by_side": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.domains": ("Bins", "bins"),
     "whichdo.errors": (
-        "Busy", "ConflictError", "Damaged", "DataError", "GraphError", "GraphSyntaxError", "InputError",
-        "NetworkError", "NotIdentifiedError", "NotOurs", "ProblemError", "ReplayDiverged", "StorageError",
-        "TooLarge", "TooNew", "Unknown", "Unsuitable", "UsageError", "Wait", "WhichdoError", "WorkerLost",
+        "BusyError", "ConflictError", "DamagedError", "DataError", "GraphError", "GraphSyntaxError", "InputError",
+        "NetworkError", "NotIdentifiedError", "NotOursError", "ProblemError", "ReplayDivergedError", "StorageError",
+        "TooLargeError", "TooNewError", "UnknownCampaignError", "UnknownTicketError", "UnsuitableError", "UsageError",
+        "WaitError", "WhichdoError", "WorkerLostError",
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),
@@ -195,7 +200,7 @@ _ROOMS = {
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
     "whichdo.proposing.proposal": ("propose",),
-    "whichdo.report.campaign": ("write_report",),
+    "whichdo.report.campaign_page": ("write_report",),
     "whichdo.drawing.svg": ("draw_svg",),
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
@@ -208,7 +213,8 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"whichdo has no name {name!r}")
+        errors = import_module("whichdo.errors")
+        return errors if name == "errors" else errors.by_old_name(name, __name__)
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

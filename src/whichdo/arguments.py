@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from whichdo.domains import NumberRange, all_groups, finite_number, given_list, known_node, settings_of
-from whichdo.errors import ProblemError, UsageError, quoted
+from whichdo.errors import ProblemError, UsageError
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.identify import listed
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

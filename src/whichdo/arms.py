@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from whichdo.domains import known_node, plain_value
-from whichdo.errors import ProblemError, TooLarge, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import ProblemError, TooLargeError, UsageError
 from whichdo.graph.targets import acting_targets
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -215,7 +215,7 @@ def arms_at_once(
 
 
 def _refuse(what: str) -> None:
-    raise TooLarge(
+    raise TooLargeError(
         f"There would be {what}; {MAX_ARMS:,} arms are allowed. Set fewer nodes at once (`at_once`), let fewer nodes "
         f"be set, or to fewer values (`intervene`), or list the arms that are worth a try (`arms`), such as those on "
         f"the sets that whichdo.possibly_optimal names."
@@ -225,7 +225,7 @@ def _refuse(what: str) -> None:
 def check_number(arms: int) -> None:
     """Refuse more arms than can be told apart by any number of experiments, before they are built."""
     if arms > MAX_ARMS:
-        raise TooLarge(
+        raise TooLargeError(
             f"There would be {arms:,} arms; {MAX_ARMS:,} are allowed. Let fewer nodes be set, or to fewer values "
             f"(`intervene`), or list the arms that are worth a try (`arms`)."
         )

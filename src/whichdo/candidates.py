@@ -23,7 +23,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from whichdo.arms import Arm
-from whichdo.graph.identify import listed
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.domination import unbeaten
 from whichdo.identification.pruning import (
@@ -32,6 +31,7 @@ from whichdo.identification.pruning import (
     offers_all,
     possibly_optimal,
 )
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +70,7 @@ class Pruned:
 
     def to_dict(self) -> dict[str, Any]:
         """The entry for JSON."""
-        return {"by": str(self.by), "among": [str(arm) for arm in self.among], "reason": self.reason}
+        return {"by": self.by.to_dict(), "among": [arm.to_dict() for arm in self.among], "reason": self.reason}
 
 
 class PrunedArms(Mapping[Arm, Pruned]):

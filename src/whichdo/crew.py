@@ -17,7 +17,7 @@ from multiprocessing.connection import wait
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from whichdo.errors import WorkerLost
+from whichdo.errors import WorkerLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -166,12 +166,12 @@ def _bury(worker: _Worker[Task, Found], waiting: deque[Task], lost: Counter[Task
     lost[task] += 1
     waiting.appendleft(task)
     if not worker.ready and code is not None and code > 0:
-        raise WorkerLost(
+        raise WorkerLostError(
             f"A worker process could not start; it ended with exit code {code}. A script that uses workers must begin "
             f'its work below `if __name__ == "__main__":`, because each worker imports it. Or work without: workers=1.'
         )
     if lost[task] > RETRIES:
-        raise WorkerLost(
+        raise WorkerLostError(
             f"The same part of the work was lost {lost[task]} times with the process that did it; the last one "
             f"{_ending(code)}. Use fewer workers, or workers=1 to see what happens."
         )

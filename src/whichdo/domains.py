@@ -13,8 +13,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLarge, nearest, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import ProblemError, TooLargeError
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,8 +39,10 @@ __all__ = [
     "given_list",
     "given_mapping",
     "known_node",
+    "labels_line",
     "plain_value",
     "settings_of",
+    "unit_of",
     "worth_of_levels",
 ]
 
@@ -52,6 +54,7 @@ BINARY: tuple[Value, ...] = (0, 1)
 MAX_VALUES = 256
 MAX_VALUE_NAME = 128
 MAX_LABEL = 200
+MAX_LABELS_LISTED = 12
 MAX_DIGITS = 17
 MISSING_LEVEL = "missing"
 """What a missing value is called where it is a value of its own."""
@@ -289,12 +292,25 @@ def all_labels(graph: CausalGraph, given: Mapping[str, object]) -> dict[str, str
     return {name: found[name] for name in graph.nodes if name in found}
 
 
+def unit_of(label: str) -> str:
+    """The unit that a label ends in: ``kg`` of ``weight gained (kg)``; empty where it has none."""
+    name, _, unit = label.rpartition(" (")
+    return unit[:-1] if name and unit.endswith(")") and ")" not in unit[:-1] else ""
+
+
+def labels_line(labels: Mapping[str, str]) -> str:
+    """What nodes are called, in a line to stand below a table; empty where no node has a label."""
+    said = [f"{name} is {label}" for name, label in labels.items()]
+    more = [f"{len(said) - MAX_LABELS_LISTED:,} more"] if len(said) > MAX_LABELS_LISTED else []
+    return f"Labels: {'; '.join([*said[:MAX_LABELS_LISTED], *more])}." if said else ""
+
+
 def check_domain(name: str, domain: Sequence[Value]) -> None:
     """Refuse a domain that is empty, too large, or whose values cannot be told apart or shown."""
     if not domain:
         raise ProblemError(f"The domain of {quoted(name)} is empty; list its values.")
     if len(domain) > MAX_VALUES:
-        raise TooLarge(f"{quoted(name)} has {len(domain):,} values; {MAX_VALUES} are allowed. Group some.")
+        raise TooLargeError(f"{quoted(name)} has {len(domain):,} values; {MAX_VALUES} are allowed. Group some.")
     for value in map(str, domain):
         if not value.strip() or not value.isprintable() or len(value) > MAX_VALUE_NAME:
             raise ProblemError(f"{quoted(value)} cannot be a value of {quoted(name)}: empty, unprintable or too long.")

@@ -4,26 +4,27 @@
 
     WhichdoError
     ├── UsageError            the call itself is wrong                          exit code 2
-    ├── WorkerLost            processes that share work died again and again    exit code 1
+    ├── WorkerLostError       processes that share work died again and again    exit code 1
     ├── ClusterError          a cluster that cannot be reached, or has another version   exit code 1
     ├── ConflictError         what is on record says otherwise                  exit code 4
-    │   └── ReplayDiverged    a logged ask is not what the same revision of the policy would ask now
-    ├── StorageError          a database or folder that cannot be used         exit code 5
-    │   ├── NotOurs           it holds something else
-    │   ├── Damaged           what it holds is not what was written; names the first bad event
-    │   └── TooNew            a later whichdo wrote it; names both versions
-    ├── Busy                  try again later: another process holds the database  exit code 6
-    │   └── Wait              the policy wants to hear of open tickets first, and names them
+    │   └── ReplayDivergedError    a logged ask is not what the same revision of the policy would ask now
+    ├── StorageError          a database or folder that cannot be used          exit code 5
+    │   ├── NotOursError      it contains something else
+    │   ├── DamagedError      its contents are not what was written; names the first bad event
+    │   └── TooNewError       a later whichdo wrote it; names both versions
+    ├── BusyError             try again later: another process holds the database  exit code 6
+    │   └── WaitError         the policy must hear of open tickets first; names them
     └── InputError            a file or a value is wrong                        exit code 3
-        ├── GraphError        a graph that is no causal graph (a cycle, a self-loop, an unknown node)
+        ├── GraphError        a graph that is not a causal graph (a cycle, a self-loop, an unknown node)
         │   └── GraphSyntaxError   text that is in none of the formats, with line and column
         ├── ProblemError      a reward, an arm, a domain or a cost that does not fit the graph
         ├── NetworkError      mechanisms that do not make a network
-        ├── DataError         a log that cannot be counted: columns, values, a file that is no table
-        ├── Unknown           a campaign or a ticket that is not there; names the nearest
-        ├── NotIdentifiedError   an effect that the available rows cannot settle; names the hedge
-        ├── Unsuitable        a policy that cannot serve this problem or this budget
-        └── TooLarge          over a limit, with the number that was found
+        ├── DataError         a log that cannot be counted: columns, values, a file that is not a table
+        ├── UnknownCampaignError   a campaign that does not exist; names the nearest
+        ├── UnknownTicketError     a ticket that does not exist; names the one that was meant
+        ├── NotIdentifiedError     an effect that the available rows cannot settle; names the hedge
+        ├── UnsuitableError   a policy that cannot serve this problem or this budget
+        └── TooLargeError     over a limit, with the number that was found
 
 A message says what is wrong, where, what was found, and what to do.  The command line prints it and exits
 with the code above; it never shows a traceback unless ``--debug`` asks for one.
@@ -31,55 +32,38 @@ with the code above; it never shows a traceback unless ``--debug`` asks for one.
 
 from __future__ import annotations
 
-import re
-import shlex
-from contextlib import contextmanager
-from contextvars import ContextVar
-from difflib import get_close_matches
-from heapq import nlargest
-from itertools import takewhile
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+import warnings
+from typing import Any, ClassVar, NamedTuple, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from whichdo.remedies import Language, Message, Remedy, phrased
+from whichdo.text import visible
 
 __all__ = [
-    "Busy",
+    "BusyError",
     "CacheWarning",
     "ConflictError",
-    "Damaged",
+    "DamagedError",
     "DataError",
     "GraphError",
     "GraphSyntaxError",
     "InputError",
     "NetworkError",
     "NotIdentifiedError",
-    "NotOurs",
+    "NotOursError",
     "Place",
     "ProblemError",
-    "ReplayDiverged",
+    "ReplayDivergedError",
     "StorageError",
-    "TooLarge",
-    "TooNew",
-    "Unknown",
-    "Unsuitable",
+    "TooLargeError",
+    "TooNewError",
+    "UnknownCampaignError",
+    "UnknownTicketError",
+    "UnsuitableError",
     "UsageError",
-    "Wait",
+    "WaitError",
     "WhichdoError",
-    "WorkerLost",
-    "command",
-    "counted",
+    "WorkerLostError",
     "is_interrupt",
-    "masked",
-    "naming_database",
-    "nearest",
-    "option",
-    "quoted",
-    "rounded",
-    "short_number",
-    "speaking_of_commands",
-    "spoken",
-    "visible",
 ]
 
 
@@ -98,6 +82,24 @@ class WhichdoError(Exception):
 
     exit_code: ClassVar[int] = 1
 
+    def __init__(self, *parts: str | Remedy) -> None:
+        super().__init__(Message(*parts))
+
+    @property
+    def message(self) -> Message:
+        """What is wrong and what to do about it, in Python's words; its remedies can be phrased for another reader."""
+        said = self.args[0] if self.args else ""
+        return said if isinstance(said, Message) else Message(str(said))
+
+    def phrased(self, language: Language) -> str:
+        """The message as another reader would write it."""
+        return phrased(self.message, language)
+
+    def add(self, *, before: str = "", after: str = "") -> Self:
+        """The same error, with text before or after its message."""
+        self.args = (Message(before, self.message, after),)
+        return self
+
 
 class CacheWarning(UserWarning):
     """Compiled code cannot be kept; results are the same, only later."""
@@ -109,7 +111,7 @@ class UsageError(WhichdoError):
     exit_code = 2
 
 
-class WorkerLost(WhichdoError):  # noqa: N818 - it says what happened
+class WorkerLostError(WhichdoError):
     """Processes that shared the work died more often than is worth another try; the message says how."""
 
 
@@ -123,7 +125,7 @@ class ConflictError(WhichdoError):
     exit_code = 4
 
 
-class ReplayDiverged(ConflictError):  # noqa: N818 - it says what happened
+class ReplayDivergedError(ConflictError):
     """A logged ask is not what the policy, run again on the log at the same revision, would ask."""
 
 
@@ -133,11 +135,11 @@ class StorageError(WhichdoError):
     exit_code = 5
 
 
-class NotOurs(StorageError):  # noqa: N818 - it says what the file is, as the next two do
+class NotOursError(StorageError):
     """The database holds something else."""
 
 
-class Damaged(StorageError):  # noqa: N818
+class DamagedError(StorageError):
     """What the database holds is not what was written; ``seq`` is the first bad event, where it is known."""
 
     def __init__(self, message: str, seq: int | None = None) -> None:
@@ -145,17 +147,17 @@ class Damaged(StorageError):  # noqa: N818
         self.seq = seq
 
 
-class TooNew(StorageError):  # noqa: N818
+class TooNewError(StorageError):
     """A later version wrote this; the message names both."""
 
 
-class Busy(WhichdoError):  # noqa: N818 - it says what the other side is
+class BusyError(WhichdoError):
     """Another process holds the database for longer than was waited; try again."""
 
     exit_code = 6
 
 
-class Wait(Busy):
+class WaitError(BusyError):
     """The policy decides on once open tickets are told; ``tickets`` are their ids."""
 
     def __init__(self, message: str, tickets: tuple[str, ...] = ()) -> None:
@@ -172,7 +174,7 @@ class InputError(WhichdoError):
         """The same error, its message beginning with the name of the file it was found in."""
         message, name = str(self), visible(source)
         if not message.startswith(name):
-            self.args = (f"{name}{', ' if message.startswith('line ') else ': '}{message}",)
+            self.add(before=f"{name}{', ' if message.startswith('line ') else ': '}")
         return self
 
 
@@ -218,15 +220,19 @@ class NotIdentifiedError(InputError):
         self.hedge = hedge
 
 
-class Unknown(InputError):  # noqa: N818 - it says what the named thing is
-    """A campaign or a ticket of this name is not there; the message lists the nearest."""
+class UnknownCampaignError(InputError):
+    """A campaign of this name does not exist; the message lists the nearest."""
 
 
-class Unsuitable(InputError):  # noqa: N818 - it says what a policy is, as the next does of a size
+class UnknownTicketError(InputError):
+    """A ticket of this name does not exist; the message names the one that was meant, or the nearest."""
+
+
+class UnsuitableError(InputError):
     """A policy that cannot serve this problem or this budget; the message names the least that would do."""
 
 
-class TooLarge(InputError):  # noqa: N818 - it names a fact about the input
+class TooLargeError(InputError):
     """A limit was passed.  The message holds the number that was found and the way out."""
 
 
@@ -237,132 +243,29 @@ def is_interrupt(error: BaseException | None) -> bool:
     return isinstance(error, KeyboardInterrupt)
 
 
-def short_number(number: float) -> str:
-    """A budget as people write it: whole numbers without a point.
-
-    >>> short_number(1000.0), short_number(2.5)
-    ('1,000', '2.5')
-    """
-    return f"{number:,.0f}" if number == int(number) else f"{number:,}"
-
-
-def rounded(pulls: int) -> str:
-    """A number of pulls as a plan needs it: two digits.
-
-    >>> rounded(157), rounded(31621), rounded(8)
-    ('160', '32,000', '8')
-    """
-    unit = 10 ** max(len(str(max(pulls, 1))) - 2, 0)
-    return f"{round(pulls / unit) * unit:,}"
+_RENAMED = {
+    "Busy": "BusyError",
+    "Damaged": "DamagedError",
+    "NotOurs": "NotOursError",
+    "ReplayDiverged": "ReplayDivergedError",
+    "TooLarge": "TooLargeError",
+    "TooNew": "TooNewError",
+    "Unknown": "UnknownCampaignError UnknownTicketError",
+    "Unsuitable": "UnsuitableError",
+    "Wait": "WaitError",
+    "WorkerLost": "WorkerLostError",
+}
 
 
-def counted(number: int, thing: str) -> str:
-    """A number and what it numbers: ``1 look``, ``2,000 looks``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def by_old_name(name: str, module: str, depth: int = 3) -> Any:
+    """An exception by the name it had before, with a warning ``depth`` calls above; any other name is an error."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    new = _RENAMED[name].split()
+    warnings.warn(f"{module}.{name} is called {' or '.join(new)} now", DeprecationWarning, stacklevel=depth)
+    found = tuple(globals()[each] for each in new)
+    return found if len(found) > 1 else found[0]  # several can be caught as one
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint such as ``' Did you mean "Price" or "Prize"?'``, or nothing when no known name is close.
-
-    Capitals do not count in comparing.
-    """
-    if len(name) >= 300:
-        return ""
-    spelt: dict[str, list[str]] = {}
-    for other in known:
-        spelt.setdefault(other.casefold(), []).append(other)
-    folded = name.casefold()
-    close = get_close_matches(folded, _likely(folded, list(spelt)), n=3, cutoff=0.6)
-    found = [other for match in close for other in spelt[match]][:3]
-    return f" Did you mean {' or '.join(map(quoted, found))}?" if found else ""
-
-
-_commands: ContextVar[bool] = ContextVar("commands", default=False)
-_database: ContextVar[str] = ContextVar("database", default="")
-
-
-@contextmanager
-def speaking_of_commands() -> Iterator[None]:
-    """Inside, messages name options as they are typed in a shell; the command line runs in it."""
-    token, database = _commands.set(True), _database.set("")
-    try:
-        yield
-    finally:
-        _commands.reset(token)
-        _database.reset(database)
-
-
-def option(name: str, value: str | None = None) -> str:
-    """An option as its reader writes it: ``missing="drop"`` in Python, ``--missing drop`` in a shell.
-
-    >>> option("missing", "drop"), option("arm")
-    ('missing="drop"', '`arm`')
-    """
-    if _commands.get():
-        return f"--{name}" if value is None else f"--{name} {value}"
-    return f"`{name}`" if value is None else f'{name}="{value}"'
-
-
-def spoken(python: str, shell: str) -> str:
-    """A way out as its reader writes it, in Python or in a shell.
-
-    >>> spoken("campaign.resume(reason=...)", "whichdo resume NAME --reason ...")
-    'campaign.resume(reason=...)'
-    """
-    return shell if _commands.get() else python
-
-
-def command(verb: str, *words: str, more: str = "") -> str:
-    """A command that can be pasted into a shell; ``more`` is put as it stands.
-
-    >>> print(command("void", "spring sale", "1-ab", more="--reason lost"))
-    whichdo void 'spring sale' 1-ab --reason lost
-    """
-    return " ".join(each for each in (shlex.join(["whichdo", verb, *words]), more, _database.get()) if each)
-
-
-def naming_database(address: str) -> None:
-    """From here on commands in messages name this database, where the shell does not know of it."""
-    _database.set(shlex.join(["--db", masked(address)]))
-
-
-_SECRETS = re.compile(r"(?i)(?<=://)([^/\s:@]*):[^/\s]*@|(?<=[?&])((?:ssl)?password)=[^&\s'\"]*")
-
-
-def masked(text: str) -> str:
-    """A text without the passwords of the addresses in it.
-
-    >>> print(masked("postgresql://me:secret@host/name?sslpassword=x&a=1"))
-    postgresql://me:***@host/name?sslpassword=***&a=1
-    """
-    if "://" not in text:
-        return text
-    return _SECRETS.sub(lambda found: f"{found[2]}=***" if found[2] else f"{found[1]}:***@", text)
-
-
-def quoted(name: object) -> str:
-    """A user's text inside double quotes: cut where it would flood the message, escaped where it would not be seen."""
-    text = str(name)
-    if len(text) > 60:
-        text = text[:57] + "..."
-    return '"' + visible(text).replace('"', '\\"') + '"'
-
-
-def visible(text: object) -> str:
-    """A text, such as the name of a file, with codes in place of what a terminal would obey instead of showing."""
-    letters = str(text)
-    if letters.isprintable():
-        return letters
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in letters)
-
-
-def _likely(name: str, known: list[str], most: int = 1_000) -> list[str]:
-    """Of very many names those that begin and end most like ``name``; comparing with all takes seconds."""
-    if len(known) <= most:
-        return known
-
-    def shared(other: str) -> int:
-        pairs = (zip(name, other, strict=False), zip(reversed(name), reversed(other), strict=False))
-        return sum(1 for pair in pairs for _ in takewhile(lambda letters: letters[0] == letters[1], pair))
-
-    return nlargest(most, known, key=shared)
+def __getattr__(name: str) -> Any:
+    return by_old_name(name, __name__)

@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from weakref import finalize
 
-from whichdo.errors import ConflictError, InputError, UsageError, quoted, visible
+from whichdo.errors import ConflictError, InputError, UsageError
+from whichdo.remedies import Option
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -174,8 +176,9 @@ def _check(target: Path, path: Path, kind: Kind, *, force: bool) -> bool:
         )
     if not force and target.stat().st_size and not kind.is_ours(*_ends(target)):
         raise ConflictError(
-            f"{visible(path)} is there already and is no {kind.name}. Name another file, or write over it (--force; "
-            f"force=True); nothing was written."
+            f"{visible(path)} is there already and is no {kind.name}. Name another file, or write over it (",
+            Option("force", True),
+            "); nothing was written.",
         )
     return False
 

@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError, quoted
+from whichdo.errors import UsageError
 from whichdo.graph.identify import Route, verdicts
 from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand
 from whichdo.identification.forms import paper_estimand, stratified_estimand, weight_estimand, weighted_components
 from whichdo.tables import MAX_CELLS, Radix
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tables as data frames of whichever library is installed, as text for a terminal, and as HTML for a notebook.
+"""Results as JSON, as data frames of whichever library is installed, as text for a terminal, as HTML for a notebook.
 
 HTML for notebooks has no colours of its own, so that it is readable in the light and in the dark; all text is escaped.
 """
@@ -6,18 +6,41 @@ HTML for notebooks has no colours of its own, so that it is readable in the ligh
 from __future__ import annotations
 
 from html import escape
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import UsageError, quoted
+from whichdo.errors import UsageError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["frame_of", "html_lines", "html_table", "text_table"]
+__all__ = ["frame_of", "html_lines", "html_table", "plain", "text_table"]
 
 FRAMES = ("pandas", "polars", "pyarrow")
 NARROW = 48
 """Characters of a cell that is not broken into lines."""
+
+
+def plain(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A result and all inside it as JSON has it: objects by their ``to_dict``, tuples as lists, NaN as None.
+
+    >>> plain({"low": float("nan"), "given": ("A", "B")})
+    {'low': None, 'given': ['A', 'B']}
+    """
+    return {name: _plain(each) for name, each in content.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and isnan(value):
+        return None
+    if isinstance(value, dict):
+        return plain(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, str):
+        return str(value)
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -> Any:
@@ -32,7 +55,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -
         except ModuleNotFoundError:
             continue
     wanted = backend or "pandas, polars or pyarrow"
-    raise UsageError(f"A frame needs {wanted}, which is not installed. to_dict() gives the same columns.")
+    raise UsageError(f"A frame needs {wanted}, which is not installed. columns() gives the same.")
 
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
@@ -68,7 +91,7 @@ def html_table(
     strong = ' style="font-weight:bold"'
     body = "".join(f"<tr{strong if n in bold else ''}>{cells(row, 'td')}</tr>" for n, row in enumerate(rows))
     return (
-        f'<div><table><caption style="text-align:left;white-space:nowrap"><b>{escape(caption)}</b></caption>'
+        f"<div><div><b>{escape(caption)}</b></div><table>"
         f"<thead><tr>{cells(heads, 'th')}</tr></thead><tbody>{body}</tbody></table>{html_lines(lines)}</div>"
     )
 

@@ -21,9 +21,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import InputError, UsageError, nearest, quoted, visible
+from whichdo.errors import InputError, UsageError
 from whichdo.policies.base import Policy
 from whichdo.policies.registry import own_policies, register, registered
+from whichdo.text import nearest, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

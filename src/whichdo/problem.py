@@ -39,18 +39,21 @@ from whichdo.domains import (
     check_domain,
     given_list,
     given_mapping,
+    labels_line,
     plain_value,
+    unit_of,
     worth_of_levels,
 )
-from whichdo.errors import ProblemError, TooLarge, UsageError, counted, nearest, quoted, visible
+from whichdo.errors import ProblemError, TooLargeError, UsageError
 from whichdo.frames import html_table, text_table
-from whichdo.graph.identify import Verdict, listed
 from whichdo.identification.reasons import complete_verdicts, verdict_warnings
+from whichdo.text import counted, listed, nearest, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.identify import Verdict
     from whichdo.graph.targets import ByTargets, Targets
 
 __all__ = [
@@ -259,6 +262,25 @@ class Problem:
         """What a node is called where people read: its label, or else its name."""
         return self.labels.get(name, name)
 
+    def arm_label(self, arm: Arm) -> str:
+        """What an arm is called where people read: ``do(quit smoking=1)`` for ``do(qsmk=1)``."""
+        return f"do({', '.join(f'{self.label(name)}={value}' for name, value in arm.settings.items())})"
+
+    def in_unit(self, head: str) -> str:
+        """The head of a column of rewards with their unit: ``estimate (kg)`` where the reward's label ends in (kg)."""
+        unit = unit_of(self.label(self.reward))
+        return f"{head} ({unit})" if unit else head
+
+    @property
+    def legend(self) -> str:
+        """What nodes are called, in a line to stand below a table; empty where no node has a label."""
+        return labels_line(self.labels)
+
+    @property
+    def arms_legend(self) -> str:
+        """The same without the reward, for tables of arms whose heads name it."""
+        return labels_line({name: label for name, label in self.labels.items() if name != self.reward})
+
     def find_arm(self, text: str) -> Arm | None:
         """As `arm`, with None for what names no arm of this problem."""
         found = self._texts.find(text)
@@ -303,7 +325,7 @@ class Problem:
             return MappingProxyType({})
         try:
             made, found = arms_at_once(self.graph, self.reward, self.intervene, self.at_once)
-        except TooLarge:
+        except TooLargeError:
             return MappingProxyType({})
         return MappingProxyType(found if made == self.offered else {})
 

@@ -37,13 +37,14 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from whichdo.domains import Bins, bins
-from whichdo.errors import InputError, ProblemError, TooLarge, nearest, quoted, visible
+from whichdo.errors import InputError, ProblemError, TooLargeError
 from whichdo.files import write_file
 from whichdo.graph.formats import parse_graph, read_graph
-from whichdo.graph.formats.files import read_file
+from whichdo.graph.formats.dagitty_write import write_text
 from whichdo.graph.formats.native import read_json, write_json
-from whichdo.graph.formats.text_write import write_text
+from whichdo.graph.formats.reading import read_file
 from whichdo.problem import BINARY, Problem, Value, plain_value
+from whichdo.text import nearest, quoted, shown, visible
 
 if TYPE_CHECKING:
     import os
@@ -197,7 +198,7 @@ def _problem(content: dict[str, Any], path: Path) -> Problem:
             raise ProblemError(f"{visible(path.name)} has the unknown key {quoted(key)}.{nearest(key, KEYS)}")
     try:
         return _build(content, path)
-    except (ProblemError, TooLarge) as error:
+    except (ProblemError, TooLargeError) as error:
         raise error.within(path.name) from None
     except ValueError as error:  # a number too long to be shown
         raise ProblemError(f"{visible(path.name)}: {error}") from None
@@ -221,21 +222,21 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
         ("prune", bool, "true or false"),
     ):
         if key in content and not isinstance(content[key], kind):
-            raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be {words}.")
+            raise ProblemError(f"`{key}` is {shown(content[key])}; it must be {words}.")
     intervene = content.get("intervene")
     for name in intervene or ():
         if not isinstance(name, str):
-            raise ProblemError(f"`intervene` lists {_shown(name)}; it must list nodes by name.")
+            raise ProblemError(f"`intervene` lists {shown(name)}; it must list nodes by name.")
     if isinstance(intervene, dict):
         _lists(intervene, "intervene")
     arms = content.get("arms")
     for arm in arms or ():
         if not isinstance(arm, dict):
-            raise ProblemError(f"`arms` lists {_shown(arm)}; an arm is a table such as {{X = 1, Z = 0}}.")
+            raise ProblemError(f"`arms` lists {shown(arm)}; an arm is a table such as {{X = 1, Z = 0}}.")
     domains = _domains(content, graph)
     for name, groups in content.get("groups", {}).items():
         if not isinstance(groups, dict):
-            raise ProblemError(f"`groups` gives {quoted(name)} {_shown(groups)}; it must be a table of lists.")
+            raise ProblemError(f"`groups` gives {quoted(name)} {shown(groups)}; it must be a table of lists.")
         _lists(groups, f"groups.{name}")
     return Problem(
         graph,
@@ -257,7 +258,7 @@ def _build(content: dict[str, Any], path: Path) -> Problem:
 def _at_once(content: dict[str, Any]) -> int | None:
     found = content.get("at_once", 1)
     if isinstance(found, str) and found != "all":
-        raise ProblemError(f'`at_once` is {_shown(found)}; it must be a whole number of nodes, or "all".')
+        raise ProblemError(f'`at_once` is {shown(found)}; it must be a whole number of nodes, or "all".')
     return None if found == "all" else found
 
 
@@ -294,7 +295,7 @@ def _graph(content: dict[str, Any], path: Path) -> CausalGraph:
         raise ProblemError("give either `graph` (text) or `graph_file` (a path beside this file), one of them.")
     key = "graph" if "graph" in content else "graph_file"
     if not isinstance(content[key], str):
-        raise ProblemError(f"`{key}` is {_shown(content[key])}; it must be text.")
+        raise ProblemError(f"`{key}` is {shown(content[key])}; it must be text.")
     if key == "graph_file":
         return read_graph(path.parent / _beside(content[key]))
     try:
@@ -317,7 +318,7 @@ def _beside(name: str) -> str:
 def _lists(table: dict[str, Any], key: str) -> dict[str, list[Value]]:
     for name, values in table.items():
         if not isinstance(values, list):
-            raise ProblemError(f"`{key}` gives {quoted(name)} the value {_shown(values)}; it must be a list of values.")
+            raise ProblemError(f"`{key}` gives {quoted(name)} the value {shown(values)}; it must be a list of values.")
     return table
 
 
@@ -331,11 +332,6 @@ def _levels(content: dict[str, Any], graph: CausalGraph, domains: dict[str, Any]
     domain = domain.values if isinstance(domain, Bins) else domain
     named = {str(value): value for value in (plain_value(value, reward) for value in domain)}
     return {named.get(text, text): worth for text, worth in table.items()}
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def toml_text(text: str) -> str:

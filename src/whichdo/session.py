@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.counting.gathering import Desk, Gathering
-from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError, quoted
+from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError
 from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
-from whichdo.graph.identify import listed
 from whichdo.policies.base import ROUNDING, Policy, Recommendation, check_policy
 from whichdo.policy_names import as_policy
 from whichdo.problem import LOOK
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +108,7 @@ class Session:
         try:
             told = self._gathering.read(arm, outcome)
         except (UsageError, InputError) as error:
-            error.args = (f"{error} Nothing was changed.",)
+            error.add(after=" Nothing was changed.")
             raise
         self._gathering.add(arm, told)
         self._ignored |= dict.fromkeys(told.extra)

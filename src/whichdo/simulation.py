@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.crew import holding_interrupts, shared
-from whichdo.errors import UsageError, counted
+from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
 from whichdo.policies.base import check_policy
 from whichdo.policies.sequential import Sequential, named
 from whichdo.policy_names import as_policy
 from whichdo.progress import progress_bar
 from whichdo.rounds import log_spaced, run_rounds
+from whichdo.text import counted
 from whichdo.world.exact import reward_laws
 from whichdo.world.sampler import SimulatedArena, World, exact_laws
 

@@ -36,7 +36,7 @@ def make(folder: Path, policy: str) -> wd.Campaign:
             campaign.allow(wd.do(W=0), "allowed after all")
         try:
             tickets = campaign.ask(4, client=f"client {step % 3}", key=f"ask {step}")
-        except (wd.Wait, wd.ConflictError):
+        except (wd.WaitError, wd.ConflictError):
             continue
         for ticket in tickets[: 4 - step % 3]:
             if step % 7 == 6:

@@ -14,13 +14,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM
-from whichdo.campaign import exchange, ledger
-from whichdo.campaign.storage import migration, statements, store
+from whichdo.campaign import ledger
+from whichdo.campaign.storage import migration, postgres, schema, sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,8 @@ def watch(points: Points) -> None:
     from sqlalchemy import Engine, event
 
     ledger.Ledger.write = between(points, ledger.Ledger.write)  # type: ignore[method-assign]
-    statements._Statement.__call__ = between(points, statements._Statement.__call__)  # type: ignore[method-assign]
+    for kind, what in ((sqlite.SqliteStorage, "_do"), (postgres.PostgresStorage, "_exchange")):
+        setattr(kind, what, between(points, getattr(kind, what)))
     event.listen(Engine, "before_cursor_execute", points)
     event.listen(Engine, "after_cursor_execute", points)
     event.listen(Engine, "commit", points)
@@ -86,14 +88,13 @@ def updated(database: str, name: str, acknowledged: Path) -> None:
 
 def know_next_form(scripts: Path, put: Callable[[object, str, object], None] = setattr) -> None:
     """As if this program knew one form of the tables more, which the scripts lead to."""
-    real = migration.migrate
-    put(store, "FORM", 2)
-    put(migration, "migrate", lambda connection, form: real(connection, form, to=2, scripts=scripts))
+    put(schema, "FORM", 2)
+    put(migration, "migrate", partial(migration.migrate, scripts=scripts))
 
 
 def migrated(database: str, name: str, points: Points) -> None:
     """Bring a database to the next form by opening it, then ask and tell once."""
-    for module, what in ((exchange, "backup"), (os, "fsync"), (Path, "replace")):
+    for module, what in ((sqlite.SqliteStorage, "backup"), (os, "fsync"), (Path, "replace")):
         setattr(module, what, between(points, getattr(module, what)))
     campaign = wd.Campaign.open(database, name)
     ticket = campaign.ask(client="me", key="after")
@@ -141,6 +142,8 @@ def _forked(task: dict[str, Any], number: int) -> int:
         if "times" in task:
             cycle(task["database"], f"worker {number}", task["times"])
         else:
+            if task.get("snapshots"):
+                ledger.FEWEST_NEW, ledger.SHARE_NEW = 0, 10**9  # one after every event
             watch(points := Points(task["die_at"]))
             if "scripts" in task:
                 know_next_form(Path(task["scripts"]))
@@ -165,10 +168,22 @@ class Forker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root, env=os.environ | {"PYTHONPATH": paths},
         )  # fmt: skip
 
-    def run(self, database: str, name: str, acknowledged: Path, die_at: int = 0, *, update: bool = False) -> int:
-        """How a child that works ended; with ``update``, one that has the next revision of the policy."""
+    def run(
+        self,
+        database: str,
+        name: str,
+        acknowledged: Path,
+        die_at: int = 0,
+        *,
+        update: bool = False,
+        snapshots: bool = False,
+    ) -> int:
+        """How a child that works ended; with ``update``, one that has the next revision of the policy.
+
+        With ``snapshots`` one is kept after every event.
+        """
         task = {"database": database, "name": name, "acknowledged": str(acknowledged), "die_at": die_at}
-        task["update"] = update
+        task |= {"update": update, "snapshots": snapshots}
         (ended,) = self._answer(task)
         return ended
 

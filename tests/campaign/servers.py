@@ -50,13 +50,13 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 
 @contextmanager
-def running() -> Iterator[str]:
-    """A server; its address without a database."""
+def running(place: str | None = None) -> Iterator[str]:
+    """A server; its address without a database.  Its data lies in a folder below ``place``, in memory by default."""
     home = binaries()
     assert home is not None
     user = _unprivileged() if os.geteuid() == 0 else None
     owner = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    folder = Path(tempfile.mkdtemp(prefix="whichdo-postgres-", dir=in_memory()))
+    folder = Path(tempfile.mkdtemp(prefix="whichdo-postgres-", dir=place or in_memory()))
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
     data = folder / "data"

@@ -95,7 +95,7 @@ class Program:
         key = self.chance.choice([None, None, f"k{self.state().events}"])
         wanted, client = self.chance.choice([1, 2, 5, 30]), self.chance.choice("ab")
         found = self.campaign.ask(wanted, client=client, key=key)
-        if key in self.state().keys:
+        if key is not None and self.campaign._ledger.keyed(key) is not None:
             assert self.campaign.ask(wanted, client=client, key=key) == found
 
     def tell(self) -> None:
@@ -165,7 +165,9 @@ class Program:
         for _ in range(steps):
             if self.patch is not None and self.chance.random() < 0.15:
                 self.update(self.patch)
-            with suppress(wd.ConflictError, wd.Wait, wd.Unsuitable, wd.UsageError):  # refused: nothing changed
+            with suppress(
+                wd.ConflictError, wd.WaitError, wd.UnsuitableError, wd.UsageError
+            ):  # refused: nothing changed
                 self.act(self.chance.choice(verbs))
             self.check()
         events = self.campaign.events()
@@ -174,13 +176,13 @@ class Program:
         self.campaign.export(self.folder / "a.jsonl")
         imported = wd.Campaign.import_(self.folder / "b.db", self.folder / "a.jsonl", clock=self.clock)
         assert shown(imported._ledger.state()) == shown(self.state())
-        assert json.dumps(imported.recommend().as_json()) == json.dumps(self.campaign.recommend().as_json())
+        assert json.dumps(imported.recommend().to_dict()) == json.dumps(self.campaign.recommend().to_dict())
 
     def act(self, verb: Callable[[], None]) -> None:
         """Only a program that is older than the play refuses to decide."""
         try:
             verb()
-        except wd.TooNew:
+        except wd.TooNewError:
             assert self.state().plan.revision > type(self.state().terms.policy).revision
             self.seen["too new"] += 1
 
@@ -206,7 +208,7 @@ def decide_by_revision(kind: type[Policy], patch: pytest.MonkeyPatch) -> None:
 
 def standing(state: State) -> dict[str, Any]:
     """What must be the same whatever revision the policy has."""
-    found = status_of(state).as_json()
+    found = status_of(state).to_dict()
     tickets = [(pull.id, pull.phase, pull.row, pull.extra, pull.play, pull.slot) for pull in state.tickets.values()]
     rest = {name: each for name, each in found.items() if name not in {"phase", "trouble", "update"}}
     return rest | {"rows": [*state.rows()], "each": tickets, "left": state.left, "plan": state.plan}
@@ -217,7 +219,7 @@ def shown(state: State) -> dict[str, Any]:
     play = state.play
     coming = [] if play is None else [(slot, play.arm_of(slot)) for slot in play.next_slots(6)]
     return {
-        "status": status_of(state).as_json(),
+        "status": status_of(state).to_dict(),
         "finished": state.finished,
         "play": None if play is None else (play.number, play.asked, play.unfilled, play.needed, play.budget),
         "coming": coming,
@@ -237,7 +239,7 @@ def programs(folder: Path, seeds: range, setting: str, *, updates: bool = False)
         with pytest.MonkeyPatch.context() as patch:
             try:
                 program = Program(own, seed, **SETTINGS[setting], patch=patch if updates else None)
-            except (wd.Unsuitable, wd.UsageError):
+            except (wd.UnsuitableError, wd.UsageError):
                 continue  # too little money for the policy
             try:
                 program.run(30)

@@ -10,6 +10,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, rng, row_of, run
 from whichdo.campaign.audit import Audits, kept_for_audits, round_of_audits
+from whichdo.campaign.events import Audited
 from whichdo.evidence import Tally
 from whichdo.problem import Problem, do
 
@@ -78,7 +79,7 @@ def test_a_policy_that_doubts_and_so_pulls_all_arms_keeps_a_tenth() -> None:
 
 def test_an_audit_of_the_time_before_rounds_was_all_there_was() -> None:
     audits = Audits(60.0)
-    audits.begin({do(A=1): 30}, {"pulls": {"do(A=1)": 30}, "budget": 60.0}, FOUR)
+    audits.begin({do(A=1): 30}, Audited({"do(A=1)": 30}, 60.0), FOUR)
     assert audits.over
     assert audits.left == 0
 
@@ -107,7 +108,7 @@ def test_fresh_looks_come_before_a_policy_begins_on_logs(tmp_path: Path) -> None
     assert [event.content.get("round") for event in campaign.events() if event.kind == "audited"] == [None, 1, 2, 3]
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
     assert again.verify() == campaign.status().receipt
-    assert again.recommend().as_json() == campaign.recommend().as_json()
+    assert again.recommend().to_dict() == campaign.recommend().to_dict()
 
 
 def test_without_logs_or_audits_the_policy_begins_at_once(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def test_another_process_finds_it_as_it_was_left(database: str) -> None:
     held = campaign.ask(3)
     again = wd.Campaign.open(database, "spring")
     assert again.ask(3) == held
-    assert again.status().as_json() == campaign.status().as_json()
-    assert again.recommend().as_json() == campaign.recommend().as_json()
+    assert again.status().to_dict() == campaign.status().to_dict()
+    assert again.recommend().to_dict() == campaign.recommend().to_dict()
     assert again.verify() == campaign.verify() == campaign.status().receipt
 
 
@@ -85,7 +85,7 @@ def test_every_policy_replays(database: str, name: str) -> None:
     assert run(campaign, rng(5)) <= 50
     again = wd.Campaign.open(database, name)
     assert again.verify() == campaign.status().receipt
-    assert again.recommend().as_json() == campaign.recommend().as_json()
+    assert again.recommend().to_dict() == campaign.recommend().to_dict()
 
 
 def test_policies_with_large_parameters_are_kept(database: str) -> None:
@@ -116,7 +116,7 @@ def test_many_campaigns_share_a_database(database: str) -> None:
     first.ask(2)
     assert second.status().tickets["asked"] == 0
     assert wd.Campaign.list(database) == ["a", "b"]
-    with pytest.raises(wd.Unknown, match=r'There is no campaign "c" in'):
+    with pytest.raises(wd.UnknownCampaignError, match=r'There is no campaign "c" in'):
         wd.Campaign.open(database, "c")
 
 
@@ -239,7 +239,7 @@ def test_amended_rows_count_in_the_estimates(database: str) -> None:
     assert advice.arm == tickets[2].arm
     assert advice.policy_arm == decided
     assert campaign.status().tickets["amended"] == 1
-    assert wd.Campaign.open(database, "spring").recommend().as_json() == advice.as_json()
+    assert wd.Campaign.open(database, "spring").recommend().to_dict() == advice.to_dict()
 
 
 def test_costs_and_money(database: str) -> None:
@@ -256,7 +256,9 @@ def test_costs_and_money(database: str) -> None:
 def test_a_wait_names_the_open_tickets(database: str) -> None:
     campaign = create(database, policy="srm", horizon=40)
     tickets = campaign.ask(30, client="a")
-    with pytest.raises(wd.Wait, match=f"^srm decides on when it has heard of {len(tickets)} open tickets: 1-") as info:
+    with pytest.raises(
+        wd.WaitError, match=f"^srm decides on when it has heard of {len(tickets)} open tickets: 1-"
+    ) as info:
         campaign.ask(client="b")
     assert info.value.tickets == tuple(ticket.id for ticket in tickets)
 
@@ -268,7 +270,7 @@ def test_what_was_recommended_then_is_recommended_again(database: str) -> None:
     then = campaign.recommend()
     run(campaign, random)
     at = int(then.receipt.partition(":")[0])
-    assert campaign.recommend(at=at).as_json() == then.as_json()
+    assert campaign.recommend(at=at).to_dict() == then.to_dict()
 
 
 def test_an_export_is_imported_with_the_same_receipts(database: str, tmp_path: Path) -> None:
@@ -277,7 +279,7 @@ def test_an_export_is_imported_with_the_same_receipts(database: str, tmp_path: P
     number = campaign.export(tmp_path / "spring.jsonl")
     copy = wd.Campaign.import_(tmp_path / "copy.db", tmp_path / "spring.jsonl")
     assert copy.verify() == campaign.verify()
-    assert copy.status().as_json() == campaign.status().as_json()
+    assert copy.status().to_dict() == campaign.status().to_dict()
     assert number == copy.status().events
     wd.Campaign.import_(tmp_path / "copy.db", tmp_path / "spring.jsonl")
     run(campaign, rng(), most=1)

@@ -12,13 +12,13 @@ import whichdo as wd
 from tests.campaign.servers import new_database
 from tests.campaign.trials import Clock, create, rng, row_of, run, transaction
 from whichdo.campaign.state import State
-from whichdo.campaign.storage.store import Store
+from whichdo.campaign.storage import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
 
 
 @pytest.mark.slow("1 s: three threads for a second and a half; finds a connection used by two")
@@ -73,7 +73,7 @@ def test_a_refusal_does_not_read_the_log_anew(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("whichdo.campaign.ledger.State", fold)
     for ticket in tickets[:5]:
         other.tell(ticket, row_of(ticket, rng(8)))
-        with pytest.raises(wd.Wait):
+        with pytest.raises(wd.WaitError):
             campaign.ask(client="poller")
     assert begun == []
 
@@ -103,9 +103,9 @@ def test_a_recommendation_says_what_could_not_be_put_on_record(tmp_path: Path) -
 
 def test_a_database_that_is_stricter_by_default_serves_as_well(server: str) -> None:
     address = new_database(server, "strict")
-    store = Store(address, create=True)
+    store = open_storage(address, create=True)
     with transaction(store) as connection:
-        connection.exec_driver_sql("ALTER DATABASE strict SET default_transaction_isolation = 'serializable'")
+        connection.execute("ALTER DATABASE strict SET default_transaction_isolation = 'serializable'")
     store.close()
     campaign = create(address, policy="ue", horizon=200)
     errors = []
@@ -132,14 +132,14 @@ def test_a_connection_that_was_dropped_at_rest_is_made_anew(server: str, monkeyp
     address = new_database(server, "dropped")
     campaign = create(address, policy="ue")
     ticket = campaign.ask()
-    other = Store(address)
+    other = open_storage(address)
     with transaction(other, writes=False) as connection:
-        connection.exec_driver_sql(
+        connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     other.close()
-    monkeypatch.setattr("whichdo.campaign.storage.line.REST", 0.0)
+    monkeypatch.setattr("whichdo.campaign.storage.postgres.REST", 0.0)
     assert campaign.tell(ticket, {"Y": 1}).seq == 2
 
 
@@ -148,6 +148,8 @@ def test_a_wait_names_what_is_waited_for(database: str) -> None:
     campaign.ask(client="a")
     campaign.restart("a new week")
     ticket = campaign.ask(client="b")
-    with pytest.raises(wd.Wait, match=f"^ucb decides on when it has heard of 1 open ticket: {ticket.id}\\.$") as info:
+    with pytest.raises(
+        wd.WaitError, match=f"^ucb decides on when it has heard of 1 open ticket: {ticket.id}\\.$"
+    ) as info:
         campaign.ask(client="c")
     assert info.value.tickets == (ticket.id,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, run
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_an_empty_file_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(wd.NotOurs, match="holds no campaigns"):
+    with pytest.raises(wd.NotOursError, match="holds no campaigns"):
         wd.Campaign.open(tmp_path / "empty.db", "a")
     assert (tmp_path / "empty.db").stat().st_size == 0
 
@@ -30,7 +31,7 @@ def test_a_backup_under_the_companions_of_a_damaged_file_says_to_remove_them(tmp
     for end in ("-wal", "-shm"):
         shutil.copyfile(tmp_path / f"a.db{end}", tmp_path / f"b.db{end}")
     shutil.copyfile(tmp_path / "copy.db", tmp_path / "b.db")
-    with pytest.raises(wd.Damaged, match=r"remove .*b\.db-wal and .*b\.db-shm"):
+    with pytest.raises(wd.DamagedError, match=r"remove .*b\.db-wal and .*b\.db-shm"):
         wd.Campaign.open(tmp_path / "b.db", "spring").verify()
     for end in ("-wal", "-shm"):
         (tmp_path / f"b.db{end}").unlink(missing_ok=True)
@@ -45,7 +46,7 @@ def test_a_file_that_another_has_taken_the_place_of_is_noticed(tmp_path: Path) -
     for end in ("-wal", "-shm"):
         (tmp_path / f"a.db{end}").unlink()
     (tmp_path / "old.db").replace(tmp_path / "a.db")
-    with pytest.raises(wd.Damaged, match=r"went back: .* Was an old backup restored"):
+    with pytest.raises(wd.DamagedError, match=r"went back: .* Was an old backup restored"):
         campaign.tell(ticket, {"Y": 1})
     (tmp_path / "a.db").unlink()
     with pytest.raises(wd.StorageError, match=r"a\.db is gone: it was there when it was opened"):
@@ -116,6 +117,38 @@ def test_files_removed_under_a_campaign_are_noticed_before_the_next_commit(tmp_p
                 call()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_files_removed_under_two_processes_are_noticed_by_both(tmp_path: Path) -> None:
+    """Neither acknowledges anything from then on, and what both had been told is in the copies that they leave."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    (to_child, said), (answered, to_parent) = os.pipe(), os.pipe()
+    child = os.fork()
+    if not child:
+        run(campaign, rng(4), most=3, client="child")
+        os.write(to_parent, b".")
+        os.read(to_child, 1)
+        refused = 0
+        for _ in range(3):
+            try:
+                campaign.ask(client="child")
+            except wd.StorageError:
+                refused += 1
+        os._exit(refused)
+    os.read(answered, 1)
+    run(campaign, rng(3), most=3, client="parent")
+    last = campaign.status().receipt
+    (tmp_path / "a.db-wal").unlink()
+    os.write(said, b".")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    with pytest.raises(wd.StorageError):
+        campaign.ask(client="parent")
+    rescued = [wd.Campaign.open(tmp_path / f"a.db.rescued-{number}", "spring") for number in (1, 2)]
+    assert all(each.verify(last) for each in rescued)
+    for end in (to_child, said, answered, to_parent):
+        os.close(end)
+
+
 def test_a_look_notices_files_that_were_removed(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     run(campaign, rng(3), most=10)
@@ -132,6 +165,6 @@ def test_a_log_that_went_another_way_is_noticed_after_an_error_too(tmp_path: Pat
     campaign.close()
     shutil.copyfile(tmp_path / "old.db", tmp_path / "a.db")
     for call in (campaign.ask, campaign.status, campaign.verify, campaign.ask):
-        with pytest.raises(wd.Damaged, match="went back"):
+        with pytest.raises(wd.DamagedError, match="went back"):
             call()
     wd.Campaign.open(tmp_path / "a.db", "spring").ask()

@@ -10,7 +10,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run, transaction
-from whichdo.campaign.events import canonical, sealed
+from whichdo.campaign.chain import canonical, sealed
 from whichdo.campaign.exchange import export_lines
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_a_row_told_twice_is_no_log(tmp_path: Path) -> None:
     last = events[-1]
     events.append(sealed(last.campaign, last.seq + 1, "told", last.content, last.time, last.hash))
     (tmp_path / "forged.jsonl").write_text("".join(export_lines(events)))
-    with pytest.raises(wd.Damaged, match="is told twice"):
+    with pytest.raises(wd.DamagedError, match="is told twice"):
         wd.Campaign.import_(tmp_path / "b.db", tmp_path / "forged.jsonl")
 
 
@@ -90,8 +90,8 @@ def test_a_log_whose_end_is_missing_is_not_exported(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     run(campaign, rng(7), most=3)
     with transaction(campaign._store) as connection:
-        connection.exec_driver_sql("DELETE FROM whichdo_event WHERE seq = 6")
-    with pytest.raises(wd.Damaged, match="its log should have 7 events and ends after 6"):
+        connection.execute("DELETE FROM whichdo_event WHERE seq = 6")
+    with pytest.raises(wd.DamagedError, match="its log should have 7 events and ends after 6"):
         campaign.export(tmp_path / "a.jsonl")
-    with pytest.raises(wd.Damaged):
+    with pytest.raises(wd.DamagedError):
         campaign.recommend(at=2)

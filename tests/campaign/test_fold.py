@@ -10,8 +10,9 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
-from whichdo.campaign.homogeneity import homogeneous
+from whichdo.campaign.events import Alarm
 from whichdo.evidence import Batch
+from whichdo.monitoring.homogeneity import homogeneous
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
 
@@ -51,13 +52,13 @@ def test_a_log_that_the_same_revision_would_not_make_any_more(tmp_path: Path, fi
     held = campaign.ask()
     fickle.first = 2
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    with pytest.raises(wd.ReplayDiverged) as info:
+    with pytest.raises(wd.ReplayDivergedError) as info:
         again.verify()
     assert str(info.value).startswith(
         "Event 1 of campaign 'spring' asked for pull 0, do(X=0); run again on the log, fickle asks for pull 0, do(X=1)."
         f" Both are revision 1 of fickle: the play began with whichdo {wd.__version__}, this is whichdo "
     )
-    with pytest.raises(wd.ReplayDiverged):
+    with pytest.raises(wd.ReplayDivergedError):
         again.ask(5)
     again.tell(held, row_of(held, np.random.default_rng(1)))  # what is out may be told all the same
     assert again.status().phase == "stuck"
@@ -92,7 +93,7 @@ def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
     run(campaign, random, most=80)
     campaign.restart("to see what it remembers")
     state = campaign._ledger.state()
-    at_hand = state._at_hand(state.allowed, state.left)
+    at_hand = state.at_hand(state.allowed, state.left)
     assert at_hand is not None
     assert at_hand.pulls.sum() == 80
     run(campaign, random)
@@ -104,14 +105,14 @@ def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
 def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the transaction of the tell: alarm, then restart on a graph in which looking no longer settles the arm."""
 
-    def once(state: Any, told: Any) -> list[tuple[tuple[str, dict[str, Any]], str]]:
+    def once(state: Any, told: Any) -> list[tuple[Alarm, str]]:
         count = sum(pull.counted for pull in state.tickets.values())
         suspect = {"arm": "do(X=1)", "kind": "estimate", "node": "Y"}
         body = {"text": "X -> Y is confounded.", "suspect": suspect, "edge": "X <-> Y"}
         reason = "alarm: X <-> Y seems to be missing in the graph"
-        return [(("alarm", body), reason)] if count == 25 and not state.alarms else []
+        return [(Alarm.from_body(body), reason)] if count == 25 and not state.alarms else []
 
-    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", once)
+    monkeypatch.setattr("whichdo.campaign.follow.found_wrong", once)
     campaign = create(str(tmp_path / "a.db"), horizon=60)
     random = np.random.default_rng(2)
     run(campaign, random, most=25)
@@ -127,7 +128,7 @@ def test_an_alarm_falls_back_to_direct_pulls(tmp_path: Path, monkeypatch: pytest
     row = advice.ranking[wd.do(X=1)]
     assert row.effective_n == row.direct
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
 
 
 def test_logs_in_the_middle_count_at_once_and_reach_the_policy_at_a_restart(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_looks_that_do_not_agree_with_the_logs_set_these_aside(tmp_path: Path) -
     assert advice.looks_in_logs == 0
     assert campaign.status().set_aside == (warning,)
     again = wd.Campaign.open(tmp_path / "a.db", "spring")
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
     assert campaign.observe(log)[0].repeated  # they are known, and stay aside
     assert campaign.recommend().looks_in_logs == 0
 

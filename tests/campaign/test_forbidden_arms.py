@@ -8,7 +8,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run
-from whichdo.report.campaign import campaign_page
+from whichdo.report.campaign_page import campaign_page
 
 if TYPE_CHECKING:
     from pathlib import Path

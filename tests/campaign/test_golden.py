@@ -15,7 +15,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.golden import FOLDER
 from tests.campaign.trials import Clock, row_of
-from whichdo.campaign.events import moment
+from whichdo.campaign.chain import moment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +120,7 @@ def test_work_on_old_logs_goes_on(path: Path, database: str) -> None:
     while not campaign.finished:
         try:
             tickets = campaign.ask(4, client="later")
-        except wd.Wait:
+        except wd.WaitError:
             clock.move(days=1)  # reward windows close
             continue
         for ticket in tickets:
@@ -134,4 +134,4 @@ def test_work_on_old_logs_goes_on(path: Path, database: str) -> None:
     assert status.spent <= status.budget
     again = wd.Campaign.open(database, campaign.name, clock=clock)
     assert again.verify() == status.receipt
-    assert again.recommend().as_json() == campaign.recommend().as_json()
+    assert again.recommend().to_dict() == campaign.recommend().to_dict()

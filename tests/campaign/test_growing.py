@@ -195,11 +195,11 @@ def test_a_glob_of_too_many_files_is_refused(campaign: wd.Campaign, log: Path, m
     for number in range(4):
         log.with_name(f"part{number}.csv").write_text(log.read_text())
     monkeypatch.setattr("whichdo.campaign.logs.MOST_FILES", 3)
-    monkeypatch.setattr("whichdo.counting.files.MOST_FILES", 3)
+    monkeypatch.setattr("whichdo.counting.log_files.MOST_FILES", 3)
     pattern = str(log.parent / "part*.csv")
-    with pytest.raises(wd.TooLarge, match="More than 3 files match"):
+    with pytest.raises(wd.TooLargeError, match="More than 3 files match"):
         campaign.observe(pattern)
-    with pytest.raises(wd.TooLarge, match="4 files match"):
+    with pytest.raises(wd.TooLargeError, match="4 files match"):
         wd.count(campaign.problem, pattern)
 
 
@@ -211,6 +211,6 @@ def test_a_packed_log_is_unpacked_so_far_and_no_further(
     packed = log.with_name("log.csv.gz")
     packed.write_bytes(gzip.compress((HEADER + ROWS * 500_000).encode()))
     monkeypatch.setattr(csv_files, "UNPACKED", 8 << 20)
-    with pytest.raises(wd.TooLarge, match="when it is unpacked"):
+    with pytest.raises(wd.TooLargeError, match="when it is unpacked"):
         campaign.observe(packed)
     assert looks(campaign) == 0

@@ -9,17 +9,17 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy.event import listen, remove
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run, transaction
 from tests.soak import scaled
-from whichdo.campaign.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
+
+    from whichdo.campaign.storage import Storage
 
 
 @pytest.mark.slow("1 s: 30 interrupts for each of three policies; finds a receipt without its event")
@@ -54,7 +54,7 @@ def test_an_interrupted_tell_is_there_or_not_and_is_never_believed_to_be(
                 receipt = campaign.tell(ticket, row)
             signal.setitimer(signal.ITIMER_REAL, 0)
             with transaction(campaign._store, writes=False) as connection:
-                found = connection.exec_driver_sql(f"SELECT hash FROM whichdo_event WHERE seq = {receipt.seq}").one()
+                found = connection.execute(f"SELECT hash FROM whichdo_event WHERE seq = {receipt.seq}").fetchone()
             assert found[0] == receipt.hash
     finally:
         armed = False
@@ -76,7 +76,7 @@ def test_an_interrupted_recommendation_loses_no_counts(tmp_path: Path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("whichdo.campaign.listening.np.bincount", strike)
+        patched.setattr("whichdo.monitoring.listening.np.bincount", strike)
         with pytest.raises(KeyboardInterrupt):
             campaign.recommend()
     assert campaign.recommend() == expected
@@ -114,19 +114,26 @@ def test_an_interrupt_does_not_disturb_other_threads(tmp_path: Path) -> None:
     assert errors == []
 
 
-def test_an_interrupt_while_a_transaction_begins_leaves_nothing(database: str) -> None:
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_interrupt_while_a_transaction_begins_leaves_nothing(
+    database: str, monkeypatch: pytest.MonkeyPatch, *, begun: bool
+) -> None:
     campaign = create(database, policy="ue")
     campaign.ask(3)
+    storage = campaign._store
+    real = storage._begin
 
-    def strike(*_: object) -> None:
+    def strike(connection: object, *, writes: bool) -> None:
+        if begun:
+            real(connection, writes=writes)
+            storage._do(connection, "SELECT 1")
         raise KeyboardInterrupt
 
-    engine = campaign._store.line._wire._engine
-    listen(engine, "begin", strike)
-    for verb in (campaign.events, campaign.status, lambda: campaign.ask(5)):
-        with pytest.raises(KeyboardInterrupt):
-            verb()
-    remove(engine, "begin", strike)
+    with monkeypatch.context() as patched:
+        patched.setattr(storage, "_begin", strike)
+        for verb in (campaign.events, campaign.status, lambda: campaign.ask(5)):
+            with pytest.raises(KeyboardInterrupt):
+                verb()
     assert len(campaign.events()) == 2
     assert len(campaign.ask(5)) == 5
 
@@ -135,18 +142,19 @@ def test_a_handler_that_comes_in_between_cannot_undo_a_tell(database: str, monke
     """In the middle of a tell, in the same thread, as a handler of a signal would."""
     campaign = create(database, policy="ue")
     ticket = campaign.ask()
-    real, refusals = Store.append, []
+    kind = type(campaign._store)
+    real, refusals = kind.append, []
 
-    def append(store: Store, *given: Any) -> None:
+    def append(store: Storage, *given: Any) -> None:
         for verb in (campaign.status, campaign.events, campaign.ask):
-            with pytest.raises(wd.Busy, match="is at work in this thread") as info:
+            with pytest.raises(wd.BusyError, match="is at work in this thread") as info:
                 verb()
             refusals.append(info.value)
         campaign.close()
         real(store, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "append", append)
+        patched.setattr(kind, "append", append)
         receipt = campaign.tell(ticket, {"Y": 1})
     assert len(refusals) == 3
     assert wd.Campaign.open(database, "spring").verify(receipt)

@@ -11,7 +11,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.campaigns import audited
 from whichdo.campaign import terms
-from whichdo.campaign.pool import pooled
+from whichdo.campaign.tallying import pooled
 from whichdo.campaign.terms import Terms
 from whichdo.errors import DataError
 from whichdo.evidence import Tally
@@ -111,7 +111,7 @@ def test_only_problems_that_format_1_cannot_express_are_written_in_format_2() ->
 def test_a_program_that_knows_format_1_alone_refuses_format_2_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terms, "FORMAT", 1)
     with pytest.raises(
-        wd.TooNew, match=r'Campaign "a" was written by whichdo .* in format 2; .* reads formats up to 1\.'
+        wd.TooNewError, match=r'Campaign "a" was written by whichdo .* in format 2; .* reads formats up to 1\.'
     ):
         Terms.from_body(body(PROBLEM))
     assert Terms.from_body(body(wd.Problem("X -> Y", "Y"))).problem == wd.Problem("X -> Y", "Y")

@@ -11,7 +11,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, create
 from tests.cli.calling import Call
-from whichdo.campaign import events, exchange
+from whichdo.campaign import chain, exchange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,8 +73,8 @@ def test_as_many_tickets_as_are_allowed_can_be_asked_exported_and_imported(tmp_p
 def test_an_event_that_could_not_be_imported_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     before = campaign.status().receipt
-    monkeypatch.setattr(events, "MOST_LETTERS", 500)
-    with pytest.raises(wd.TooLarge, match=r"one event has at most 500\. Nothing was stored"):
+    monkeypatch.setattr(chain, "MOST_LETTERS", 500)
+    with pytest.raises(wd.TooLargeError, match=r"one event has at most 500\. Nothing was stored"):
         campaign.ask(40)
     assert campaign.status().receipt == before
     assert exchange.LONGEST > 74 * 2**20  # so long was an event of an earlier version

@@ -90,7 +90,7 @@ class Program(RuleBasedStateMachine):
                 self.campaign.ask(n, client=client)
             return
         if not held and not slots and not self.session.finished:
-            with pytest.raises(wd.Wait):
+            with pytest.raises(wd.WaitError):
                 self.campaign.ask(n, client=client)
             return
         found = self.campaign.ask(n, client=client)

@@ -11,7 +11,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, Clock, create, row_of
 from tests.soak import repeated
-from whichdo.campaign.rows import RowReader
+from whichdo.campaign.tallying import RowReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def test_an_unknown_ticket_names_the_one_that_was_meant(campaign: wd.Campaign) -
     ticket = campaign.ask()
     refused(
         campaign,
-        wd.Unknown,
+        wd.UnknownTicketError,
         f'There is no ticket "1-zz" in campaign "spring". Ticket 1 is "{ticket.id}", {ticket.arm}. Nothing was stored.',
         "tell",
         "1-zz",
@@ -196,8 +196,8 @@ def test_what_cannot_be_imported_says_where(tmp_path: Path, campaign: wd.Campaig
     for text, kind, message in [
         (whole[:-20], wd.InputError, "line 3 is no event of a campaign"),
         ("".join(lines[:-1]), wd.InputError, "spring.jsonl ends without its checksum, after 2 events"),
-        (lines[0] + lines[2], wd.Damaged, "its checksum does not hold for its 1 events"),
-        (whole.replace('"seed":0', '"seed":1'), wd.Damaged, "line 1: event 0 is not what was exported"),
+        (lines[0] + lines[2], wd.DamagedError, "its checksum does not hold for its 1 events"),
+        (whole.replace('"seed":0', '"seed":1'), wd.DamagedError, "line 1: event 0 is not what was exported"),
         (whole + lines[0], wd.InputError, "line 4: something follows the checksum"),
         ("", wd.InputError, "ends without its checksum, after 0 events"),
         ("[1]\n", wd.InputError, "line 1 is no event of a campaign: [1]"),

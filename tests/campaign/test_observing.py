@@ -54,7 +54,7 @@ def test_observe_with_restart_is_one_request(database: str) -> None:
     assert len(campaign.status().restarts) == 1
     run(campaign, outcomes)
     before = campaign.status().events
-    with pytest.raises(wd.Unsuitable, match="needs a budget"):
+    with pytest.raises(wd.UnsuitableError, match="needs a budget"):
         campaign.restart("more")
     assert campaign.status().events == before
 

@@ -9,7 +9,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run
-from whichdo.campaign.events import sealed
+from whichdo.campaign.chain import sealed
 from whichdo.campaign.exchange import export_lines
 from whichdo.evidence import Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm
@@ -130,7 +130,7 @@ def test_a_parameter_that_the_program_does_not_know_is_refused(tmp_path: Path) -
         lambda: wd.Campaign.import_(tmp_path / "b.db", tmp_path / "a.jsonl"),
     ]
     for call in calls:
-        with pytest.raises(wd.TooNew) as info:
+        with pytest.raises(wd.TooNewError) as info:
             call()
         assert str(info.value) == text
     assert len(list(campaign.export_lines())) == 4
@@ -143,5 +143,5 @@ def test_parameters_that_are_none_are_damage(tmp_path: Path, parameters: object)
     body["policy"]["parameters"] = parameters
     forged = [sealed("spring", 0, "created", body, first.time, first.previous)]
     (tmp_path / "a.jsonl").write_text("".join(export_lines(forged)))
-    with pytest.raises(wd.Damaged, match="Event 0 does not hold the terms of a campaign: TypeError parameters is"):
+    with pytest.raises(wd.DamagedError, match="Event 0 does not hold the terms of a campaign: TypeError parameters is"):
         wd.Campaign.import_(tmp_path / "b.db", tmp_path / "a.jsonl")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import socket
+import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -12,12 +14,13 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run
-from whichdo.campaign.storage import engines, line, turns
+from whichdo.campaign.storage import postgres, turns
 from whichdo.campaign.storage.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import FrameType
 
     NewDatabase = Callable[[], str]
 
@@ -92,7 +95,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
 def test_an_answer_that_never_comes_is_given_up(
     new_server_database: NewDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "SLACK", 0.2)
+    monkeypatch.setattr(postgres, "SLACK", 0.2)
     with between(new_server_database()) as (proxy, address):
         campaign = create(address, policy="ue", patience=1)
         ticket = campaign.ask()
@@ -123,7 +126,7 @@ def test_a_server_ends_what_takes_too_long(new_server_database: NewDatabase) -> 
     campaign = create(new_server_database(), policy="ue", patience=7)
     shown = campaign._store.run(
         lambda connection: [
-            connection.exec_driver_sql(f"SHOW {name}").scalar_one()
+            connection.execute(f"SHOW {name}").fetchone()[0]
             for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
         ]
     )
@@ -135,14 +138,14 @@ def test_a_client_that_is_frozen_in_a_transaction_loses_it(
 ) -> None:
     address = new_server_database()
     other = create(address, policy="ue")
-    monkeypatch.setattr(engines, "FROZEN", 300)
+    monkeypatch.setattr(postgres, "FROZEN", 300)
     frozen = wd.Campaign.open(address, "spring")
     held, goes_on = threading.Event(), threading.Event()
     errors: list[Exception] = []
 
     def freeze() -> None:
         def work(connection: object) -> None:
-            frozen._store.find(connection, "spring", lock=True)  # type: ignore[arg-type]
+            frozen._store.find(connection, "spring", lock=True)
             held.set()
             goes_on.wait(30)
 
@@ -160,11 +163,11 @@ def test_a_client_that_is_frozen_in_a_transaction_loses_it(
     assert isinstance(errors[0], wd.StorageError)
 
 
-def test_what_the_address_says_goes_first() -> None:
-    url = engines.url_of("postgresql://me@host/a?connect_timeout=3&keepalives_idle=99")
-    made = engines._patient(url, 30)
-    assert not {"connect_timeout", "keepalives_idle"} & set(made)
-    assert made["tcp_user_timeout"] == 20_000
+def test_what_the_address_says_goes_first(server: str, new_server_database: NewDatabase) -> None:
+    campaign = create(f"{new_server_database()}?connect_timeout=3&keepalives_idle=99", policy="ue")
+    made = campaign._store._ready().info.get_parameters()
+    assert (made["connect_timeout"], made["keepalives_idle"]) == ("3", "99")
+    assert made["tcp_user_timeout"] == "20000"
 
 
 # ---------------------------------------------------------------------------------------------------------------- turns
@@ -190,6 +193,78 @@ def test_turns_are_taken_in_order(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(order) == [1, 2, 3]
+
+
+def interrupted(work: Callable[[], object], step: int, files: tuple[str, ...]) -> bool:
+    """Do some work and interrupt it at a step that is taken in some files; whether it got that far.
+
+    Steps are where Python looks for signals: as a function begins, and as one ends, of C too.  What it took is lost.
+    """
+    count = 0
+
+    def strike(frame: FrameType, event: str, _value: object) -> None:
+        nonlocal count
+        if event in {"call", "return", "c_return"} and frame.f_code.co_filename.endswith(files):
+            count += 1
+            if count == step:
+                raise KeyboardInterrupt
+
+    before = sys.getprofile()
+    sys.setprofile(strike)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(before)
+    return False
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_an_interrupt_at_any_step_of_a_turn_leaves_nothing_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, busy: bool
+) -> None:
+    """Ctrl-C in the middle of an event's own lock once left it taken: the next turn was waited for without end.
+
+    ``busy``: another has the turn, so that it is waited for.
+    """
+    monkeypatch.setattr(turns, "TURN", 0.001)
+    (tmp_path / "a.db-wal").touch()
+    steps = []
+
+    def all_steps() -> None:
+        step, met = 0, True
+        while met:
+            step += 1
+            holder, mine = (Turns(str(tmp_path / "a.db")) for _ in range(2))
+            if busy:
+                holder.wait()
+                threading.Timer(0.002, holder.close).start()
+
+            def once(mine: Turns = mine) -> None:
+                """As a storage does it."""
+                try:
+                    mine.wait()
+                finally:
+                    try:
+                        mine.leave()
+                    except BaseException:
+                        mine.close()
+                        raise
+
+            met = interrupted(once, step, ("turns.py", "threading.py", "queue.py"))
+            once()
+            mine.close()
+            holder.close()
+            with (tmp_path / "a.db-wal").open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # nobody has it
+        steps.append(step)
+
+    worker = threading.Thread(target=all_steps, daemon=True)
+    worker.start()
+    worker.join(60)
+    assert steps, "somebody waits without end"
+    assert steps[0] > 20
 
 
 def test_a_turn_ends_by_itself_when_its_owner_goes_off(tmp_path: Path) -> None:

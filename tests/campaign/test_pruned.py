@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import whichdo as wd
-from whichdo.campaign.revised import Revision
+from whichdo.campaign.events import Alarm
+from whichdo.campaign.plan import Revision
 from whichdo.campaign.terms import Terms
 from whichdo.evidence import Tally
 from whichdo.monitoring.alarm import Kind, Suspect
 from whichdo.monitoring.certainty import certainty
-from whichdo.report.campaign import campaign_page
+from whichdo.report.campaign_page import campaign_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +128,7 @@ def test_the_graph_of_an_alarm_prunes_anew() -> None:
     problem = wd.Problem("X -> Y; W -> Y", "Y", ["X", "W"], prune=True)
     assert set(problem.pruned) == {do()}
     suspects = [Suspect(do(X=1), Kind.ESTIMATE, "Y"), Suspect(do(W=1), Kind.ESTIMATE, "Y")]
-    alarms = [{"suspect": each.body} for each in suspects]
+    alarms = [Alarm(each.body) for each in suspects]
     found = Revision(problem).problems(alarms[:1], {})
     assert not found.believed.prune
     assert set(found.allowed.pruned) == {do()}  # W alone still shows it

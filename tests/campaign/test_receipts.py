@@ -10,7 +10,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import create, rng, row_of, run, transaction
 from tests.cli.calling import Call
-from whichdo.campaign.events import sealed
+from whichdo.campaign.chain import sealed
 from whichdo.campaign.exchange import export_lines
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def forge(campaign: wd.Campaign) -> None:
             if event.seq == victim.seq:
                 body["row"]["Y"] = 1 - body["row"]["Y"]
             new = sealed(event.campaign, event.seq, event.kind, body, event.time, previous or event.previous, event.key)
-            connection.exec_driver_sql(
+            connection.execute(
                 "UPDATE whichdo_event SET body = ?, previous = ?, hash = ? WHERE seq = ?",
                 (new.body, new.previous, new.hash, new.seq),
             )
             previous = new.hash
-        connection.exec_driver_sql("UPDATE whichdo_campaign SET head = ?", (previous,))
+        connection.execute("UPDATE whichdo_campaign SET head = ?", (previous,))
     campaign.close()
 
 
@@ -49,7 +49,9 @@ def test_a_forged_log_holds_and_a_receipt_kept_elsewhere_shows_it(tmp_path: Path
     forge(campaign)
     other = wd.Campaign.open(tmp_path / "a.db", "spring")
     assert other.verify()  # as docs/security.md says
-    with pytest.raises(wd.Damaged, match=r"receipts\.jsonl is not on record: event \d+ is .* or the log was replaced"):
+    with pytest.raises(
+        wd.DamagedError, match=r"receipts\.jsonl is not on record: event \d+ is .* or the log was replaced"
+    ):
         other.verify(receipts=kept)
 
 
@@ -83,7 +85,9 @@ def test_events_that_were_cut_off_are_missed(tmp_path: Path) -> None:
     campaign.backup(tmp_path / "b.db")
     campaign.ask()
     old = wd.Campaign.open(tmp_path / "b.db", "spring")
-    with pytest.raises(wd.Damaged, match=r"1 receipt in .* are of events from 1 on, and the log ends with event 0"):
+    with pytest.raises(
+        wd.DamagedError, match=r"1 receipt in .* are of events from 1 on, and the log ends with event 0"
+    ):
         old.verify(receipts=kept)
 
 
@@ -140,7 +144,7 @@ def test_with_a_key_a_log_cannot_be_forged_without_it(tmp_path: Path, monkeypatc
     assert wd.Campaign.import_(tmp_path / "b.db", tmp_path / "a.jsonl").verify() == campaign.verify()
     assert create(str(tmp_path / "a.db"), policy="ue").verify() == campaign.verify()  # the same again
     forge(campaign)
-    with pytest.raises(wd.Damaged, match="is not what was written"):
+    with pytest.raises(wd.DamagedError, match="is not what was written"):
         wd.Campaign.open(tmp_path / "a.db", "spring")
     calls: list[Callable[[], object]] = [
         lambda: wd.Campaign.open(tmp_path / "b.db", "spring"),
@@ -175,5 +179,5 @@ def test_a_key_that_is_said_wrongly_is_damage(tmp_path: Path, monkeypatch: pytes
         body = first.content | {"hashes": said}
         forged = [sealed("spring", 0, "created", body, first.time, first.previous)]
         (tmp_path / "forged.jsonl").write_text("".join(export_lines(forged)))
-        with pytest.raises(wd.Damaged, match="does not say how its hashes are made"):
+        with pytest.raises(wd.DamagedError, match="does not say how its hashes are made"):
             wd.Campaign.import_(tmp_path / "b.db", tmp_path / "forged.jsonl")

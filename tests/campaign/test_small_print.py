@@ -14,10 +14,10 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import Clock, create, rng, run
 from tests.cli.calling import Call
-from whichdo.campaign.events import moment
-from whichdo.campaign.storage import store
+from whichdo.campaign.chain import moment
+from whichdo.campaign.storage import sqlite
 from whichdo.cli.output import print_csv, print_json
-from whichdo.errors import masked
+from whichdo.text import masked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,7 @@ def test_a_database_on_media_that_can_only_be_read(
     """With or without a log beside it, as a copy made while somebody worked has."""
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     run(campaign, rng(1), most=5)
-    expected = campaign.status(settle=False).as_json()
+    expected = campaign.status(settle=False).to_dict()
     if closed:
         campaign.close()
     (tmp_path / "media").mkdir()
@@ -107,9 +107,9 @@ def test_a_database_on_media_that_can_only_be_read(
         if not each.name.endswith("-shm"):
             shutil.copyfile(each, tmp_path / "media" / each.name)
     before = {each: each.read_bytes() for each in (tmp_path / "media").iterdir()}
-    monkeypatch.setattr(store, "can_only_be_read", lambda _: True)
+    monkeypatch.setattr(sqlite, "can_only_be_read", lambda _: True)
     found = wd.Campaign.open(tmp_path / "media" / "a.db", "spring")
-    assert found.status().as_json() == expected
+    assert found.status().to_dict() == expected
     assert found.recommend().arm is not None
     assert found.verify(expected["receipt"])
     assert found.export(tmp_path / "a.jsonl") == expected["events"]

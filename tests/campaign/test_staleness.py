@@ -9,9 +9,9 @@ import pytest
 
 import whichdo as wd
 from tests.soak import FULL, scaled
-from whichdo.campaign.staleness import outdated, to_blame
+from whichdo.monitoring.staleness import outdated, to_blame
 from whichdo.problem import Problem
-from whichdo.report.campaign import campaign_page
+from whichdo.report.campaign_page import campaign_page
 from whichdo.tables import Table
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_last_seasons_logs_do_not_cost_the_decision(tmp_path: Path, policy: str)
         assert advice.looks_in_logs == 0
         again = wd.Campaign.open(tmp_path / "a.db", f"run {seed}")
         assert again.verify() == status.receipt
-        assert again.recommend().as_json() == advice.as_json()
+        assert again.recommend().to_dict() == advice.to_dict()
         assert "Logs were found to be out of date" in campaign_page(again.events())
 
 
@@ -188,7 +188,7 @@ def test_logs_of_today_are_kept_and_the_graph_is_blamed(tmp_path: Path) -> None:
 def test_an_alarm_that_rested_on_old_logs_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pulls contradict the logs before there are fresh looks, so the graph is blamed; then the looks come."""
     problem = wd.Problem("X -> Y; W -> Y", "Y")
-    monkeypatch.setattr("whichdo.campaign.watch.comparing", lambda _: [])
+    monkeypatch.setattr("whichdo.campaign.follow.comparing", lambda _: [])
     then, now = season(0.7, 0.2), season(0.2, 0.0)
     campaign = played(tmp_path, problem, then, now, 4, policy="ue", audit=False)
     kinds = [event.kind for event in campaign.events()]

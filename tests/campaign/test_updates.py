@@ -11,13 +11,14 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import PROBLEM, Clock, create, rng, row_of, run
-from whichdo.campaign.events import Event, sealed
+from whichdo.campaign.chain import Event, sealed
+from whichdo.campaign.events import Alarm
 from whichdo.campaign.exchange import export_lines
 from whichdo.campaign.play import Followed
 from whichdo.evidence import Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +42,7 @@ def turning() -> Iterator[type[Policy]]:
 
         def check(self, problem: Problem, budget: float) -> None:
             if budget < len(problem.arms):
-                raise wd.Unsuitable(f"turning needs {len(problem.arms)} pulls; the budget is {budget:g}.")
+                raise wd.UnsuitableError(f"turning needs {len(problem.arms)} pulls; the budget is {budget:g}.")
 
         def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
             arms = problem.arms[:: 1 if self.revision == 1 else -1]
@@ -60,8 +61,7 @@ def update(monkeypatch: pytest.MonkeyPatch, turning: type[Policy]) -> Update:
         kind = type(campaign._ledger.state().terms.policy)
         monkeypatch.setattr(kind, "revision", revision or kind.revision + 1)
         campaign.close()
-        address = campaign._store.url.render_as_string(hide_password=False)
-        return wd.Campaign.open(address, campaign.name, clock=campaign._ledger._clock)
+        return wd.Campaign.open(campaign._store.address.where, campaign.name, clock=campaign._ledger._clock)
 
     return updated
 
@@ -111,7 +111,7 @@ def test_a_campaign_goes_on_with_the_new_revision(database: str, update: Update,
     assert advice.policy_arm in PROBLEM.arms
     again = wd.Campaign.open(database, "spring")
     assert again.verify() == status.receipt
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
 
 
 def test_decisions_after_the_update_are_derived_again(
@@ -127,7 +127,7 @@ def test_decisions_after_the_update_are_derived_again(
 
     monkeypatch.setattr(turning, "play", other)  # and the revision is not raised
     again = wd.Campaign.open(database, "spring")
-    with pytest.raises(wd.ReplayDiverged) as info:
+    with pytest.raises(wd.ReplayDivergedError) as info:
         again.verify()
     asked = again.events()[-1]
     assert str(info.value) == (
@@ -186,7 +186,7 @@ def test_too_little_for_a_new_play_waits_for_what_is_out_and_then_ends(database:
     out = before.ask(4, client="lab")  # three pulls are left, and a play needs five
     campaign = update(before)
     assert campaign.status().phase == "waiting"
-    with pytest.raises(wd.Wait, match="turning decides on when it has heard of 4 open tickets") as info:
+    with pytest.raises(wd.WaitError, match="turning decides on when it has heard of 4 open tickets") as info:
         campaign.ask(client="other")
     assert info.value.tickets == tuple(ticket.id for ticket in out)
     campaign.void(out[0], "lost")
@@ -274,7 +274,7 @@ def test_slots_that_do_not_follow_one_another_are_found_in_older_plays(
     update(before)
     campaign = wd.Campaign.import_(tmp_path / "b.db", tmp_path / "a.jsonl")
     asked, play = body["tickets"][0], body["play"]
-    with pytest.raises(wd.ReplayDiverged) as info:
+    with pytest.raises(wd.ReplayDivergedError) as info:
         campaign.verify()
     assert str(info.value) == (
         f"Event 3 of campaign 'spring' asked for pull {asked['slot']}, {asked['arm']}, of play {play}; whatever "
@@ -305,7 +305,7 @@ def test_leases_late_tells_and_corrections_in_an_older_play(database: str, updat
     status = campaign.status()
     assert (status.spent, status.left, status.tickets["amended"]) == (4, 36, 2)
     assert "restarted" not in kinds(campaign)
-    assert wd.Campaign.open(database, "spring", clock=clock).status().as_json() == status.as_json()
+    assert wd.Campaign.open(database, "spring", clock=clock).status().to_dict() == status.to_dict()
 
 
 def test_reward_windows_close_in_an_older_play(database: str, update: Update) -> None:
@@ -316,7 +316,7 @@ def test_reward_windows_close_in_an_older_play(database: str, update: Update) ->
     for ticket in tickets:
         campaign.tell(ticket, {"Y": 1})
     assert campaign.status().tickets["counted"] == 0
-    with pytest.raises(wd.Wait, match="decides on when the reward windows of"):
+    with pytest.raises(wd.WaitError, match="decides on when the reward windows of"):
         campaign.ask()
     clock.move(days=1)
     assert campaign.status().tickets["counted"] == 5
@@ -349,8 +349,8 @@ def test_an_alarm_in_an_older_play_begins_one_of_this_revision(
     suspect = {"arm": "do(X=1)", "kind": "estimate", "node": "Y"}
     body = {"text": "X -> Y is confounded.", "suspect": suspect, "edge": "X <-> Y"}
     campaign = update(begun(str(tmp_path / "a.db"), "warm-halving", horizon=60))
-    found = [(("alarm", body), "alarm: X <-> Y seems to be missing in the graph")]
-    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", lambda state, _: [] if state.alarms else found)
+    found = [(Alarm.from_body(body), "alarm: X <-> Y seems to be missing in the graph")]
+    monkeypatch.setattr("whichdo.campaign.follow.found_wrong", lambda state, _: [] if state.alarms else found)
     (ticket, *_) = campaign.ask(3, client="lab")
     campaign.tell(ticket, row_of(ticket, rng()))
     assert kinds(campaign)[-3:] == ["told", "alarm", "restarted"]
@@ -373,7 +373,7 @@ def test_reports_exports_and_imports_of_an_older_play(database: str, update: Upd
     write_report(copy, tmp_path / "two.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     assert campaign.verify().notes[0] in (tmp_path / "one.html").read_text()
-    assert campaign.recommend(at=9).as_json() == copy.recommend(at=9).as_json()
+    assert campaign.recommend(at=9).to_dict() == copy.recommend(at=9).to_dict()
     assert copy.ask(client="other").arm == campaign.ask(client="other").arm
 
 
@@ -418,7 +418,7 @@ def test_a_policy_that_was_done_and_needed_no_audit_stays_done(
     database: str, update: Update, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log says that it was done, though what was kept for audits would pay for a new play."""
-    monkeypatch.setattr("whichdo.campaign.beginnings.round_of_audits", lambda *_, **__: {})
+    monkeypatch.setattr("whichdo.campaign.follow.round_of_audits", lambda *_, **__: {})
     before = create(database, policy="warm-halving", horizon=60, audit=True)
     run(before, rng(1))
     assert before.events()[-1].content["pulls"] == {}
@@ -492,7 +492,7 @@ def test_an_older_program_leaves_decisions_to_the_later_one(
         lambda: old.observe(log, restart=True),
     ]
     for call in calls:
-        with pytest.raises(wd.TooNew) as info:
+        with pytest.raises(wd.TooNewError) as info:
             call()
         assert str(info.value) == text
     assert old.status().receipt == before == old.verify()
@@ -507,7 +507,7 @@ def test_an_older_program_leaves_decisions_to_the_later_one(
     assert not old.finished
     old.forbid(wd.do(W=0), "not safe")
     assert old.events()[-1].content["revision"] == 2
-    with pytest.raises(wd.TooNew):
+    with pytest.raises(wd.TooNewError):
         old.ask(client="third")
     monkeypatch.setattr(turning, "revision", 2)
     again = wd.Campaign.open(database, "spring")
@@ -539,5 +539,5 @@ def test_a_revision_that_is_no_number_is_damage(tmp_path: Path, revision: object
         ([first, sealed("spring", 1, "restarted", restart, first.time, first.hash)], "cannot be understood"),
     ):
         (tmp_path / "a.jsonl").write_text("".join(export_lines(forged)))
-        with pytest.raises(wd.Damaged, match=rf"{text}: ValueError revision is"):
+        with pytest.raises(wd.DamagedError, match=rf"{text}: ValueError revision is"):
             wd.Campaign.import_(tmp_path / "b.db", tmp_path / "a.jsonl")

@@ -68,7 +68,7 @@ def test_a_missing_confounder_is_named_and_its_arms_fall_back_to_direct_pulls(tm
     assert row.effective_n == row.direct
     assert advice.ranking[wd.do(Z=1)].effective_n > advice.ranking[wd.do(Z=1)].direct
     again = wd.Campaign.open(tmp_path / "a.db", "run 1")
-    assert again.recommend().as_json() == advice.as_json()
+    assert again.recommend().to_dict() == advice.to_dict()
     assert again.verify()
 
 
@@ -140,7 +140,7 @@ def test_a_campaign_stops_when_it_is_sure_and_says_so(tmp_path: Path) -> None:
     assert campaign.ask(3) == []
     with pytest.raises(wd.ConflictError, match="is finished"):
         campaign.ask()
-    assert wd.Campaign.open(tmp_path / "a.db", "run 4").recommend().as_json() == advice.as_json()
+    assert wd.Campaign.open(tmp_path / "a.db", "run 4").recommend().to_dict() == advice.to_dict()
 
 
 def test_logs_make_nothing_sure(tmp_path: Path) -> None:

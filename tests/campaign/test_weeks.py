@@ -37,7 +37,7 @@ def test_eight_weeks(database: str, policy: str, record_property: Callable[[str,
             campaign = wd.Campaign.open(database, "spring", clock=clock)
         try:
             out += campaign.ask(max(2, pulls // 50), client=f"week {today // 7}")
-        except wd.Wait:
+        except wd.WaitError:
             clock.move(days=2)
         out = list({ticket.id: ticket for ticket in out}.values())
         for ticket in [out[place] for place in random.permutation(len(out))]:

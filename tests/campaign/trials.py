@@ -14,9 +14,7 @@ import whichdo as wd
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
-
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage.base import Connection, Storage
 
 PROBLEM = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"])
 
@@ -67,10 +65,16 @@ def run(campaign: wd.Campaign, rng: np.random.Generator, most: int = 10_000, **o
 
 
 @contextmanager
-def transaction(store: Store, *, writes: bool = True) -> Iterator[Connection]:
-    """What `Store.run` does, for a test that wants to do something of its own meanwhile."""
-    wire = store.line._wire
-    connection = wire.connection()
-    wire.writes = writes
-    with connection.begin():
+def transaction(store: Storage, *, writes: bool = True) -> Iterator[Connection]:
+    """What `Storage.run` does, for a test that wants to do something of its own meanwhile."""
+    connection = store._ready()
+    store._begin(connection, writes=writes)
+    try:
+        store._do(connection, "SELECT 1")  # what begins with the first statement has begun
         yield connection
+        store._commit(connection)
+    except BaseException:
+        store._rollback(connection)
+        raise
+    finally:
+        store._done(writes=writes)

@@ -8,7 +8,7 @@ import pytest
 from tests.checking.random_worlds import random_graph
 from tests.soak import scaled
 from whichdo.checking.edits import MOST_EDITS, Edit, single_edits
-from whichdo.errors import GraphError, TooLarge, UsageError
+from whichdo.errors import GraphError, TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 
 
@@ -64,11 +64,13 @@ def test_an_edited_graph_keeps_names_of_hidden_variables_and_roles() -> None:
 
 def test_too_many_edits_are_refused_before_any_is_made() -> None:
     graph = CausalGraph([f"V{j}" for j in range(5000)])
-    with pytest.raises(TooLarge, match=r"5,000 nodes can be joined in 24,995,000 ways or more; at most 20,000 edits"):
+    with pytest.raises(
+        TooLargeError, match=r"5,000 nodes can be joined in 24,995,000 ways or more; at most 20,000 edits"
+    ):
         single_edits(graph, graph.nodes)
     # Just below the number that is refused for the pairs alone, where arrows in both directions are too many.
     few = CausalGraph([f"V{j}" for j in range(130)])
-    with pytest.raises(TooLarge, match=r"There are 25,155 edits among 130 nodes"):
+    with pytest.raises(TooLargeError, match=r"There are 25,155 edits among 130 nodes"):
         single_edits(few, few.nodes)
     assert len(single_edits(few, few.nodes[:20])) == 570 < MOST_EDITS
 

@@ -13,8 +13,9 @@ import whichdo as wd
 from tests.checking.random_worlds import RandomWorld, random_graph
 from tests.soak import scaled
 from whichdo.checking.outcomes import pulls_to_tell
-from whichdo.errors import DataError, TooLarge, UsageError, rounded
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.estimate.limits import normal_quantile
+from whichdo.text import rounded
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "infection"
 
@@ -228,7 +229,7 @@ def test_pulls_are_written_with_two_digits() -> None:
 def test_the_result_as_a_document_a_frame_and_a_page() -> None:
     found = infection()
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert document["choice"] == "do(vaccination=1)"
+    assert document["choice"] == {"settings": {"vaccination": 1}, "text": "do(vaccination=1)"}
     assert [each["edit"] for each in document["edits"]] == [each.edit for each in found.edits]
     frame = found.to_frame("pandas")
     assert list(frame["edit"]) == [each.edit for each in found.edits]
@@ -299,5 +300,5 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(DataError, match="no rows to count"):
         wd.what_if(wd.Problem("X -> Y", "Y"), {"X": [], "Y": []})
     wide = wd.CausalGraph(directed=[(f"V{j}", "Y") for j in range(200)])
-    with pytest.raises(TooLarge, match=r"201 nodes can be joined in 40,200 ways"):
+    with pytest.raises(TooLargeError, match=r"201 nodes can be joined in 40,200 ways"):
         wd.what_if(wd.Problem(wide, "Y"), "no such file.csv")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import whichdo as wd
 from tests.cli.calling import Call
 from whichdo.cli import main
 from whichdo.errors import GraphError
@@ -200,12 +201,12 @@ def test_a_problem_as_json(whichdo: Call) -> None:
     assert ["Price", "Demand"] in found["directed"]
     assert found["bidirected"] == [["A", "Demand"], ["A", "Price"]]
     assert (found["reward"], found["goal"]) == ("Sales", "minimize")
-    assert found["arms"] == [
+    assert [arm["text"] for arm in found["arms"]] == [
         "do()", "do(Price=0)", "do(Price=1)", "do(A=0)", "do(A=1)", "do(Stock=0)", "do(Stock=1)",
     ]  # fmt: skip
     assert found["verdicts"][0] == {
         "node": "Price",
-        "arms": ["do(Price=0)", "do(Price=1)"],
+        "arms": [wd.do(Price=0).to_dict(), wd.do(Price=1).to_dict()],
         "route": "try",
         "identified": False,
         "rescued": False,
@@ -261,7 +262,7 @@ def test_a_graph_too_large_to_draw_is_shown_and_its_parts_can_be_drawn(whichdo: 
     assert answer.code == 3
     assert answer.out.startswith("long.txt: text, 301 nodes")
     assert "Drawn" not in answer.out
-    assert answer.err.startswith("TooLarge: The graph has 301 nodes")
+    assert answer.err.startswith("TooLargeError: The graph has 301 nodes")
     assert answer.err.endswith("On the command line, --node NAME draws the part around a node.\n")
     assert whichdo("inspect", "long.txt", "--svg", "out.svg", "--node", "N7", "--reward", "N300").code == 0
     drawing = (folder / "out.svg").read_text(encoding="utf-8")
@@ -486,12 +487,12 @@ def test_what_was_pruned_is_listed_by_which_and_why(whichdo: Call, folder: Path)
     assert "pruned: setting it is never better than other arms" in drawn
     found = json.loads(whichdo("inspect", "pruned.toml", "-f", "json").out)
     assert len(found["arms"]) == 9
-    entries = {entry["arm"]: entry for entry in found["pruned"]}
+    entries = {entry["arm"]["text"]: entry for entry in found["pruned"]}
     assert set(entries) == {
         "do()", *(f"do({name}={value})" for name in "XZQW" for value in (0, 1)),
     }  # fmt: skip
-    assert entries["do(Z=1)"]["among"] == ["do(W=0, Z=1)", "do(W=1, Z=1)"]
-    assert entries["do(Z=1)"]["by"] == "do(W=0, Z=1)"
+    assert entries["do(Z=1)"]["among"] == [wd.do(W=0, Z=1).to_dict(), wd.do(W=1, Z=1).to_dict()]
+    assert entries["do(Z=1)"]["by"] == wd.do(W=0, Z=1).to_dict()
     assert entries["do(Z=1)"]["reason"].startswith("Once Z is set, nothing ties W to Y but what it does")
     assert entries["do(Q=1)"]["reason"].startswith("The same as do(): Q does not act on Y")
 

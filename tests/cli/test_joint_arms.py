@@ -53,7 +53,7 @@ def test_rank_lists_joint_arms(call: Call, tmp_path: Path) -> None:
     assert found.code == 0, found.err
     assert JOINT in found.out
     ranked = answer(call("rank", "problem.toml", "log.csv", "-f", "json"))
-    arms = {row["arm"]: row for row in ranked["arms"]}
+    arms = {row["arm"]["text"]: row for row in ranked["arms"]}
     assert arms["do(X=1, W=1)" if "do(X=1, W=1)" in arms else "do(W=1, X=1)"]["estimate"] == arms["do(X=1)"]["estimate"]
     assert arms[JOINT]["method"] == "adjustment"  # (X, Z): nothing is left to adjust for
     (tmp_path / "pulls.csv").write_text('arm,W,Z,X,Y\n"do(Z=0, X=1)",0,0,1,1\ndo(),1,0,0,1\n')
@@ -68,10 +68,10 @@ def test_rank_lists_joint_arms(call: Call, tmp_path: Path) -> None:
 
 def test_inspect_reports_on_target_sets(call: Call, tmp_path: Path) -> None:
     found = answer(call("inspect", "problem.toml", "-f", "json"))
-    assert found["arms"] == ["do()", JOINT, "do(X=1)", "do(W=1, X=1)", "do(X=0, Z=1)"]
+    assert [arm["text"] for arm in found["arms"]] == ["do()", JOINT, "do(X=1)", "do(W=1, X=1)", "do(X=0, Z=1)"]
     verdicts = {tuple(each.get("targets") or [each["node"]]): each for each in found["verdicts"]}
     assert list(verdicts) == [("X", "Z"), ("X",), ("W", "X")]
-    assert verdicts["X", "Z"]["arms"] == [JOINT, "do(X=0, Z=1)"]
+    assert [arm["text"] for arm in verdicts["X", "Z"]["arms"]] == [JOINT, "do(X=0, Z=1)"]
     assert (verdicts["X", "Z"]["route"], verdicts["X", "Z"]["path"]) == ("adjustment", None)
     assert verdicts["X",]["route"] == verdicts["W", "X"]["route"] == "adjustment"
     table = " ".join(call("inspect", "problem.toml").out.split())
@@ -102,17 +102,14 @@ def test_a_campaign_with_joint_arms_from_start_to_end(call: Call, tmp_path: Path
     seen = set()
     for _ in range(10):
         (ticket,) = answer(call("ask", "spring", "-f", "json"))["tickets"]
-        seen.add(ticket["arm"])
-        row = {"W": 0, "Z": 0, "X": 1, "Y": int(ticket["arm"] == JOINT)}
-        settings = ticket["arm"][3:-1].split(", ") if ticket["arm"] != "do()" else []
-        row |= {name: int(value) for name, value in (each.split("=") for each in settings)}
-        if ticket["arm"] == JOINT:
+        arm = ticket["arm"]["text"]
+        seen.add(arm)
+        row = {"W": 0, "Z": 0, "X": 1, "Y": int(arm == JOINT)} | ticket["arm"]["settings"]
+        if arm == JOINT:
             refused = call("tell", "spring", ticket["id"], json.dumps(row | {"Z": 1}))
             assert refused.code == 3
             assert "but Z is 1: the intervention was not applied" in " ".join(refused.err.split())
-        told = call(
-            "tell", "spring", ticket["id"], json.dumps(row), "--arm", ticket["arm"].replace(" ", ""), "-f", "json"
-        )
+        told = call("tell", "spring", ticket["id"], json.dumps(row), "--arm", arm.replace(" ", ""), "-f", "json")
         assert told.code == 0, told.err
     assert seen == {"do()", JOINT, "do(X=1)", "do(W=1, X=1)", "do(X=0, Z=1)"}
     assert call("recommend", "spring").code == 0

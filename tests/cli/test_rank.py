@@ -41,7 +41,7 @@ def test_the_table_says_what_is_best_and_why(whichdo: Call) -> None:
     (row,) = (
         row
         for row in json.loads(whichdo("rank", "problem.toml", "logs.csv", "-f", "json").out)["arms"]
-        if row["arm"] == "do(X=1)"
+        if row["arm"]["text"] == "do(X=1)"
     )
     assert row["reason"].startswith("X <-> Y is blocked by M: ")
     assert "Best: do(X=1)" in answer.out
@@ -61,7 +61,7 @@ def test_what_comes_from_experiments_is_said_below_the_table(whichdo: Call, fold
     assert "What each is estimated from, and what each source says alone:" in answer.out
     assert "do(X=1): looks " in " ".join(answer.out.split())
     as_json = json.loads(whichdo("rank", "both.toml", "tried.csv", "--arm", "what", "-f", "json").out)
-    sources = {row["arm"]: [each["source"] for each in row["sources"]] for row in as_json["arms"]}
+    sources = {row["arm"]["text"]: [each["source"] for each in row["sources"]] for row in as_json["arms"]}
     assert sources["do(X=1)"] == ["looks", "do(M)"]
     table = list(
         csv.DictReader(io.StringIO(whichdo("rank", "both.toml", "tried.csv", "--arm", "what", "-f", "csv").out))
@@ -86,12 +86,18 @@ def test_forty_parents_and_a_confounder_are_no_obstacle(whichdo: Call, folder: P
     parents = " ".join(f"X{number}" for number in range(40))
     text = f"{{{parents}}} -> X; X <-> A; A -> Y; X -> Y"
     (folder / "wide.toml").write_text(f'graph = "{text}"\nreward = "Y"\nintervene = ["X"]\n')
-    arms = {row["arm"]: row for row in json.loads(whichdo("rank", "wide.toml", "wide.csv", "-f", "json").out)["arms"]}
+    arms = {
+        row["arm"]["text"]: row
+        for row in json.loads(whichdo("rank", "wide.toml", "wide.csv", "-f", "json").out)["arms"]
+    }
     assert (arms["do(X=1)"]["method"], arms["do(X=1)"]["given"]) == ("adjustment", ["A"])
     assert arms["do(X=1)"]["reason"].startswith("adjusting for A: ")
     assert 0 <= arms["do(X=1)"]["low"] < arms["do(X=1)"]["estimate"] < arms["do(X=1)"]["high"] <= 1
     (folder / "wide.toml").write_text(f'graph = "{text}; {{{parents}}} -> Y"\nreward = "Y"\nintervene = ["X"]\n')
-    arms = {row["arm"]: row for row in json.loads(whichdo("rank", "wide.toml", "wide.csv", "-f", "json").out)["arms"]}
+    arms = {
+        row["arm"]["text"]: row
+        for row in json.loads(whichdo("rank", "wide.toml", "wide.csv", "-f", "json").out)["arms"]
+    }
     share = 1 - np.mean(rows["X"])  # every row is a stratum of its own: those of X=0 have none of X=1
     assert arms["do(X=1)"]["unseen"] == pytest.approx(share)
     assert arms["do(X=1)"]["must_try"]
@@ -102,7 +108,7 @@ def test_json_holds_every_field_and_no_nan(whichdo: Call, folder: Path) -> None:
     (folder / "problem.toml").write_text('graph = "X -> M; M -> Y; X -> Y; X <-> Y"\nreward = "Y"\n')
     answer = whichdo("rank", "problem.toml", "logs.csv", "-f", "json")
     found = json.loads(answer.out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
-    arms = {row["arm"]: row for row in found["arms"]}
+    arms = {row["arm"]["text"]: row for row in found["arms"]}
     assert arms["do(X=1)"]["estimate"] is None
     assert arms["do(X=1)"]["must_try"]
     assert arms["do(M=1)"]["method"] == "adjustment"
@@ -213,7 +219,7 @@ def test_a_model_by_name_and_what_is_not_one(whichdo: Call, tmp_path: Path) -> N
     }
     for before, after in zip(plain["arms"], found["arms"], strict=True):
         assert {**after, "modelled": None, "not_modelled": "", "must_try": before["must_try"]} == before
-    by_arm = {row["arm"]: row for row in found["arms"]}
+    by_arm = {row["arm"]["text"]: row for row in found["arms"]}
     assert by_arm["do(W=1)"]["modelled"] is None
     assert by_arm["do(W=1)"]["not_modelled"] == "no set to adjust for settles it"
     assert by_arm["do(X=1)"]["modelled"]["overlap"]["estimate"] == by_arm["do(X=1)"]["modelled"]["estimate"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,6 +103,8 @@ def test_what_cannot_be_counted_is_not_stored(call: Call, folder: Path) -> None:
         (("duckdb:///none.db", "--table", "visits"), 5, "cannot be reached"),
         (("postgresql://me:hunter2@127.0.0.1:1/x", "--table", "visits"), 5, "me:***@127.0.0.1"),
         (("duckdb:///shop.db", "--table", "visits", "--where", "nobody > 1"), 5, "nobody"),
+        (("pyspark://host:7077", "--table", "visits"), 2, "what Spark runs on is a setting"),
+        (("nothing://host", "--table", "visits"), 5, "nothing://host cannot be reached"),
     ],
 )
 def test_what_is_wrong_is_said(call: Call, words: tuple[str, ...], code: int, said: str) -> None:
@@ -109,3 +112,15 @@ def test_what_is_wrong_is_said(call: Call, words: tuple[str, ...], code: int, sa
     assert answer.code == code
     assert said in " ".join((answer.out + answer.err).split())
     assert "hunter2" not in answer.out + answer.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_spark_it_says_how_to_install_it(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyspark"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    answer = call("rank", "problem.toml", "pyspark://", "--table", "visits")
+    assert answer.code == 2
+    said = " ".join((answer.out + answer.err).split())
+    assert 'pip install "whichdo[spark]"' in said
+    assert "Java runtime" in said

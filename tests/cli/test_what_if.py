@@ -36,7 +36,7 @@ def test_the_table_shows_the_edits_that_change_the_choice(whichdo: Call) -> None
 
 def test_programs_get_the_same_document_as_python(whichdo: Call) -> None:
     found = json.loads(whichdo("what-if", "problem.toml", "logs.csv", "-f", "json").out)
-    assert (found["choice"], len(found["edits"]), found["refuted"]) == ("do(vaccination=1)", 25, False)
+    assert (found["choice"]["text"], len(found["edits"]), found["refuted"]) == ("do(vaccination=1)", 25, False)
     rows = list(csv.DictReader(io.StringIO(whichdo("what-if", "problem.toml", "logs.csv", "-f", "csv").out)))
     assert [row["edit"] for row in rows] == [each["edit"] for each in found["edits"]]
     assert rows[0]["settled_by"] == "do(social distancing=1)"

@@ -38,7 +38,7 @@ def test_a_policy_that_cannot_serve_a_horizon_says_why_and_the_rest_goes_on() ->
 
 
 def test_if_no_policy_can_serve_any_horizon_that_is_an_error() -> None:
-    with pytest.raises(wd.Unsuitable, match=r"ue needs a budget of at least 3.*sr needs a budget"):
+    with pytest.raises(wd.UnsuitableError, match=r"ue needs a budget of at least 3.*sr needs a budget"):
         compared("ue", "sr", horizons=2)
 
 

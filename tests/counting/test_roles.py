@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.counting.plain import as_columns, assert_counted, binary_problem, mixed_problem, random_rows
 from whichdo.counting import count, count_with_notes
-from whichdo.errors import DataError, TooLarge, UsageError
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.problem import Problem, Value, do
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def test_a_count_that_is_missing() -> None:
 
 
 def test_counts_whose_sum_no_table_holds() -> None:
-    with pytest.raises(TooLarge, match=r'^The counts in column "n" add up to over 9,223,372,036,854,775,807'):
+    with pytest.raises(TooLargeError, match=r'^The counts in column "n" add up to over 9,223,372,036,854,775,807'):
         count(XY, {"X": [0, 1, 1], "Y": [1, 0, 1], "n": [2**62, 2**62, 2**62]}, counts="n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 import whichdo as wd
-from tests.counting.warehouses import Wire, drawn, into_duckdb, into_postgres
+from tests.counting.warehouses import Wire, drawn, into_duckdb, into_postgres, into_spark, spark_session
 from tests.soak import repeated, scaled
 from whichdo.counting import count_with_notes
+from whichdo.counting.addresses import table_at
 from whichdo.counting.gaps import with_missing_levels
-from whichdo.counting.warehouse import recorded, table_at
-from whichdo.errors import DataError, StorageError, TooLarge, UsageError, WhichdoError
+from whichdo.counting.warehouse import recorded
+from whichdo.errors import DataError, StorageError, TooLargeError, UsageError, WhichdoError
 from whichdo.formulas import Reading
 
 if TYPE_CHECKING:
@@ -22,16 +24,30 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ibis = pytest.importorskip("ibis", reason="the extra warehouse is not installed")
+SPARK = ["spark"] if os.environ.get("WHICHDO_SPARK") == "1" else []
+"""Asked for by `make spark`: it takes a Java runtime, half a gigabyte and some minutes."""
 
-# Ibis 12 asks DuckDB 2 for types by a name that will go.
-pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+pytestmark = [
+    # Ibis 12 asks DuckDB 2 for types by a name that will go.
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
+    # Spark leaves the sockets by which it sends rows to be closed by whoever collects them.
+    *([pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")] if SPARK else []),
+]
 
 PROBLEM = wd.Problem("Z -> X; Z -> Y; X -> Y", "Y", ["X"], domains={"Z": ("a", "b", "c")})
 
 
-@pytest.fixture(params=["duckdb", "united", "postgres"])
+CONNECTED = ["duckdb", "united", "postgres"]
+"""Databases that have a connection; "united" is DuckDB counted as an engine of which nothing more is known."""
+
+
+@pytest.fixture(params=[*CONNECTED, *SPARK])
 def put(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Puts rows into a table of a database."""
+    if request.param == "spark":
+        backend, folder = ibis.pyspark.connect(spark_session()), request.getfixturevalue("tmp_path")
+        yield lambda name, rows: into_spark(backend, folder, name, rows)
+        return
     if request.param == "postgres":
         address = request.getfixturevalue("new_server_database")()
         backend = ibis.connect(address)
@@ -40,6 +56,7 @@ def put(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
         return
     if request.param == "united":
         monkeypatch.setattr("whichdo.counting.warehouse.SETS_TOGETHER", frozenset())
+        monkeypatch.setattr("whichdo.counting.warehouse.RUNS", {})
     backend = ibis.duckdb.connect()
     yield lambda name, rows: into_duckdb(backend, name, rows)
     backend.con.close()
@@ -126,7 +143,7 @@ def test_sparse_scopes_come_back_sparse(put: Any) -> None:
 def test_what_would_return_too_much_is_refused_before(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whichdo.counting.sql.MOST_RETURNED", 5)
     monkeypatch.setattr("whichdo.counting.sql.JOINED", 4)
-    with recorded() as ran, pytest.raises(TooLarge, match="would return over 5 cells"):
+    with recorded() as ran, pytest.raises(TooLargeError, match="would return over 5 cells"):
         wd.count(PROBLEM, put("visits", visits()))
     assert all(each.returned <= 1 for each in ran)
 
@@ -259,6 +276,7 @@ def test_a_table_that_changes_is_refused(put: Any, monkeypatch: pytest.MonkeyPat
         wd.rank(PROBLEM, put("visits", visits()))
 
 
+@pytest.mark.parametrize("put", CONNECTED, indirect=True)
 def test_a_lost_connection_says_so(put: Any) -> None:
     table = put("visits", visits())
     table.get_backend().con.close()
@@ -266,6 +284,7 @@ def test_a_lost_connection_says_so(put: Any) -> None:
         wd.rank(PROBLEM, table)
 
 
+@pytest.mark.parametrize("put", CONNECTED, indirect=True)
 def test_a_transaction_under_way_is_left_alone(put: Any) -> None:
     table = put("visits", visits())
     connection = table.get_backend().con
@@ -295,6 +314,16 @@ def test_passwords_are_not_told() -> None:
     with pytest.raises(StorageError) as error:
         table_at("postgresql://me:hunter2@127.0.0.1:1/shop", "visits")
     assert "hunter2" not in str(error.value)
+
+
+def test_an_old_pyspark_is_refused() -> None:
+    from types import SimpleNamespace
+
+    from whichdo.counting.warehouse import RUNS
+
+    old = SimpleNamespace(raw_sql=lambda _: object(), version="3.5.6")
+    with pytest.raises(UsageError, match=r"needs pyspark 4\.0 or later; this is 3\.5\.6"):
+        RUNS["pyspark"](old, "SELECT 1")
 
 
 class TestPostgres:

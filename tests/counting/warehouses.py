@@ -6,17 +6,21 @@ import socket
 import threading
 from contextlib import suppress
 from datetime import date, timedelta
+from functools import cache
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import whichdo as wd
 from whichdo.graph.admg import CausalGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 POSTGRES = {
     "bool": "boolean",
@@ -53,6 +57,41 @@ def into_postgres(backend: Any, name: str, rows: pa.Table) -> Any:
         for row in rows.to_pylist():
             copy.write_row(list(row.values()))
     return backend.table(name)
+
+
+@cache
+def spark_session() -> Any:
+    """A session of Spark on this machine, for the whole run: small tables want one partition and fixed plans."""
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        # Java compiles for speed what runs for long; here nothing does.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": mkdtemp(prefix="whichdo-spark-"),
+    }
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def into_spark(backend: Any, folder: Path, name: str, rows: pa.Table) -> Any:
+    """Put rows into a Parquet file that Spark reads; a name that a view cannot have is left out."""
+    path = folder / f"{len([*folder.iterdir()])}.parquet"
+    view = name if name.isascii() and name.isidentifier() else "rows"
+    pq.write_table(rows, path)
+    spark_session().read.parquet(str(path)).createOrReplaceTempView(view)
+    return backend.table(view)
 
 
 class Wire:

@@ -12,8 +12,9 @@ from whichdo.drawing.svg import DARK, KINDS, dark_rules, draw_svg
 from whichdo.graph.admg import CausalGraph
 from whichdo.problem import Problem
 from whichdo.report import intervals
-from whichdo.report.page import COLOURS
+from whichdo.report.page import TEMPLATES
 
+COLOURS = (TEMPLATES / "colours.css").read_text(encoding="utf-8")
 #: As easy to see in the dark as in the light.
 KEPT = {"#8C8C8C"}
 COLOUR = re.compile(r'(?:fill|stroke)="(#[0-9A-Fa-f]{3,6})"')
@@ -40,7 +41,7 @@ def drawings() -> dict[str, str]:
     return {
         "a graph with every mark": draw_svg(graph, reward="Y", marks=marks),
         "what if": what_if(Problem("X -> Y", "Y"), rows).svg(),
-        "arms": intervals.track(scale, pairs, 0.5, "words") + intervals.axis(scale, "axis"),
+        "arms": intervals.track(scale, pairs, 0.5, "words") + intervals.axis(scale),
         "a development": intervals.development(scale, [(0, pairs[0][1]), (9, pairs[0][1])], 9, [(0, 0.1), (9, 0.2)]),
     }
 

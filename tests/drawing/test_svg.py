@@ -13,7 +13,7 @@ import pytest
 from tests.drawing.graphs import BOW, FRONT_DOOR, GRAPHS, HOSTILE, LONG, random_graph
 from whichdo.drawing.curves import sample
 from whichdo.drawing.svg import KINDS, draw_svg
-from whichdo.errors import GraphError, TooLarge, UsageError
+from whichdo.errors import GraphError, TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -212,7 +212,7 @@ def test_a_graph_without_nodes_is_an_empty_picture() -> None:
 
 @pytest.mark.parametrize(("nodes", "edges"), [(301, 0), (90, 3001)])
 def test_too_large_a_graph_is_refused(nodes: int, edges: int) -> None:
-    with pytest.raises(TooLarge, match=rf"{nodes:,} nodes and {edges:,} edges.*graph\.subgraph"):
+    with pytest.raises(TooLargeError, match=rf"{nodes:,} nodes and {edges:,} edges.*graph\.subgraph"):
         draw_svg(random_graph(nodes, edges, 0, seed=4))
 
 

@@ -210,7 +210,7 @@ def test_without_looks_there_are_no_bounds() -> None:
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_frames_and_columns_carry_bounds(backend: str) -> None:
     found = rank(Problem("Z -> X -> Y; X <-> Y; W -> Y", "Y"), instrument(300))
-    columns = found.to_dict()["bounds"]
+    columns = found.columns()["bounds"]
     assert columns[0] is None
     assert found.to_frame(backend)["bounds"] is not None
     place = list(found).index(do(X=1))

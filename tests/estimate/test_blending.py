@@ -227,7 +227,7 @@ def test_without_a_column_of_arms_nothing_more_is_counted_and_nothing_changes() 
 @pytest.mark.slow("0.8 s: imports three libraries; finds a frame that cannot hold what an estimate comes from")
 def test_sources_are_in_the_dict_and_in_frames() -> None:
     found = wd.rank(PROBLEM, rows(TRIED), arm="what")
-    columns = found.to_dict()
+    columns = found.columns()
     place = PROBLEM.index(do(X=1, Z=1))
     assert columns["sources"][place][0] == found[do(X=1, Z=1)].sources[0]._asdict()
     for backend in ("pandas", "polars", "pyarrow"):

@@ -11,7 +11,7 @@ import pytest
 
 from tests import twins
 from tests.identification.laws import random_tables
-from whichdo.errors import NotIdentifiedError, TooLarge
+from whichdo.errors import NotIdentifiedError, TooLargeError
 from whichdo.estimate.evaluate import Evaluator, evaluator, table_evaluator
 from whichdo.graph.admg import CausalGraph
 from whichdo.identification.adjustment import adjustment_sets
@@ -210,7 +210,7 @@ def test_what_is_too_large_to_lay_out_says_how_large_before_anything_is_made() -
     arrows = [(name, head) for name in names for head in ("X", "Y")]
     graph = CausalGraph([*names, "X", "Y"], [*arrows, ("X", "Y")])
     with pytest.raises(
-        TooLarge, match=r"do\(X\) needs a table of 1,099,511,627,776 cells over .* 16,777,216 are allowed"
+        TooLargeError, match=r"do\(X\) needs a table of 1,099,511,627,776 cells over .* 16,777,216 are allowed"
     ):
         evaluator(identify(graph, ["X"], "Y"), {**dict.fromkeys(names, 2), "X": 1, "Y": 1})
 

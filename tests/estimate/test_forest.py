@@ -12,7 +12,7 @@ import pytest
 from whichdo.errors import InputError, UsageError
 from whichdo.estimate.rank import Ranking, rank
 from whichdo.plots.canvas import FAINT
-from whichdo.plots.forest import _label
+from whichdo.plots.forest import shorter
 from whichdo.problem import Problem, do
 
 figures = pytest.importorskip("matplotlib.figure")
@@ -72,7 +72,7 @@ def test_one_look_is_one_look() -> None:
 def test_a_long_name_is_cut_and_a_dollar_is_a_dollar(tmp_path: Path) -> None:
     problem = Problem("X -> Y", "Y", domains={"X": ["$a$", "b" * 100]})
     ranking = rank(problem, {"X": ["$a$", "b" * 100], "Y": [0, 1]})
-    assert max(len(_label(row)) for row in ranking.values()) == 40
+    assert max(len(shorter(str(arm))) for arm in ranking) == 40
     ranking.plot(str(tmp_path / "rank.svg"), title="50 % of $ and $")
     text = (tmp_path / "rank.svg").read_text(encoding="utf-8")
     assert "do(X=$a$)" in text

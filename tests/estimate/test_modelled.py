@@ -564,7 +564,7 @@ def test_tables_frames_and_notebooks_have_both() -> None:
         pytest.importorskip(backend)
         assert found.to_frame(backend) is not None
         assert plain.to_frame(backend) is not None
-    columns = found.to_dict()
+    columns = found.columns()
     assert columns["modelled"][2]["overlap"]["estimate"] == found[do(X=1)].modelled.overlap.estimate  # type: ignore[union-attr]
 
 

@@ -8,7 +8,7 @@ import pytest
 from whichdo.errors import UsageError
 from whichdo.experiments.cells import EXPERIMENTS, named_policy
 from whichdo.experiments.experiment import Axis
-from whichdo.experiments.paper import recorded
+from whichdo.experiments.published import recorded
 from whichdo.experiments.reproduce import chosen_policies
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests import tasks
 from tests.experiments.small import kept, run, small_plan
-from whichdo.errors import ClusterError, WorkerLost
+from whichdo.errors import ClusterError, WorkerLostError
 from whichdo.experiments.executors import Cluster, Processes
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_a_worker_that_is_killed_in_the_middle_is_survived(site: Site) -> None:
 def test_work_that_kills_every_worker_is_given_up(site: Site) -> None:
     for _ in range(5):
         site.hire()
-    with pytest.raises(WorkerLost, match="workers died while doing it"):
+    with pytest.raises(WorkerLostError, match="workers died while doing it"):
         list(Cluster(site.address).run(tasks.dies_at_7, [7]))
     site.hire()
 

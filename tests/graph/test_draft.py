@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests import twins
-from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLarge
+from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import MAX_EDGES, MAX_NAME, MAX_NODES, Draft, checked_name
 
@@ -265,10 +265,10 @@ def test_names_of_128_characters_pass_and_129_do_not() -> None:
     assert (MAX_NAME, MAX_NODES, MAX_EDGES) == (128, 10_000, 200_000)
     assert checked_name("x" * 128) == "x" * 128
     assert checked_name("é " * 63 + "é") == "é " * 63 + "é"
-    with pytest.raises(TooLarge) as caught:
+    with pytest.raises(TooLargeError) as caught:
         checked_name("x" * 129, Place(1, 2))
     assert str(caught.value) == f'line 1, column 2: the name "{"x" * 57}..." has 129 characters; 128 are allowed.'
-    with pytest.raises(TooLarge, match="1,000,000 characters"):
+    with pytest.raises(TooLargeError, match="1,000,000 characters"):
         checked_name("é" * 1_000_000)
 
 
@@ -277,7 +277,7 @@ def test_ten_thousand_nodes_pass_and_one_more_does_not() -> None:
     for number in range(10_000):
         draft.node(f"N{number}")
     draft.node("N3")
-    with pytest.raises(TooLarge) as caught:
+    with pytest.raises(TooLargeError) as caught:
         draft.node("one more", Place(10_001, 1))
     assert str(caught.value) == "line 10001, column 1: the graph has more than 10,000 nodes, the most that are read."
     assert len(draft.finish().nodes) == 10_000
@@ -291,6 +291,6 @@ def test_two_hundred_thousand_edges_pass_and_one_more_does_not() -> None:
         draft.arrow(tail, head)
         draft.confounded(tail, head)
     draft.arrow("N0", "N1")
-    with pytest.raises(TooLarge) as caught:
+    with pytest.raises(TooLargeError) as caught:
         draft.arrow(*next(pairs), Place(5, 6))
     assert str(caught.value) == "line 5, column 6: the graph has more than 200,000 edges, the most that are read."

@@ -11,7 +11,8 @@ from tests import twins
 from tests.twins import CANONICAL, Mixed, letters
 from whichdo.errors import GraphError
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.identify import Route, assumption_3, confounding_path, listed, verdicts
+from whichdo.graph.identify import Route, assumption_3, confounding_path, verdicts
+from whichdo.text import listed
 
 
 @pytest.mark.parametrize("name", CANONICAL)

@@ -10,10 +10,10 @@ import pytest
 
 from tests import twins
 from tests.twins import CANONICAL, Mixed, letters
-from whichdo.errors import GraphError, TooLarge
+from whichdo.errors import GraphError, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.components import with_parents
-from whichdo.graph.formats.text_write import write_text
+from whichdo.graph.formats.dagitty_write import write_text
 from whichdo.graph.projection import project
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def test_many_confounders_over_one_hub_are_quick() -> None:
 def test_too_many_confounded_pairs_are_refused_with_the_number() -> None:
     names = [f"K{i}" for i in range(700)]
     graph = CausalGraph(names, [("hub", name) for name in names])
-    with pytest.raises(TooLarge) as caught:
+    with pytest.raises(TooLargeError) as caught:
         project(graph, names)
     assert str(caught.value) == (
         "Hiding 1 node leaves 244,650 edges between the others (0 -> and 244,650 <->); 200,000 are allowed. "
@@ -273,7 +273,7 @@ def test_what_is_projected_within_the_limit_can_be_written_and_read_back() -> No
     names = [f"K{i}" for i in range(632)]
     graph = CausalGraph(names, [("hub", name) for name in names], hidden=["hub"])
     assert CausalGraph.parse(write_text(graph)) == graph
-    with pytest.raises(TooLarge, match="200,028"):
+    with pytest.raises(TooLargeError, match="200,028"):
         CausalGraph([*names, "K632"], [("hub", name) for name in [*names, "K632"]], hidden=["hub"])
 
 
@@ -290,5 +290,5 @@ def test_too_many_arrows_are_refused_with_the_number() -> None:
     """A hidden hub between 1,500 causes and 1,500 effects stands for 2,250,000 arrows."""
     causes, effects = [f"A{i}" for i in range(1_500)], [f"B{i}" for i in range(1_500)]
     graph = CausalGraph((), [(name, "hub") for name in causes] + [("hub", name) for name in effects])
-    with pytest.raises(TooLarge, match="2,250,000"):
+    with pytest.raises(TooLargeError, match="2,250,000"):
         project(graph, [*causes, *effects])

@@ -13,7 +13,7 @@ from tests import twins
 from tests.estimate.oracle import Oracle, semi_markovian
 from tests.identification.laws import fixture, fixture_graph, onto, under
 from tests.soak import scaled
-from whichdo.errors import TooLarge, UsageError
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.identification.pruning import dominating_set, minimal_sets, possibly_optimal, territory
 
@@ -154,7 +154,7 @@ def test_too_many_sets_are_refused_with_ways_out() -> None:
     """30 independent causes of the reward have 2^30 minimal sets, and one that can be best: all of them."""
     names = [f"X{number:02}" for number in range(30)]
     graph = CausalGraph([*names, "Y"], [(name, "Y") for name in names])
-    with pytest.raises(TooLarge, match=r"more than 100,000 minimal target sets\. Set fewer nodes at once"):
+    with pytest.raises(TooLargeError, match=r"more than 100,000 minimal target sets\. Set fewer nodes at once"):
         minimal_sets(graph, "Y")
     assert possibly_optimal(graph, "Y") == (tuple(names),)
     with pytest.raises(UsageError, match="`at_once` is -1"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from whichdo.errors import UsageError
 from whichdo.plots.panels import FLOOR, Panel, Scales, panels_plot
 
 pytest.importorskip("matplotlib")
+from matplotlib.figure import Figure
 
 WHERE = np.array([100.0, 200, 400, 800, 1600, 3200, 6400, 12800])
 
@@ -46,3 +48,32 @@ def test_a_curve_over_rounds_has_a_number_for_every_decade() -> None:
     marked = where[axes.lines[0].get_markevery()]
     assert len(marked) == 12
     assert np.diff(np.log(marked)) == pytest.approx(np.full(11, np.log(500) / 11), abs=0.05)
+
+
+LOGARITHMIC = Scales("T", "regret", logarithmic=True)
+
+
+def test_panels_on_the_callers_axes() -> None:
+    """As `plt.subplots` gives them, in an array; the caller's other axes stay as they are."""
+    mine = Figure()
+    grid = mine.subplots(2, 2)
+    assert panels_plot([panel(0.1), panel(0.2)], LOGARITHMIC, shared=True, ax=grid[0]) is mine
+    assert [len(axes.lines) for axes in grid.ravel()] == [1, 1, 0, 0]
+    assert grid[0, 0].get_legend().get_title().get_text() == "bands: 95% intervals of the mean"
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_panels_in_a_subfigure(layout: str | None) -> None:
+    mine = Figure(layout=layout)  # type: ignore[arg-type]
+    left, right = mine.subfigures(1, 2)  # type: ignore[misc]
+    assert panels_plot([panel(0.1)], LOGARITHMIC, shared=True, ax=left) is mine
+    assert [len(each.axes) for each in (left, right)] == [1, 0]
+    mine.draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    ("ax", "said"), [(3, "`ax` has a int"), ([], "2 panels and `ax` 0 axes"), (Figure().subplots(), "`ax` 1 axes")]
+)
+def test_panels_on_other_things_are_refused(ax: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        panels_plot([panel(0.1), panel(0.2)], LOGARITHMIC, shared=True, ax=ax)

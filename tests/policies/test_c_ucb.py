@@ -10,7 +10,7 @@ import pytest
 
 from tests.policies.driving import driven
 from tests.worlds import family
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import ROWS, Batch, Rows, Tally
 from whichdo.policies.c_ucb import CUCB
 from whichdo.policies.sequential import Sequential
@@ -131,17 +131,19 @@ def test_rows_go_on_where_a_block_ends(name: str) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     network, problem = many_values()
     laws = network.parent_laws(problem)
-    with pytest.raises(Unsuitable, match=r"c-ucb needs .* an array of 8 arms by 6 cells; in a simulation, laws=net"):
+    with pytest.raises(
+        UnsuitableError, match=r"c-ucb needs .* an array of 8 arms by 6 cells; in a simulation, laws=net"
+    ):
         policy("c-ucb").check(problem, 100)
     with pytest.raises(
-        Unsuitable, match=r"7 rows of 6; this problem has 8 arms and 6 cells of the parents \['A', 'C'\]"
+        UnsuitableError, match=r"7 rows of 6; this problem has 8 arms and 6 cells of the parents \['A', 'C'\]"
     ):
         CUCB(laws[1:]).check(problem, 100)
-    with pytest.raises(Unsuitable, match=r"X <-> Y is a hidden cause\. Choose ucb or ts"):
+    with pytest.raises(UnsuitableError, match=r"X <-> Y is a hidden cause\. Choose ucb or ts"):
         policy("c-ucb").check(canonical("bow").problem, 100)
-    with pytest.raises(Unsuitable, match="joint law of the 100 parents of Y under each of 201 arms"):
+    with pytest.raises(UnsuitableError, match="joint law of the 100 parents of Y under each of 201 arms"):
         policy("c-ucb").check(experiment_1(1, 1, nodes=100)[0].problem, 1000)
-    with pytest.raises(Unsuitable, match="c-ucb needs a budget of at least 2"):
+    with pytest.raises(UnsuitableError, match="c-ucb needs a budget of at least 2"):
         CUCB(laws).check(problem, 1)
     with pytest.raises(UsageError, match=r"laws must sum to one in row 0; found 0\.9"):
         policy("c-ucb", laws=[[0.5, 0.4]])

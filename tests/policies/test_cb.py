@@ -11,8 +11,8 @@ import pytest
 
 from tests.policies.driving import driven
 from tests.soak import scaled
-from whichdo.errors import Unsuitable, UsageError
-from whichdo.estimate.propagation import extent, steps
+from whichdo.errors import UnsuitableError, UsageError
+from whichdo.estimate.frontier import extent, steps
 from whichdo.kernels.propagation import onward, reach
 from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
@@ -210,13 +210,13 @@ def test_the_optimal_mixture_spends_all() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     """Experiment 3 has 1 + 2 + 2 + 4 rows."""
-    with pytest.raises(Unsuitable, match=r"at least 27: 3 pulls of each of C = 9 rows"):
+    with pytest.raises(UnsuitableError, match=r"at least 27: 3 pulls of each of C = 9 rows"):
         policy("cb").check(experiment_3().problem, 26)
     policy("cb").check(experiment_3().problem, 27)
-    with pytest.raises(Unsuitable, match=r"X <-> Y is a hidden cause that acts on Y. Choose srm"):
+    with pytest.raises(UnsuitableError, match=r"X <-> Y is a hidden cause that acts on Y. Choose srm"):
         policy("cb").check(canonical("bow").problem, 1000)
     policy("cb").check(Problem("X -> Y; X -> A; A <-> B", reward="Y"), 1000)  # what is hidden does not act on Y
-    with pytest.raises(Unsuitable, match=r"do\(X=1\) costs 2"):
+    with pytest.raises(UnsuitableError, match=r"do\(X=1\) costs 2"):
         policy("cb").check(Problem("X -> Y", reward="Y", costs={do(X=1): 2}), 1000)
     with pytest.raises(UsageError, match="truncation is 2"):
         policy("cb", truncation=2)
@@ -225,11 +225,11 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_a_hundred_parents_are_refused_before_anything_is_laid_out() -> None:
-    with pytest.raises(Unsuitable, match=r"more than 1,099,511,627,776: Y has 100 parents. Choose srm"):
+    with pytest.raises(UnsuitableError, match=r"more than 1,099,511,627,776: Y has 100 parents. Choose srm"):
         policy("cb").check(experiment_1(1, 1, nodes=100)[0].problem, 10**6)
     many = Problem("; ".join(f"X{j} -> Y" for j in range(3000)), reward="Y")
     for name in ("cb", "importance"):
-        with pytest.raises(Unsuitable, match="3000 parents"):
+        with pytest.raises(UnsuitableError, match="3000 parents"):
             policy(name).check(many, 10**6)
 
 
@@ -237,7 +237,7 @@ def test_a_wide_frontier_is_refused() -> None:
     """20 coins, each with a child of its own, in an order that keeps all coins until the last: 2**20 joint values."""
     coins = "; ".join(f"A{j}" for j in range(20))
     text = coins + "; " + "; ".join(f"A{j} -> B{j} -> {'Y' if j == 0 else f'B{j - 1}'}" for j in range(20))
-    with pytest.raises(Unsuitable, match="would keep more than 4,194,304 joint probabilities"):
+    with pytest.raises(UnsuitableError, match="would keep more than 4,194,304 joint probabilities"):
         policy("cb").check(Problem(text, reward="Y"), 10**6)
 
 

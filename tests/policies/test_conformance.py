@@ -12,7 +12,7 @@ import pytest
 
 from tests.sessions import RowSource, rows_of
 from tests.worlds import family
-from whichdo.errors import TooLarge, Unsuitable, UsageError
+from whichdo.errors import TooLargeError, UnsuitableError, UsageError
 from whichdo.evidence import ROWS, Tally
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import available_policies, policy
@@ -53,7 +53,7 @@ def plain() -> CausalNetwork:
 def equipped(each: Policy, network: CausalNetwork, problem: Problem) -> Policy:
     """The policy, told what it must know beyond the graph; one that cannot be told here says so when it is checked."""
     if is_dataclass(each) and "laws" in {field.name for field in fields(each)}:
-        with contextlib.suppress(TooLarge):
+        with contextlib.suppress(TooLargeError):
             return replace(each, laws=network.parent_laws(problem))
     return each
 
@@ -82,7 +82,7 @@ def test_never_over_budget_and_only_listed_arms(played: Policy, budget: int) -> 
         told = equipped(played, instance.network, instance.problem)
         try:
             told.check(instance.problem, budget)
-        except Unsuitable:
+        except UnsuitableError:
             continue
         batches, final = played_out(told, instance.network, instance.problem, budget, seed)
         assert sum(batch.pulls for batch in batches) <= budget
@@ -107,13 +107,13 @@ def test_the_same_seed_decides_the_same_and_global_randomness_has_no_say(played:
 def test_a_hopeless_budget_is_refused_with_the_least_that_would_do(played: Policy) -> None:
     problem = plain().problem("Y")
     played = equipped(played, plain(), problem)
-    with pytest.raises(Unsuitable, match=f"{re.escape(played.name)} needs a budget of at least") as refused:
+    with pytest.raises(UnsuitableError, match=f"{re.escape(played.name)} needs a budget of at least") as refused:
         played.check(problem, 1)
     found = re.search(r"at least ([\d.]+)", str(refused.value))
     assert found is not None
     least = float(found[1])
     played.check(problem, least)
-    with pytest.raises(Unsuitable):
+    with pytest.raises(UnsuitableError):
         played.check(problem, least - 1)
     played_out(played, plain(), problem, least, 1)
 
@@ -184,7 +184,7 @@ def served(each: Policy, budget: int) -> list[Instance]:
     for instance in instances:
         try:
             equipped(each, instance.network, instance.problem).check(instance.problem, budget)
-        except Unsuitable:
+        except UnsuitableError:
             continue
         found.append(instance)
     assert found
@@ -232,7 +232,7 @@ def test_costs_are_paid(played: Policy) -> None:
     played = equipped(played, network, problem)
     try:
         played.check(problem, 301.25)
-    except Unsuitable as refused:
+    except UnsuitableError as refused:
         assert "costs" in str(refused)  # noqa: PT017
         return
     found = simulate(played, network, problem, horizon=301.25, runs=20, seed=1)
@@ -261,7 +261,7 @@ def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
         told = equipped(played, network, problem)
         try:
             told.check(problem, budget)
-        except Unsuitable:
+        except UnsuitableError:
             continue
         fast = told.compiled_run(problem, budget, arena)
         if fast is None:
@@ -290,7 +290,7 @@ def priced(each: Policy, network: CausalNetwork, problem: Problem, rng: np.rando
     made = network.problem(problem.reward, problem.intervene, costs=costs)
     try:
         equipped(each, network, made).check(made, sum(costs.values()))
-    except Unsuitable as refused:
+    except UnsuitableError as refused:
         if "one price" in str(refused):
             costs = {arm: 0.5 if arm == do() else 1.5 for arm in problem.arms}
             return network.problem(problem.reward, problem.intervene, costs=costs)
@@ -316,7 +316,7 @@ def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential, dear: boo
         budget = 300.0
         try:
             told.check(problem, budget)
-        except Unsuitable:
+        except UnsuitableError:
             continue
         assert isinstance(told, Sequential)
         seen += 1

@@ -12,7 +12,7 @@ from tests.policies.crm_twin import crm_twin
 from tests.policies.driving import driven
 from tests.soak import scaled
 from tests.world.enumeration import random_network
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.policies.crm import CRM
 from whichdo.problem import do
 from whichdo.rounds import run_rounds
@@ -124,7 +124,7 @@ def test_the_pulls_of_the_twin_where_hidden_causes_are() -> None:
 
 def test_only_equal_costs() -> None:
     problem = experiment_3().network.problem("Y", costs={do(X1=1): 2})
-    with pytest.raises(Unsuitable, match="crm counts pulls"):
+    with pytest.raises(UnsuitableError, match="crm counts pulls"):
         CRM().check(problem, 100)
 
 

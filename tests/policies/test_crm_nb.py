@@ -10,7 +10,7 @@ import pytest
 
 from tests.policies.driving import driven
 from whichdo.counting import count
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import ROWS, Batch, Rows, Tally
 from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
@@ -173,13 +173,14 @@ def test_looks_at_hand_count() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(
-        Unsuitable, match=r"crm-nb needs one price for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch"
+        UnsuitableError,
+        match=r"crm-nb needs one price for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch",
     ):
         policy("crm-nb").check(Problem("A -> Y", reward="Y", costs={do(A=1): 3}), 100)
-    with pytest.raises(Unsuitable, match="X <- Z -> Y is a back-door path"):
+    with pytest.raises(UnsuitableError, match="X <- Z -> Y is a back-door path"):
         policy("crm-nb").check(canonical("backdoor").problem, 100)
     policy("crm-nb", trust=True).check(canonical("backdoor").problem, 100)
-    with pytest.raises(Unsuitable, match="crm-nb needs a budget of at least 3"):
+    with pytest.raises(UnsuitableError, match="crm-nb needs a budget of at least 3"):
         policy("crm-nb").check(Problem("A -> Y", reward="Y"), 2)
     with pytest.raises(UsageError, match="trust is 'yes'"):
         policy("crm-nb", trust="yes")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.policies.driving import driven
-from whichdo.errors import TooLarge, Unsuitable, UsageError
+from whichdo.errors import TooLargeError, UnsuitableError, UsageError
 from whichdo.evidence import ROWS, Batch
 from whichdo.policies.importance import Importance
 from whichdo.policy_names import policy
@@ -69,9 +69,9 @@ def test_parent_laws_weigh_the_reward_given_its_parents() -> None:
 
 def test_too_many_parents_are_refused_before_anything_is_laid_out() -> None:
     instance = experiment_1(1, 1, nodes=100)[0]
-    with pytest.raises(TooLarge, match="100 parents"):
+    with pytest.raises(TooLargeError, match="100 parents"):
         instance.network.parent_laws(instance.problem)
-    with pytest.raises(Unsuitable, match="joint law of the 100 parents of Y under each of 201 arms"):
+    with pytest.raises(UnsuitableError, match="joint law of the 100 parents of Y under each of 201 arms"):
         policy("importance").check(instance.problem, 1000)
 
 
@@ -178,19 +178,21 @@ def test_it_is_compared_and_hashed_by_value() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     network, problem = chain()
     laws = network.parent_laws(problem)
-    with pytest.raises(Unsuitable, match=r"an array of 5 arms by 4 cells; in a simulation, laws=network.parent_laws"):
+    with pytest.raises(
+        UnsuitableError, match=r"an array of 5 arms by 4 cells; in a simulation, laws=network.parent_laws"
+    ):
         policy("importance").check(problem, 100)
     with pytest.raises(
-        Unsuitable, match=r"4 rows of 4; this problem has 5 arms and 4 cells of the parents \['A', 'B'\]"
+        UnsuitableError, match=r"4 rows of 4; this problem has 5 arms and 4 cells of the parents \['A', 'B'\]"
     ):
         Importance(laws[1:]).check(problem, 100)
-    with pytest.raises(Unsuitable, match="eta has 2 shares; this problem has 5 arms"):
+    with pytest.raises(UnsuitableError, match="eta has 2 shares; this problem has 5 arms"):
         Importance(laws, eta=[0.5, 0.5]).check(problem, 100)
-    with pytest.raises(Unsuitable, match="eta never reaches some cells"):
+    with pytest.raises(UnsuitableError, match="eta never reaches some cells"):
         Importance(laws, eta=[0, 1, 0, 0, 0]).check(problem, 100)
-    with pytest.raises(Unsuitable, match="X <-> Y is a hidden cause"):
+    with pytest.raises(UnsuitableError, match="X <-> Y is a hidden cause"):
         policy("importance").check(canonical("bow").problem, 100)
-    with pytest.raises(Unsuitable, match=r"do\(A=1\) costs 2"):
+    with pytest.raises(UnsuitableError, match=r"do\(A=1\) costs 2"):
         Importance(laws).check(network.problem("Y", costs={do(A=1): 2}), 100)
     wrong: list[tuple[dict[str, object], str]] = [
         ({"truncation": "some"}, "truncation is 'some'"),

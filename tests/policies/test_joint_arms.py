@@ -10,8 +10,8 @@ import pytest
 from tests.policies.driving import driven
 from tests.world.enumeration import random_network
 from tests.world.test_joint_arms import joint_problem, xor
-from whichdo.errors import Unsuitable
-from whichdo.estimate.propagation import learned_means, steps
+from whichdo.errors import UnsuitableError
+from whichdo.estimate.frontier import learned_means, steps
 from whichdo.evidence import TABLES, Batch
 from whichdo.policy_names import available_policies, policy
 from whichdo.problem import Problem, do
@@ -39,7 +39,7 @@ def test_policies_that_condition_on_one_node_refuse_joint_arms_by_name(name: str
         f"{name} conditions on one node at a time, and do(X=1, Z=1) sets 2. Choose a policy for any arms, such as "
         f"warm-halving, srm, causal-ts, sr, sh or ue, or leave joint arms out."
     )
-    with pytest.raises(Unsuitable, match=re.escape(words)):
+    with pytest.raises(UnsuitableError, match=re.escape(words)):
         policy(name).check(problem, 1000)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.policies.driving import driven
 from whichdo.counting import count
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import Tally
 from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
@@ -83,13 +83,13 @@ def test_the_budget_is_money() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(
-        Unsuitable, match=r"one price for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch"
+        UnsuitableError, match=r"one price for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch"
     ):
         policy("nb").check(Problem("A -> Y", reward="Y", costs={do(A=1): 3}), 100)
-    with pytest.raises(Unsuitable, match=r"nb needs a budget of at least 24: half of it for looks at 1"):
+    with pytest.raises(UnsuitableError, match=r"nb needs a budget of at least 24: half of it for looks at 1"):
         policy("nb").check(priced(12.0), 23)
     policy("nb").check(priced(12.0), 24)
-    with pytest.raises(Unsuitable, match="X <- Z -> Y is a back-door path"):
+    with pytest.raises(UnsuitableError, match="X <- Z -> Y is a back-door path"):
         policy("nb").check(canonical("backdoor").problem, 100)
     policy("nb", trust=True).check(canonical("backdoor").problem, 100)
     with pytest.raises(UsageError, match="trust is 'yes'"):

@@ -11,7 +11,7 @@ import pytest
 from tests.policies.driving import driven
 from tests.soak import scaled
 from whichdo.counting import count
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import Tally, observe
 from whichdo.policy_names import policy
 from whichdo.problem import Arm, Problem, do
@@ -127,18 +127,18 @@ def test_looks_at_hand_count() -> None:
 def test_a_backdoor_path_is_refused_unless_trusted() -> None:
     problem = misspecified_parallel().problem
     with pytest.raises(
-        Unsuitable, match=r"conditioning on X1 is not setting it: X1 <- Z -> X2 -> Y is a back-door path"
+        UnsuitableError, match=r"conditioning on X1 is not setting it: X1 <- Z -> X2 -> Y is a back-door path"
     ):
         policy("parallel").check(problem, 100)
     policy("parallel", trust=True).check(problem, 100)
-    with pytest.raises(Unsuitable, match="X <-> Y is a back-door path"):
+    with pytest.raises(UnsuitableError, match="X <-> Y is a back-door path"):
         policy("parallel").check(canonical("bow").problem, 100)
     for instance in no_backdoor(3, 3, 1, nodes=8):
         policy("parallel").check(instance.problem, 100)
 
 
 def test_costs_and_parameters_are_refused() -> None:
-    with pytest.raises(Unsuitable, match=r"counts pulls, and do\(A=1\) costs 3"):
+    with pytest.raises(UnsuitableError, match=r"counts pulls, and do\(A=1\) costs 3"):
         policy("parallel").check(Problem("A -> Y", reward="Y", costs={do(A=1): 3}), 100)
     with pytest.raises(UsageError, match="trust is 1"):
         policy("parallel", trust=1)

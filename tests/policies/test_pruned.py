@@ -7,7 +7,7 @@ import pytest
 
 import whichdo as wd
 from tests.policies.test_conformance import EVERY, SEQUENTIAL, equipped, played_out
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import Batch, Tally, observe
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, best_arm
 from whichdo.policies.sequential import Sequential
@@ -53,7 +53,7 @@ def served(each: Policy, budget: float) -> list[tuple[Policy, CausalNetwork, Pro
         told = equipped(each, network, problem)
         try:
             told.check(problem, budget)
-        except Unsuitable:
+        except UnsuitableError:
             continue
         found.append((told, network, problem))
     assert found
@@ -116,7 +116,7 @@ def test_the_least_budget_of_those_who_do_not_look_is_that_of_the_answers() -> N
     _, problem = worlds()[0]
     for name in ("ue", "ts", "ucb", "kl-ucb"):
         wd.policy(name).check(problem, 4)
-        with pytest.raises(Unsuitable, match="at least 4: 4 arms, each pulled once"):
+        with pytest.raises(UnsuitableError, match="at least 4: 4 arms, each pulled once"):
             wd.policy(name).check(problem, 3)
 
 

@@ -16,7 +16,7 @@ import pytest
 import whichdo as wd
 from whichdo.policies.registry import registered
 from whichdo.policy_names import VARIABLE, load_policy, policy_text, read_policy
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
 from whichdo.world.instances import canonical
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ def test_a_campaign_outlives_its_policy(tmp_path: Path, policy_file: str, monkey
         assert [each.id for each in campaign.ask(2)] == [others[1].id], "what is out is handed out again"
         campaign.void(others[1].id, reason="lost")
         assert [str(each.arm) for each in campaign.ask(1)] == [str(others[1].arm)], "what came back goes out again"
-        with pytest.raises(wd.TooNew, match=rf"FirstArm, which is not installed .* {VARIABLE}=path/to/file\.py:Name"):
+        with pytest.raises(
+            wd.TooNewError, match=rf"FirstArm, which is not installed .* {VARIABLE}=path/to/file\.py:Name"
+        ):
             campaign.ask(2, client="another")
         assert campaign.recommend().arm is not None
         assert "decided by revision 1 of FirstArm" in campaign.verify().notes[0]

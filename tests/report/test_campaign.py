@@ -11,13 +11,14 @@ import pytest
 
 from tests.report.campaigns import Page, begun, rows, run
 from whichdo.campaign.campaign import Campaign
+from whichdo.campaign.events import Alarm
 from whichdo.checking.what_if import what_if
-from whichdo.errors import ConflictError, Damaged
+from whichdo.errors import ConflictError, DamagedError
 from whichdo.problem import Problem, do
-from whichdo.report import audit
-from whichdo.report.audit import ENDS
-from whichdo.report.campaign import campaign_page, write_report
+from whichdo.report import trail
+from whichdo.report.campaign_page import campaign_page, write_report
 from whichdo.report.history import MOMENTS, recalled
+from whichdo.report.trail import ENDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,12 +174,12 @@ def test_a_long_log_is_shown_in_pages(tmp_path: Path, monkeypatch: pytest.Monkey
     run(campaign, 150)
     events = campaign.events()
     assert len(events) == 301
-    monkeypatch.setattr(audit, "PAGE", 30)
+    monkeypatch.setattr(trail, "PAGE", 30)
     whole = campaign_page(events)
     assert whole.count("<details><summary>Events ") == 4
     assert "not shown" not in whole
     assert [int(found) for found in re.findall(SEQ, whole)] == [*range(301)]
-    monkeypatch.setattr(audit, "PAGES", 1)
+    monkeypatch.setattr(trail, "PAGES", 1)
     some = campaign_page(events)
     assert "60 events between, not shown" in some
     left_out = range(ENDS + 30, 190)
@@ -194,8 +195,8 @@ def test_an_alarm_is_loud_and_changes_the_graph(tmp_path: Path, monkeypatch: pyt
     }
     campaign = begun(tmp_path, FRONT_DOOR, how="ue", horizon=90)
     run(campaign, 5)
-    found = [(("alarm", body), "alarm: Z <-> Y seems to be missing in the graph")]
-    monkeypatch.setattr("whichdo.campaign.ledger.found_wrong", lambda state, told: [] if state.alarms else found)
+    found = [(Alarm.from_body(body), "alarm: Z <-> Y seems to be missing in the graph")]
+    monkeypatch.setattr("whichdo.campaign.follow.found_wrong", lambda state, told: [] if state.alarms else found)
     run(campaign, 5)
     whole = campaign_page(campaign.events())
     assert '<li class="alarm">do(Z=1) &lt;disagrees&gt; with looking</li>' in whole
@@ -269,7 +270,7 @@ def test_a_damaged_log_gives_no_page(tmp_path: Path) -> None:
     run(campaign, 3)
     events = campaign.events()
     events[2] = events[2]._replace(time=events[3].time)
-    with pytest.raises(Damaged, match="event 2"):
+    with pytest.raises(DamagedError, match="event 2"):
         campaign_page(events)
 
 

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whichdo.tables import Layout, Radix, Table, TableIndex, Tables, conditional_rows, smallest_table, starts, table
+from whichdo.tables import (
+    Layout,
+    Radix,
+    Table,
+    TableIndex,
+    Tables,
+    conditional_rows,
+    contingency,
+    smallest_table,
+    starts,
+)
 
 if TYPE_CHECKING:
     from whichdo.tables import Scope
@@ -105,7 +115,7 @@ def test_the_form_is_decided_by_the_number_of_cells(rows: Any) -> None:
     scope, sizes, codes = rows
     dense = counted(scope, sizes, codes, sparse=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "MAX_CELLS", 8)
+        patch.setattr(contingency, "MAX_CELLS", 8)
         wide = dense.radix.cells > 8
         ones = np.ones(codes.shape[1], np.int64)
         for found in (dense.compact(), dense.sparse().compact(), Table.from_rows(scope, sizes, list(codes), ones)):

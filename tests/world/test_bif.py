@@ -9,7 +9,7 @@ import pytest
 
 from tests.wheels import pgmpy_models
 from tests.world.enumeration import random_network
-from whichdo.errors import GraphSyntaxError, NetworkError, TooLarge
+from whichdo.errors import GraphSyntaxError, NetworkError, TooLargeError
 from whichdo.world.network import CausalNetwork, bernoulli
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_parents_that_the_table_ignores_are_written_out(tmp_path: Path) -> None:
 def test_a_hundred_parents_are_too_many_for_bif(tmp_path: Path) -> None:
     mechanisms = {f"X{j}": bernoulli((), 0.5) for j in range(100)}
     mechanisms["Y"] = bernoulli(("X1",), [0.1, 0.9], parents=tuple(mechanisms))
-    with pytest.raises(TooLarge, match='BIF writes a table over all 100 parents of "Y"'):
+    with pytest.raises(TooLargeError, match='BIF writes a table over all 100 parents of "Y"'):
         CausalNetwork(mechanisms).write_bif(tmp_path / "n.bif")
     assert not (tmp_path / "n.bif").exists()
 

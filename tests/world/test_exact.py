@@ -10,7 +10,7 @@ import pytest
 
 from tests.soak import repeated, scaled
 from tests.world.enumeration import marginal, means, problem_on, random_network
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.estimate.rarity import hardness
 from whichdo.problem import do
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
@@ -62,7 +62,9 @@ def test_a_sum_that_is_too_large_is_refused_with_the_number_and_the_node() -> No
         mechanisms[f"S{number}"] = bernoulli((previous, name), [[0.2, 0.5], [0.6, 0.9]])
         previous = f"S{number}"
     network = CausalNetwork(mechanisms)
-    with pytest.raises(TooLarge, match=r'An exact sum over ".*" and \d+ nodes tied to it takes more than [\d,]+ cells'):
+    with pytest.raises(
+        TooLargeError, match=r'An exact sum over ".*" and \d+ nodes tied to it takes more than [\d,]+ cells'
+    ):
         network.means(network.problem(previous))
 
 

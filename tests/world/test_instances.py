@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import twins
-from whichdo.errors import TooLarge, UsageError
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.estimate.rarity import c_sizes, hardness
 from whichdo.graph.identify import Route
 from whichdo.problem import Arm, do
@@ -297,9 +297,9 @@ def test_what_cannot_be_built_is_refused(call: Callable[[], object], message: st
 
 def test_a_table_that_does_not_fit_is_refused_before_it_is_made() -> None:
     """front_door(20): Y has 40 inputs, 2**41 cells.  At random: 30 parents, all confounded with Y, 2**61 cells."""
-    with pytest.raises(TooLarge, match="40 inputs has a table of 2,199,023,255,552 cells; 50,000,000 are allowed"):
+    with pytest.raises(TooLargeError, match="40 inputs has a table of 2,199,023,255,552 cells; 50,000,000 are allowed"):
         front_door(20)
-    with pytest.raises(TooLarge, match=r"inputs has a table of .* are allowed"):
+    with pytest.raises(TooLargeError, match=r"inputs has a table of .* are allowed"):
         random_confounded(30, 465, in_degree=30)
 
 

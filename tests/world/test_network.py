@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from whichdo.errors import GraphError, InputError, NetworkError, TooLarge, UsageError
+from whichdo.errors import GraphError, InputError, NetworkError, TooLargeError, UsageError
 from whichdo.problem import Problem
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 
@@ -93,7 +93,7 @@ def test_a_hidden_node_needs_a_mechanism() -> None:
 
 
 def test_a_node_with_300_values_is_refused() -> None:
-    with pytest.raises(TooLarge, match="300 values; 256 are allowed"):
+    with pytest.raises(TooLargeError, match="300 values; 256 are allowed"):
         CausalNetwork({"X": Mechanism((), np.full(300, 1 / 300))})
 
 
@@ -101,7 +101,7 @@ def test_a_table_is_sized_before_it_is_allocated() -> None:
     names = [f"X{j}" for j in range(60)]
     mechanisms = {name: bernoulli((), 0.5) for name in names}
     mechanisms["Y"] = Mechanism(names, [[0.5, 0.5]])
-    with pytest.raises(TooLarge, match="60 inputs; 31 are allowed"):
+    with pytest.raises(TooLargeError, match="60 inputs; 31 are allowed"):
         CausalNetwork(mechanisms)
 
 

@@ -6,21 +6,20 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.homogeneity import disagreements
 from whichdo.campaign.status import forbidden_lines
-from whichdo.campaign.tickets import Phase
-from whichdo.errors import counted
+from whichdo.campaign.tallying import pooled
 from whichdo.estimate.rank import ranking
-from whichdo.frames import html_lines
-from whichdo.graph.identify import listed
+from whichdo.frames import html_lines, plain
 from whichdo.monitoring.certainty import certainty
-from whichdo.problem import Goal
+from whichdo.monitoring.homogeneity import disagreements, untrue_laws
+from whichdo.problem import LOOK, Goal
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from whichdo.campaign.state import State
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.monitoring.certainty import Certainty
-    from whichdo.problem import Arm
+    from whichdo.problem import Arm, Problem
 
 __all__ = ["Advice", "advised", "as_shown"]
 
@@ -65,6 +64,12 @@ class Advice:
         """The answer and its reasons."""
         return (*self.answer, *self.reasons)
 
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What nodes are called, in a line; nothing where none has a label."""
+        found = self.ranking.problem.arms_legend
+        return (found,) if found else ()
+
     def __repr__(self) -> str:
         if self.arm is None:
             return "<Advice: nothing is known yet>"
@@ -73,67 +78,62 @@ class Advice:
         return f"<Advice: {self.arm}, {row.written(self.estimate)} ({interval})>"
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, *(f"! {line}" for line in self.warnings)])
+        return "\n".join([*self.sentences, *self.legend, *(f"! {line}" for line in self.warnings)])
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer in bold, then what it rests on."""
         head, *rest = self.sentences
-        return f"<div>{html_lines([*rest, *(f'Note: {line}' for line in self.warnings)], title=head)}</div>"
+        notes = [f"Note: {line}" for line in self.warnings]
+        return f"<div>{html_lines([*rest, *self.legend, *notes], title=head)}</div>"
 
-    def as_json(self) -> dict[str, Any]:
-        """For programs; what is not known is null."""
-        numbers = {
-            name: None if math.isnan(value) else value
-            for name, value in (
-                ("estimate", self.estimate),
-                ("low", self.low),
-                ("high", self.high),
-                ("margin", self.margin),
-                ("probability_best_approximate", self.probability),
-            )
-        }
-        arms = {
-            name: None if arm is None else str(arm)
-            for name, arm in (("best", self.arm), ("runner_up", self.runner_up), ("policy_names", self.policy_arm))
-        }
-        return {
-            **arms,
-            **numbers,
-            "confidence": self.confidence,
-            "looks_in_logs": self.looks_in_logs,
-            "looks": self.looks,
-            "pulls": self.pulls,
-            "finished": self.finished,
-            "sentences": list(self.sentences),
-            "warnings": list(self.warnings),
-            "receipt": self.receipt,
-            "certainty": _certainty_json(self.certainty),
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the table as JSON can hold it; what is not known is None."""
+        return plain(
+            {
+                "best": self.arm,
+                "runner_up": self.runner_up,
+                "policy_names": self.policy_arm,
+                "estimate": self.estimate,
+                "low": self.low,
+                "high": self.high,
+                "margin": self.margin,
+                "probability_best_approximate": self.probability,
+                "confidence": self.confidence,
+                "looks_in_logs": self.looks_in_logs,
+                "looks": self.looks,
+                "pulls": self.pulls,
+                "finished": self.finished,
+                "sentences": self.sentences,
+                "warnings": self.warnings,
+                "receipt": self.receipt,
+                "certainty": _of_certainty(self.certainty),
+            }
+        )
 
 
-def _certainty_json(sure: Certainty) -> dict[str, Any]:
+def _of_certainty(sure: Certainty) -> dict[str, Any]:
     return {
         "standing": str(sure.standing),
         "words": sure.words,
         "margin": sure.margin,
         "more_pulls": sure.more_pulls,
-        "arms": {
-            str(each.arm): {
+        "arms": [
+            {
+                "arm": each.arm,
                 "pulls": each.pulls,
                 "low_at_all_times": each.low,
                 "high_at_all_times": each.high,
-                "looked_low": None if math.isnan(each.looked_low) else each.looked_low,
-                "looked_high": None if math.isnan(each.looked_high) else each.looked_high,
+                "looked_low": each.looked_low,
+                "looked_high": each.looked_high,
             }
             for each in sure.arms
-        },
+        ],
     }
 
 
 def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = ()) -> Advice:
     """What the log so far recommends; ``notes`` are remarks of the caller's."""
     problem = state.allowed
-    rows = list(state.rows())
     found = state.ranked(confidence=confidence)
     looked = ranking(state.evidence(looks_alone=True), confidence=confidence)
     sure = certainty(problem, state.direct(), confidence=confidence, margin=state.terms.margin, looked=looked)
@@ -142,7 +142,8 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
     second = known[1] if len(known) > 1 else None
     limits = _limits(found, best)
     in_logs = sum(log.looks for log in state.trusted)
-    looks = sum(arm.is_look for arm, _ in rows)
+    looks = state.pulled[LOOK]
+    pulls = state.pulled.total() - looks
     final = state.recommendation
     return Advice(
         arm=best.arm if best else None,
@@ -154,12 +155,12 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
         probability=found.probability_best if best and second else math.nan,
         looks_in_logs=in_logs,
         looks=looks,
-        pulls=len(rows) - looks,
+        pulls=pulls,
         policy_arm=None if final is None or final.arm not in problem.answers else final.arm,
         finished=state.finished,
         answer=_answer(found, known, sure.confidence),
-        reasons=_reasons(state, found, known, (in_logs, looks, len(rows) - looks), sure),
-        warnings=(*_warnings(state, found, rows), *notes),
+        reasons=_reasons(state, found, known, (in_logs, looks, pulls), sure),
+        warnings=(*_warnings(state, found), *notes),
         receipt=state.receipt,
         confidence=confidence,
         ranking=found,
@@ -231,9 +232,17 @@ def _rests_on(best: ArmRank, numbers: tuple[int, int, int]) -> str:
     worth = best.effective_n - best.direct
     own = [
         *([counted(best.direct, "direct pull")] if best.direct else []),
-        *([f"looks worth {counted(round(worth), 'pull')}"] if worth >= 0.5 else []),
+        *([f"{_others(best)} worth {counted(round(worth), 'pull')}"] if worth >= 0.5 else []),
     ]
     return f"It rests on {_and(whole)}; {best.arm} itself on {_and(own) or 'hardly anything'}."
+
+
+def _others(row: ArmRank) -> str:
+    """What an arm is known by besides its direct pulls."""
+    names = {each.source for each in row.sources} - {"direct"}
+    if names == {"looks"}:
+        return "looks"
+    return "looks and pulls of other arms" if "looks" in names else "pulls of other arms"
 
 
 def _would_change(found: Ranking, known: list[ArmRank]) -> tuple[str, ...]:
@@ -291,8 +300,8 @@ def _why_not(state: State, best: ArmRank) -> str:
     since = [
         *([] if state.terms.policy.looks else ["what looking says"]),
         *(["audits"] if state.auditing else []),
-        *(["outcomes that came after it was done"] if any(pull.extra for pull in state.tickets.values()) else []),
-        *(["corrections"] if any(pull.amended for pull in state.tickets.values()) else []),
+        *(["outcomes that came after it was done"] if any(state.tickets.extra) else []),
+        *(["corrections"] if state.tickets.amended else []),
         *(["logs that came after it began"] if len(state.logs) > state.logs_known else []),
     ]
     why = f"it did not use {_and(since)}" if since else "it weighs the same evidence by a rule of its own"
@@ -304,18 +313,29 @@ def _unneeded(state: State) -> bool:
     return state.audits.over and state.left > 1e-9
 
 
-def _warnings(state: State, found: Ranking, rows: list[tuple[Arm, tuple[int, ...]]]) -> tuple[str, ...]:
-    said = [str(each.get("text", "")) for each in (*state.set_aside, *state.alarms)]
+def _warnings(state: State, found: Ranking) -> tuple[str, ...]:
+    said = [*(each.text for each in state.set_aside), *(each.text for each in state.alarms)]
     said += state.denial().words
-    said += disagreements(found.problem, state.trusted, rows, state.terms.problem.graph.nodes)
+    said += _unlike_logs(state, found.problem)
+    said += untrue_laws(state.evidence())
     said += forbidden_lines(state.forbidden)
-    waiting = sum(pull.phase is Phase.TOLD and not pull.counted for pull in state.tickets.values())
+    waiting = int(state.tickets.waiting().sum())
     if waiting:
         said.append(f"Told, but not counted before the reward window closes: {counted(waiting, 'pull')}.")
     final = state.recommendation
     if final is not None:
         said += final.notes
     return tuple(said)
+
+
+def _unlike_logs(state: State, problem: Problem) -> tuple[str, ...]:
+    """What fresh looks say otherwise than the logs."""
+    looks = state.tickets.outcomes(looks_alone=True)
+    if not state.trusted or not len(looks):
+        return ()
+    nodes = state.nodes
+    before, now = pooled(problem, state.trusted, [], nodes=nodes), pooled(problem, [], looks, nodes=nodes)
+    return disagreements(before.tables[LOOK], now.tables[LOOK])
 
 
 def _and(parts: list[str]) -> str:

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whichdo.campaign.tickets import Phase
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.formulas import counted_scopes
 from whichdo.graph.identify import Route
 from whichdo.policies.allocation import water_filling
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.arrays import BoolArray
+    from whichdo.campaign.events import Audited
     from whichdo.campaign.state import State
     from whichdo.campaign.tickets import Pull
     from whichdo.evidence import Tally
@@ -84,7 +85,7 @@ def kept_for_audits(policy: Policy, problem: Problem, budget: float, *, logs: bo
         return 0.0
     try:
         policy.check(problem, budget - kept)
-    except Unsuitable:
+    except UnsuitableError:
         return 0.0
     return kept
 
@@ -111,13 +112,13 @@ class Audits:
         """What is left of what was kept."""
         return 0.0 if self.over else max(self.kept - self.planned, 0.0)
 
-    def begin(self, pulls: dict[Arm, int], body: dict[str, Any], problem: Problem) -> None:
-        """An ``audited`` event; those of the time before rounds say all there was to audit."""
+    def begin(self, pulls: dict[Arm, int], audited: Audited, problem: Problem) -> None:
+        """An event of its kind; those of the time before rounds say all there was to audit."""
         self.pulls = pulls
         self.planned += sum(count * problem.prices[arm] for arm, count in pulls.items())
-        self.interim = bool(body.get("interim", False))
+        self.interim = bool(audited.interim)
         if not self.interim:
-            self.rounds = body.get("round", ROUNDS)
+            self.rounds = ROUNDS if audited.round is None else audited.round
             self.over = self.rounds >= ROUNDS or not pulls
 
     def give_up(self, owed: dict[Arm, int], problem: Problem) -> None:
@@ -127,12 +128,10 @@ class Audits:
 
 def audits_owed(state: State, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
     """The pulls of the audit that is on which are neither told nor out; nor are those that are ``given_up`` now."""
-    number = state.plan.number
-    made = Counter(
-        pull.arm
-        for pull in state.tickets.values()
-        if pull.play == number and not pull.extra and pull.phase in (Phase.ASKED, Phase.TOLD)
-    ) - Counter(pull.arm for pull in given_up if pull.play == number)
+    number, tickets = state.plan.number, state.tickets
+    live = tickets.where(phase=Phase.ASKED) | tickets.where(phase=Phase.TOLD)
+    made = Counter(tickets.by_arm(live & tickets.where(play=number, extra=False)))
+    made -= Counter(pull.arm for pull in given_up if pull.play == number)
     return {arm: count - made[arm] for arm, count in (state.audits.pulls or {}).items() if count > made[arm]}
 
 
@@ -195,7 +194,7 @@ class Audit:
 def columns_of_looks(policy: Policy, problem: Problem, budget: float) -> tuple[str, ...]:
     """What a look must say to be of use to estimates and to the policy."""
     wanted = {name for scope in counted_scopes(problem) for name in scope}
-    with suppress(Unsuitable):
+    with suppress(UnsuitableError):
         first = Session(policy, problem, budget=budget).batch
         wanted.update(name for scope in first.scopes or () for name in scope)
     return tuple(name for name in problem.graph.nodes if name in wanted or name == problem.reward)

@@ -7,50 +7,39 @@ absent; repeating it counts it once; and every recommendation can be derived aga
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Self, overload
 
+from whichdo.campaign import commands
 from whichdo.campaign.advice import Advice, advised
-from whichdo.campaign.beginnings import begun_anew, begun_once
-from whichdo.campaign.events import in_chain, plain_text
-from whichdo.campaign.exchange import backup, export_lines, read_export
-from whichdo.campaign.ledger import Ledger, understood, wall_clock
-from whichdo.campaign.observing import logs_for, observing, receipts_for
-from whichdo.campaign.proposals import (
-    Proposed,
-    Receipt,
-    amendment,
-    asking,
-    forbidding,
-    pausing,
-    resuming,
-    row_of,
-    telling,
-    tickets_of,
-    voiding,
-)
-from whichdo.campaign.receipts import ReceiptFile
-from whichdo.campaign.rows import RowReader
+from whichdo.campaign.asking import tickets_of
+from whichdo.campaign.chain import in_chain
+from whichdo.campaign.commands import Receipt
+from whichdo.campaign.exchange import export_lines, read_export, understood
+from whichdo.campaign.ledger import Ledger, wall_clock
+from whichdo.campaign.logs import logs_for, receipts_for
+from whichdo.campaign.receipts import ReceiptFile, Verified, verified
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
-from whichdo.campaign.storage.engines import who_am_i
-from whichdo.campaign.storage.store import PATIENCE, Store
-from whichdo.campaign.terms import agreed
-from whichdo.campaign.verifying import Verified, verified
-from whichdo.errors import Busy, ConflictError, StorageError, UsageError, quoted
+from whichdo.campaign.storage import PATIENCE, open_storage
+from whichdo.campaign.storage.addresses import who_am_i
+from whichdo.campaign.terms import agreed, plain_text
+from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.files import EXPORT, write_file
 from whichdo.policy_names import as_policy
 from whichdo.problem import Arm
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime, timedelta
+    from collections.abc import Iterator, Sequence
+    from datetime import timedelta
 
-    from whichdo.campaign.events import Event
-    from whichdo.campaign.ledger import Clock, Request
+    from whichdo.campaign.chain import Event
+    from whichdo.campaign.commands import Command
+    from whichdo.campaign.ledger import Clock
     from whichdo.campaign.logs import Log
-    from whichdo.campaign.proposals import Draft
+    from whichdo.campaign.storage import Storage
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
     from whichdo.problem import Problem
@@ -59,7 +48,6 @@ if TYPE_CHECKING:
     Names = list[str]
     Tickets = list[Ticket]
     Receipts = list[Receipt]
-    Drafts = list[Draft]
     Events = list[Event]
     Lines = Iterator[str]
 
@@ -77,7 +65,7 @@ class Campaign:
     """
 
     def __init__(
-        self, store: Store, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
+        self, store: Storage, name: str, clock: Clock = wall_clock, receipts: str | os.PathLike[str] | None = None
     ) -> None:
         self.name = name
         self._store = store
@@ -86,7 +74,6 @@ class Campaign:
             self._ledger.receipts = ReceiptFile(Path(receipts))
         self.notes: tuple[str, ...] = ()
         """Remarks on the logs that it was created with, or on its import."""
-        self._reader: RowReader | None = None
 
     # ------------------------------------------------------------------------------------------- create, open and list
 
@@ -144,7 +131,7 @@ class Campaign:
         )
         # Logs are refused before anything is begun.
         at_hand = [] if logs is None else logs_for(terms, terms.problem, logs, missing=missing)
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, terms.name, clock, receipts)
         if campaign._ledger.receipts is not None:
             campaign._ledger.receipts.check()
@@ -167,11 +154,12 @@ class Campaign:
         patience: float = PATIENCE,
         receipts: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Find a campaign; its whole log is checked and replayed.
+        """Find a campaign; what is new in its log since the last snapshot is checked and replayed, else all of it.
 
+        `verify` checks everything from the first event on, whatever snapshots there are.
         ``receipts``: a file outside the database to which every receipt is added.
         """
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         campaign = cls(store, plain_text(name, "name of a campaign", 200), clock, receipts)
         campaign._ledger.state()
         return campaign
@@ -179,7 +167,7 @@ class Campaign:
     @classmethod
     def list(cls, database: str | os.PathLike[str], *, patience: float = PATIENCE) -> Names:
         """The names of the campaigns in a database."""
-        store = Store(str(database), patience=patience)
+        store = open_storage(str(database), patience=patience)
         found = store.run(store.names)
         store.close()
         return found
@@ -213,8 +201,8 @@ class Campaign:
         What ``client`` still holds is handed out again first (``again`` of the ticket says so), so an ask whose answer
         was lost can be repeated.  By default it is user@host:pid, this process; a worker that is to find its tickets
         again after a crash needs a name.  ``process`` is noted, where several go by one name.
-        `whichdo.Wait` is raised where the policy must hear of open tickets first; once it has finished, the list is
-        empty, and a single ask a `whichdo.ConflictError`.
+        `whichdo.WaitError` is raised where the policy must hear of open tickets first; once it has finished, the list
+        is empty, and a single ask a `whichdo.ConflictError`.
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
         if wanted > MOST_TICKETS:
@@ -225,16 +213,11 @@ class Campaign:
         who = plain_text(who_am_i() if client is None else client, "client", 200)
         own_key = _key(key)
         with self._ledger.lock:
-            state, receipt = self._ledger.write(
-                lambda state, _now: (
-                    asking(state, wanted, who, keyed=own_key is not None, process=process) if wanted else Proposed([])
-                ),
-                key=own_key,
-                request=("asked", {"client": who, "wanted": wanted}),
-            )
+            order = commands.Ask(wanted, who, keyed=own_key is not None, process=process)
+            state, receipt, _ = self._ledger.write(order, key=own_key)
             names = list(state.held.get(who, ()))[:wanted]
             if own_key is not None and receipt is not None and receipt.repeated:
-                body = state.keys[own_key].content
+                body = self._ledger.event(receipt.seq).content
                 names = [*body.get("held", ()), *(each["id"] for each in body["tickets"])]
             new = None if receipt is None or receipt.repeated else receipt.seq
             found = tickets_of(state, names, new)
@@ -261,20 +244,12 @@ class Campaign:
         """
         name = _ticket_id(ticket)
         who = None if client is None else plain_text(client, "client", 200)
-
-        def parts(state: State) -> dict[str, Any]:
-            return {"ticket": name, "row": row_of(state, self._rows(state), name, row, arm)[1]}
-
-        return self._done(
-            lambda state, now: telling(state, self._rows(state), now, name, row, arm, who), key, ("told", parts)
-        )
+        return self._done(commands.Tell(name, row, arm, who), key)
 
     def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:
         """A ticket came to nothing: its budget is returned and its pull owed again."""
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
-        return self._done(
-            lambda state, _now: voiding(state, name, why), key, ("voided", {"ticket": name, "reason": why})
-        )
+        return self._done(commands.Void(name, why), key)
 
     def amend(self, ticket: str | Ticket, row: object, reason: str, *, key: str | None = None) -> Receipt:
         """Correct what was told of a ticket, or tell one that was voided or has expired; with a reason on record.
@@ -283,13 +258,7 @@ class Campaign:
         stands, since the pulls have been made (docs/decisions/0011-amending.md).
         """
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
-
-        def parts(state: State) -> dict[str, Any]:
-            return {"ticket": name, "reason": why, "row": row_of(state, self._rows(state), name, row)[1]}
-
-        return self._done(
-            lambda state, _now: amendment(state, self._rows(state), name, row, why), key, ("amended", parts)
-        )
+        return self._done(commands.Amend(name, row, why), key)
 
     # ---------------------------------------------------------------------------------------------------- the evidence
 
@@ -317,15 +286,9 @@ class Campaign:
         return self._observe(logs, restart=restart)
 
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
-        drafts: Drafts = []
-
-        def propose(state: State, _now: datetime) -> Proposed:
-            drafts[:] = observing(state, logs, restart=restart)
-            return Proposed(drafts)
-
         with self._ledger.lock:
-            state, _ = self._ledger.write(propose)
-            return receipts_for(state, logs, drafts)
+            state, _, events = self._ledger.write(commands.Observe(tuple(logs), restart=restart))
+            return receipts_for(state, logs, events)
 
     def status(self, *, settle: bool = True) -> Status:
         """How it stands: tickets, budget, who holds what; ``settle`` what the clock says first, or only look."""
@@ -367,49 +330,43 @@ class Campaign:
     def pause(self, reason: str, *, key: str | None = None) -> Receipt:
         """Hand out nothing more until `resume`; what is out may be told."""
         why = plain_text(reason, "reason")
-        return self._done(lambda state, _now: pausing(state, why), key, ("paused", {"reason": why}))
+        return self._done(commands.Pause(why), key)
 
     def resume(self, reason: str, *, key: str | None = None) -> Receipt:
         """Go on after `pause`."""
         why = plain_text(reason, "reason")
-        return self._done(lambda state, _now: resuming(state, why), key, ("resumed", {"reason": why}))
+        return self._done(commands.Resume(why), key)
 
     def forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
         """Never pull this arm again, nor recommend it; the play restarts with what is left of the budget.
 
         Tickets for it that are out are voided.
         """
-        return self._forbid(arm, reason, key, forbid=True)
+        return self._forbid(commands.Forbid, arm, reason, key)
 
     def allow(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
         """Take back `forbid`; the play restarts with what is left of the budget."""
-        return self._forbid(arm, reason, key, forbid=False)
+        return self._forbid(commands.Allow, arm, reason, key)
 
-    def _forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, key: str | None, *, forbid: bool) -> Receipt:
+    def _forbid(
+        self,
+        order: type[commands.Forbid | commands.Allow],
+        arm: str | Arm | Sequence[str | Arm],
+        reason: str,
+        key: str | None,
+    ) -> Receipt:
         why = plain_text(reason, "reason")
         given = [arm] if isinstance(arm, (str, Arm)) or arm is None else [*arm]
         problem = self.problem.unpruned
         found = {each if isinstance(each, Arm) else problem.arm(each) for each in given}
-        arms = sorted(found, key=problem.index)
-        names = list(map(str, arms))
-        return self._done(
-            lambda state, _now: forbidding(state, arms, why, forbid=forbid),
-            key,
-            ("forbidden" if forbid else "allowed", {"arms": names, "reason": why}),
-        )
+        return self._done(order(tuple(sorted(found, key=problem.index)), why), key)
 
     def restart(self, reason: str, *, key: str | None = None) -> Receipt:
         """Let the policy begin anew with what is left of the budget and all that is known.
 
         Repeated for the same reason before anything was asked, it is the same answer.
         """
-        why = plain_text(reason, "reason")
-
-        def propose(state: State, _now: datetime) -> Proposed:
-            before = begun_once(state, why) if key is None else None
-            return Proposed(begun_anew(state, why) if before is None else Receipt.of(before, repeated=True))
-
-        return self._done(propose, key, ("restarted", {"reason": why}))
+        return self._done(commands.Restart(plain_text(reason, "reason"), keyed=key is not None), key)
 
     # -------------------------------------------------------------------------------------------- checking and copying
 
@@ -420,7 +377,8 @@ class Campaign:
 
         ``receipts``: a file of them, all of which must be on record.  So must be all that this process has seen there.
 
-        `whichdo.Damaged` names the first bad event, `whichdo.ReplayDiverged` the first ask that would not be made now.
+        `whichdo.DamagedError` names the first bad event, `whichdo.ReplayDivergedError` the first ask that would not be
+        made now.
         Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
         """
         wanted = None if receipt is None else str(receipt)
@@ -460,7 +418,7 @@ class Campaign:
         """Take a campaign from an export into a database, replayed and with the same receipts."""
         source = Path(path)
         state = understood(read_export(source))  # before anything is opened; then it is read once more, to be stored
-        store = Store(str(database), create=True, patience=patience)
+        store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, state.terms.name, clock)
         if campaign._ledger.restore(state, read_export(source)).repeated:
             campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
@@ -472,27 +430,22 @@ class Campaign:
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the whole database as it stands into a new file, while others work on it."""
-        return backup(self._store, Path(path))
+        return self._store.backup(Path(path))
 
     # ------------------------------------------------------------------------------------------------------- in common
 
     def __repr__(self) -> str:
         return f"<Campaign {self.name} in {self._store.name}>"
 
-    def _done(self, propose: Callable[[State, datetime], Proposed], key: str | None, request: Request) -> Receipt:
-        state, receipt = self._ledger.write(propose, key=_key(key), request=request)
+    def _done(self, order: Command, key: str | None) -> Receipt:
+        state, receipt, _ = self._ledger.write(order, key=_key(key))
         return receipt or Receipt.of(state.receipt, repeated=True)
-
-    def _rows(self, state: State) -> RowReader:
-        if self._reader is None:
-            self._reader = RowReader(state.terms.problem.unpruned)
-        return self._reader
 
     def _settled(self) -> tuple[str, ...]:
         """Put on record what the clock says; where the database can only be read, say that it was not."""
         try:
             self._ledger.settle()
-        except (StorageError, Busy) as error:
+        except (StorageError, BusyError) as error:
             return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
         return ()
 

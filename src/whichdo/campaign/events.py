@@ -1,205 +1,320 @@
-"""Events: what a campaign is made of, each sealed to the one before it.
+"""Events: what a campaign is made of, a class for each kind.
 
-An event has a campaign, a number (``seq``, dense from 0), a kind, a key that makes a repeated request one request, a
-body, a time, and two hashes.  The hash of an event is the SHA-256 of the hash before it and of the event as canonical
-JSON (sorted keys, no blanks, no NaN), so the last hash depends on the whole history: a changed letter anywhere breaks
-the chain at that event, unless all hashes after it are worked out anew (docs/security.md).  A *receipt* is
-``seq:hash``.
-
-Kinds, and what their bodies hold:
-
-created      all that decides: problem, policy with parameters and revision, budget, seed, lease, window; never changes
-observed     a log of looks, as counts, under the hash of its content
-asked        tickets handed to a client, each with its arm and its place (``slot``) in the play
-told         the row that came of a ticket
-voided       a ticket that came to nothing, and why; its pull is owed again
-expired      tickets whose lease has ended; their pulls are owed again
-closed       tickets whose reward window has ended; they count from here on
-amended      another row for a ticket, and why
-paused, resumed, forbidden, allowed    each with its reason
-alarm        direct pulls disagree with looking: which arms, and which edge is probably missing
-restarted    the policy begins anew with the money that is left, and why; its revision, where event 0 has another
-audited      the policy is done: pulls of the arms that lead by looking, before they are believed; revision as above
-stopped      direct pulls make it sure enough, where that was asked for
+An event on record is a kind and a body (`whichdo.campaign.chain`).  `said` reads the body into the class of its kind;
+`body_of` writes it back, the same to the last character.  What is optional is left out of the body where it has its
+default, as it was before it was added.  Keys that a later program added are not read.
 """
 
 from __future__ import annotations
 
-import json
-import unicodedata
-from datetime import UTC, datetime, timedelta
-from json.encoder import encode_basestring as json_text
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from whichdo.campaign.sealing import digest_of, secret_for
-from whichdo.errors import Damaged, TooLarge, UsageError, quoted
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Mapping
+
+    Row = dict[str, Any]
+    Body = Mapping[str, Any]
 
 __all__ = [
-    "GENESIS",
-    "Event",
-    "canonical",
-    "check_chain",
-    "in_chain",
-    "in_units",
-    "moment",
-    "plain_text",
-    "sealed",
-    "seconds_of",
-    "time_text",
+    "Alarm",
+    "Allowed",
+    "Amended",
+    "Asked",
+    "Audited",
+    "Closed",
+    "Created",
+    "Expired",
+    "Forbidden",
+    "Handed",
+    "Observed",
+    "Paused",
+    "Restarted",
+    "Resumed",
+    "Said",
+    "SetAside",
+    "Stopped",
+    "Told",
+    "Voided",
+    "body_of",
+    "said",
 ]
 
-_read = json.JSONDecoder().raw_decode
-_write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
-MOST_LETTERS = 60 * 2**20
-"""Of the body of an event: what is exported can be imported again."""
-GENESIS = "0" * 64
-"""What stands before the first event."""
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an event says; the fields of a kind are the keys of its body."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    def from_body(cls, body: Body) -> Self:
+        """Read a body; a KeyError or a TypeError where it is not one of this kind."""
+        given = {each.name: _fixed(body[each.name]) for each in fields(cls) if each.name in body}
+        for each in fields(cls):
+            if each.default is None and each.name in given and given[each.name] is None:
+                raise ValueError(f"{each.name} is None")  # what is not there is left out
+        return cls(**given)
 
 
-class Event(NamedTuple):
-    """One event; ``body`` is its canonical JSON."""
+def _fixed(value: Any) -> Any:
+    return tuple(value) if type(value) is list else value
 
-    campaign: str
-    seq: int
-    kind: str
-    key: str | None
-    body: str
-    time: str
-    previous: str
-    hash: str
 
-    @property
-    def content(self) -> dict[str, Any]:
-        """The body, read; canonical JSON has no blanks around it."""
-        found: dict[str, Any] = _read(self.body)[0]
-        return found
+@dataclass(frozen=True, slots=True)
+class Created(Said):
+    """All that decides: problem, policy with parameters and revision, budget, seed, lease, window; never changes."""
 
-    @property
-    def receipt(self) -> str:
-        """``seq:hash``: if it is still on record later, so are this event and all before it, as they were."""
-        return f"{self.seq}:{self.hash}"
+    kind = "created"
+    terms: Body
 
-    @property
-    def text(self) -> str:
-        """The event without its hashes, as canonical JSON: what is hashed."""
-        key = "null" if self.key is None else json_text(self.key)
-        return (
-            f'{{"body":{self.body},"campaign":{json_text(self.campaign)},"key":{key},"kind":{json_text(self.kind)},'
-            f'"seq":{self.seq},"time":{json_text(self.time)}}}'
+    @classmethod
+    def from_body(cls, body: Body) -> Self:
+        """The terms are the body."""
+        return cls(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed(Said):
+    """A log of looks, as counts, under the hash of its content."""
+
+    kind = "observed"
+    log: str
+    sha256: str
+    looks: int
+    tables: tuple[Body, ...]
+    bytes: int | None = None
+    since: str | None = None
+    database: Body | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A ticket of an ask: its arm and its place in the play."""
+
+    id: str
+    arm: str
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Said):
+    """Tickets handed to a client; under a key also how many were ``wanted`` and which were ``held`` already."""
+
+    kind = "asked"
+    client: str
+    play: int
+    needed: tuple[str, ...]
+    tickets: tuple[Handed, ...]
+    process: str = ""
+    wanted: int | None = None
+    held: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_body(cls, body: Body) -> Self:
+        """With its tickets."""
+        tickets = tuple([Handed(each["id"], each["arm"], each["slot"]) for each in body["tickets"]])
+        held = body.get("held")
+        return cls(
+            body["client"],
+            body["play"],
+            tuple(body["needed"]),
+            tickets,
+            str(body.get("process", "")),
+            body.get("wanted"),
+            None if held is None else tuple(held),
         )
 
-    def seal(self, secret: bytes | None = None) -> str:
-        """The hash that this event must have, under the campaign's key if it has one."""
-        own = secret if self.seq else None  # that of event 0, which says so, is plain
-        return digest_of((self.previous + self.text).encode("utf-8", "surrogatepass"), own)
+
+@dataclass(frozen=True, slots=True)
+class Told(Said):
+    """The row that came of a ticket; from another ``client`` than it went to, or ``late``, after its lease."""
+
+    kind = "told"
+    ticket: str
+    row: Row
+    client: str | None = None
+    late: bool = False
+
+    @classmethod
+    def from_body(cls, body: Body) -> Self:
+        """Written out, since most events are told ones."""
+        return cls(body["ticket"], body["row"], body.get("client"), bool(body.get("late", False)))
 
 
-def sealed(
-    campaign: str,
-    seq: int,
-    kind: str,
-    body: dict[str, Any],
-    time: str,
-    previous: str,
-    key: str | None = None,
-    secret: bytes | None = None,
-) -> Event:
-    """A new event, its hash worked out; ``key`` is the request's, ``secret`` the campaign's."""
-    draft = Event(campaign, seq, kind, key, canonical(body), time, previous, "")
-    if len(draft.body) > MOST_LETTERS:
-        raise TooLarge(
-            f"What would go on record ({kind}) has {len(draft.body):,} letters; one event has at most "
-            f"{MOST_LETTERS:,}. Nothing was stored. Divide it into several."
-        )
-    return draft._replace(hash=draft.seal(secret))
+@dataclass(frozen=True, slots=True)
+class Closed(Said):
+    """Tickets whose reward window has ended; they count from here on."""
+
+    kind = "closed"
+    tickets: tuple[str, ...]
 
 
-def canonical(content: object) -> str:
-    """JSON with sorted keys and no blanks; the same content gives the same letters."""
-    return _write(content)
+@dataclass(frozen=True, slots=True)
+class Voided(Said):
+    """A ticket that came to nothing, and why; its pull is owed again."""
+
+    kind = "voided"
+    ticket: str
+    reason: str
 
 
-def check_chain(events: Iterable[Event], seq: int = 0, previous: str = GENESIS, secret: bytes | None = None) -> None:
-    """Raise `Damaged`, naming the first bad event, unless events follow one another from ``seq`` on, all whole.
+@dataclass(frozen=True, slots=True)
+class Expired(Said):
+    """Tickets whose lease has ended; their pulls are owed again."""
 
-    ``secret``: the campaign's, where the first of them is not event 0, which says whether there is one.
+    kind = "expired"
+    tickets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Amended(Said):
+    """Another row for a ticket, what it had ``before``, and why."""
+
+    kind = "amended"
+    ticket: str
+    row: Row
+    before: Row | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paused(Said):
+    """Nothing more is handed out."""
+
+    kind = "paused"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed(Said):
+    """Tickets are handed out again."""
+
+    kind = "resumed"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden(Said):
+    """Arms that may not be pulled from here on."""
+
+    kind = "forbidden"
+    arms: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed(Said):
+    """Arms that may be pulled again."""
+
+    kind = "allowed"
+    arms: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm(Said):
+    """Direct pulls disagree with looking: which arms, and which edge is probably missing."""
+
+    kind = "alarm"
+    suspect: Body
+    text: str = ""
+    edge: str | None = None
+    arms: tuple[str, ...] | None = None
+    chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside(Said):
+    """Logs that are out of date, by their hashes, and why."""
+
+    kind = "set_aside"
+    logs: tuple[str, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted(Said):
+    """The policy begins anew with the budget that is left, and why; its revision, where event 0 has another."""
+
+    kind = "restarted"
+    reason: str
+    budget: float
+    kept: float | None = None
+    revision: int | None = None
+    made_by: Body | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audited(Said):
+    """Pulls that the policy did not choose, to find out whether logs and graph still hold; revision as above.
+
+    ``interim``: fresh looks, after which the policy goes on.  Else it is done, and this is a ``round`` of its audit.
     """
-    for _ in in_chain(events, seq, previous, secret):
-        pass
+
+    kind = "audited"
+    pulls: Mapping[str, int]
+    budget: float
+    kept: float | None = None
+    interim: bool = False
+    round: int | None = None
+    revision: int | None = None
+    made_by: Body | None = None
 
 
-def in_chain(
-    events: Iterable[Event], seq: int = 0, previous: str = GENESIS, secret: bytes | None = None
-) -> Iterator[Event]:
-    """The same events one by one, each checked as `check_chain` does."""
-    for event in events:
-        if event.seq != seq:
-            raise Damaged(
-                f"Campaign {quoted(event.campaign)} is damaged: event {seq} is missing, event {event.seq} follows.", seq
-            )
-        if event.previous != previous or not _whole(event, secret):
-            raise Damaged(
-                f"Campaign {quoted(event.campaign)} is damaged: event {seq} ({quoted(event.kind)}, "
-                f"{quoted(event.time)}) is not what was written. The {seq} events before it are whole; restore a "
-                f"backup, or import an export.",
-                seq,
-            )
-        if not seq:
-            secret = secret_for(event.content, event.campaign)
-        seq, previous = seq + 1, event.hash
-        yield event
+@dataclass(frozen=True, slots=True)
+class Stopped(Said):
+    """Direct pulls make it sure enough, where that was asked for."""
+
+    kind = "stopped"
+    reason: str
 
 
-def _whole(event: Event, secret: bytes | None) -> bool:
-    """Whether the hash holds; a damaged file may hand over numbers where texts should be."""
-    try:
-        return event.seal(secret) == event.hash
-    except (TypeError, UnicodeError):
-        return False
+KINDS: dict[str, type[Said]] = {
+    each.kind: each
+    for each in (
+        Created,
+        Observed,
+        Asked,
+        Told,
+        Closed,
+        Voided,
+        Expired,
+        Amended,
+        Paused,
+        Resumed,
+        Forbidden,
+        Allowed,
+        Alarm,
+        SetAside,
+        Restarted,
+        Audited,
+        Stopped,
+    )
+}
 
 
-def time_text(when: datetime) -> str:
-    """A moment as events hold it: UTC, to the microsecond."""
-    return f"{when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+def said(kind: str, body: Body) -> Said:
+    """What an event of a kind says; a KeyError for a kind that this program does not know."""
+    return KINDS[kind].from_body(body)
 
 
-def moment(text: str) -> datetime:
-    """The moment that `time_text` wrote."""
-    return datetime.fromisoformat(text)
-
-
-def plain_text(value: object, what: str, most: int = 500) -> str:
-    """A user's text that may go on record: something, printable, not too long."""
-    if not isinstance(value, str):
-        raise UsageError(f"The {what} is {quoted(value)}; it must be a text.")
-    text = unicodedata.normalize("NFC", value).strip()
-    if not text:
-        raise UsageError(f"The {what} is empty. Say it in a few words.")
-    if not text.isprintable():
-        raise UsageError(f"The {what} {quoted(text)} holds characters that cannot be seen. Write it in plain letters.")
-    if len(text) > most:
-        raise UsageError(f"The {what} has {len(text):,} letters; at most {most:,} are kept.")
-    return text
-
-
-def seconds_of(value: object, what: str) -> float | None:
-    """A stretch of time: a timedelta or a number of seconds, above 0; None stays None."""
-    if value is None:
-        return None
-    seconds = value.total_seconds() if isinstance(value, timedelta) else value
-    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not number or not 0 < seconds < 1e10:  # type: ignore[operator]
-        raise UsageError(f"The {what} is {quoted(value)}; it must be a timedelta or a number of seconds above 0.")
-    return float(seconds)  # type: ignore[arg-type]
-
-
-def in_units(seconds: float) -> str:
-    """A stretch of time as it is written: 7d, 12h, 90s."""
-    for unit, size in (("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= size and not seconds % size:
-            return f"{seconds / size:g}{unit}"
-    return f"{seconds:g}s"
+def body_of(event: Said) -> dict[str, Any]:
+    """The body that goes on record."""
+    match event:
+        case Told(ticket, row, client, late):  # written out, as most events are told or asked
+            body: dict[str, Any] = {"ticket": ticket, "row": row}
+            if client is not None:
+                body["client"] = client
+            return body | {"late": True} if late else body
+        case Asked(client, play, needed, tickets, process, wanted, held):
+            handed = [{"id": each.id, "arm": each.arm, "slot": each.slot} for each in tickets]
+            body = {"client": client, "play": play, "needed": needed, "tickets": handed}
+            if process:
+                body["process"] = process
+            return body if wanted is None else body | {"wanted": wanted, "held": held}
+        case Created(terms):
+            return dict(terms)
+        case _:
+            values = ((each, getattr(event, each.name)) for each in fields(event))
+            return {each.name: value for each, value in values if value is not each.default and value != each.default}

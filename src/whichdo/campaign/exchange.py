@@ -1,4 +1,4 @@
-"""Campaigns as files: export and import, one JSON event a line with a checksum at the end, and backups.
+"""Campaigns as files: export and import, one JSON event a line with a checksum at the end.
 
 An export is the log itself.  Imported, it is checked line by line (chain, checksum) and replayed before a letter of it
 is stored, so what comes out of an import is the campaign that went in, receipts included.
@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import sqlite3
 import zlib
-from contextlib import closing
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import GENESIS, MOST_LETTERS, Event, canonical, check_chain
-from whichdo.campaign.sealing import secret_for
-from whichdo.errors import ConflictError, Damaged, InputError, StorageError, visible
-from whichdo.files import draft_of, sync_folder
+from whichdo.campaign.advice import advised
+from whichdo.campaign.chain import GENESIS, MOST_LETTERS, Event, canonical, check_chain, secret_for
+from whichdo.campaign.state import State
+from whichdo.campaign.terms import plain_text
+from whichdo.errors import DamagedError, InputError, StorageError, WhichdoError, is_interrupt
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from whichdo.campaign.storage.store import Store
 
-__all__ = ["backup", "events_of", "export_lines", "read_export"]
+__all__ = ["events_of", "export_lines", "read_export", "understood"]
 
 LONGEST = 8 * MOST_LETTERS
 """Letters of one line of an export that are read; programs before this one wrote longer ones than are written now."""
@@ -64,6 +62,28 @@ def _limited(file: Any) -> Iterator[str]:
     """The lines of a file; one that goes on for ever is not read to its end."""
     while line := file.readline(LONGEST + 1):
         yield line
+
+
+def understood(events: Iterable[Event]) -> State:
+    """The state of a log that comes from elsewhere; whatever stands in it, it must make sense."""
+    following = iter(events)
+    first = next(following)
+    try:
+        plain_text(first.campaign, "name of a campaign", 200)
+        state = State(first)
+        for event in following:
+            state.apply(event)
+        advised(state)
+    except WhichdoError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        raise DamagedError(
+            f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
+            f"imported."
+        ) from error
+    return state
 
 
 def events_of(lines: Iterable[str], name: str) -> Iterator[Event]:
@@ -122,7 +142,7 @@ def _event(content: dict[str, Any], line: str, name: str, number: int, secret: b
     if not all(isinstance(each, str) for each in texts) or type(event.seq) is not int:
         raise InputError(f"{name}, line {number} is no event of a campaign: {visible(line[:60]).strip()}")
     if event.seq != number - 1 or event.seal(secret) != event.hash:
-        raise Damaged(
+        raise DamagedError(
             f"{name}, line {number}: event {event.seq} is not what was exported. Copy the file again.", number - 1
         )
     return event
@@ -130,31 +150,6 @@ def _event(content: dict[str, Any], line: str, name: str, number: int, secret: b
 
 def _check_sum(content: dict[str, Any], found: str, events: int, name: str) -> None:
     if content.get("checksum") != found or content.get("events") != events:
-        raise Damaged(f"{name} is damaged: its checksum does not hold for its {events:,} events. Copy the file again.")
-
-
-def backup(store: Store, target: Path, *, replace: bool = False) -> Path:
-    """Copy a SQLite database as it stands, while others work on it; whole or not at all."""
-    if store.path is None:
-        raise StorageError(f"{store.name} is a PostgreSQL database: back it up with pg_dump, or export each campaign.")
-    if target.exists() and not replace:
-        raise ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
-    try:
-        with draft_of(target, private=True) as (draft, file):
-            with store.line.lock, closing(sqlite3.connect(store.path)) as source:
-                _copy(source, draft, store.name)
-            os.fsync(file.fileno())
-            draft.replace(target)
-            sync_folder(target)
-    except (OSError, sqlite3.Error) as error:
-        raise StorageError(f"{visible(target)} cannot be written: {error}. The backup was not made.") from None
-    return target
-
-
-def _copy(source: sqlite3.Connection, draft: Path, name: str) -> None:
-    with closing(sqlite3.connect(draft)) as copy:
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")
-        (whole,) = copy.execute("PRAGMA integrity_check").fetchone()
-        if whole != "ok":
-            raise Damaged(f"{name} is damaged: {whole}. The backup was not made.")
+        raise DamagedError(
+            f"{name} is damaged: its checksum does not hold for its {events:,} events. Copy the file again."
+        )

@@ -7,50 +7,48 @@ its own transaction, so what it checks is what is on record.  If a write fails, 
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from whichdo.campaign.advice import advised
-from whichdo.campaign.beginnings import can_go_on, due, restarting
-from whichdo.campaign.events import GENESIS, Event, canonical, plain_text, sealed, time_text
-from whichdo.campaign.proposals import Draft, Proposed, Receipt, overdue
+from whichdo.campaign.chain import GENESIS, Event, canonical, check_chain, sealed, time_text
+from whichdo.campaign.commands import Receipt, Settle
+from whichdo.campaign.decide import already_due, decide, parts_of
+from whichdo.campaign.events import body_of
+from whichdo.campaign.follow import consequences
+from whichdo.campaign.snapshot import opened, taken
 from whichdo.campaign.state import State
-from whichdo.campaign.storage.trouble import mending
+from whichdo.campaign.storage import Place
 from whichdo.campaign.terms import differences
-from whichdo.campaign.watch import enough, found_wrong
 from whichdo.errors import (
-    Busy,
+    BusyError,
     ConflictError,
-    Damaged,
+    DamagedError,
     StorageError,
-    Unknown,
+    UnknownCampaignError,
     UsageError,
     WhichdoError,
-    is_interrupt,
-    nearest,
-    quoted,
 )
-from whichdo.graph.identify import listed
+from whichdo.text import listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from sqlalchemy import Connection
-
+    from whichdo.campaign.commands import Command
+    from whichdo.campaign.events import Said
     from whichdo.campaign.receipts import ReceiptFile
-    from whichdo.campaign.storage.store import Place, Store
+    from whichdo.campaign.storage.base import Connection, Storage
 
     Clock = Callable[[], datetime]
-    Parts = dict[str, Any]
-    Request = tuple[str, Parts | Callable[[State], Parts]]
 
-__all__ = ["Ledger", "understood", "wall_clock"]
+__all__ = ["Ledger", "wall_clock"]
 
 T = TypeVar("T")
 
-WATCHED = frozenset({"told", "closed", "amended"})
-"""Kinds after which evidence has changed."""
+
+FEWEST_NEW, SHARE_NEW = 1_000, 50
+"""A snapshot is kept again after so many new events, and after a fiftieth of all: replaying these is quick."""
 
 
 def wall_clock() -> datetime:
@@ -61,8 +59,10 @@ def wall_clock() -> datetime:
 class Ledger:
     """One campaign of a database."""
 
-    def __init__(self, store: Store, name: str, clock: Clock = wall_clock) -> None:
+    def __init__(self, store: Storage, name: str, clock: Clock = wall_clock, *, snapshots: bool = True) -> None:
         self.store, self.name, self._clock = store, name, clock
+        self._snapshots = snapshots
+        self._kept = 0  # how many events the snapshot has that was read or kept last
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
         self.known: tuple[int, str] | None = None
@@ -70,7 +70,9 @@ class Ledger:
         self.receipts: ReceiptFile | None = None
         """Where receipts are kept besides the database."""
         self._written: list[str] = []  # receipts of the events that were appended last
-        self.lock = store.line.lock
+        self._new: list[Event] = []  # those events, which may not be on record yet
+        self._connection: Connection | None = None  # of the transaction that is on
+        self.lock = store.lock
         """Held while the state is read or changed: one object may serve many threads."""
 
     # -------------------------------------------------------------------------------------------------------- reading
@@ -115,7 +117,7 @@ class Ledger:
             verb = "is" if len(known) == 1 else "are"
             others = f"There {verb} {listed(map(quoted, known))}" if known else "There is none yet"
             hint = nearest(self.name, known) or f" {others}."
-            raise Unknown(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
+            raise UnknownCampaignError(f"There is no campaign {quoted(self.name)} in {self.store.name}.{hint}")
         return place
 
     def _caught_up(self, connection: Connection, *, lock: bool) -> tuple[State, Place]:
@@ -124,6 +126,9 @@ class Ledger:
         state = self._state
         if self.known is not None and (place.length < self.known[0] or self._went_another_way(place)):
             raise self._went_back(place)
+        if state is None and self._snapshots:
+            state = opened(self.store, connection, place, self.known)
+            self._kept = 0 if state is None else state.events
         was_on = gc.isenabled()
         gc.disable()  # of a hundred thousand tickets none is garbage, and looking for it takes long
         try:
@@ -137,24 +142,41 @@ class Ledger:
         finally:
             if was_on:
                 gc.enable()
+        if state is not None:
+            state.tickets.record = self
         if state is None or state.events != place.length or state.head != place.head:
             raise self._cut(place, 0 if state is None else state.events)
         self._state, self._sound = state, state.events
         self.known = state.events, state.head
         return state, place
 
-    def _went_back(self, place: Place) -> Damaged:
+    def _keep_snapshot(self) -> None:
+        """Keep a snapshot, where there has been enough since the last; the log does not depend on it."""
+        state = self._state
+        if state is None or not self._snapshots or self.store.only_reads:
+            return
+        if state.events - self._kept <= max(FEWEST_NEW, state.events // SHARE_NEW):
+            return
+        self._kept = state.events  # whatever comes of it, it is not tried again at every verb
+        with suppress(StorageError, BusyError, MemoryError):
+            body = taken(state)
+            if body is not None:
+                self.store.run(lambda connection: self._store_snapshot(connection, state.events, body), writes=True)
+
+    def _store_snapshot(self, connection: Connection, count: int, body: bytes) -> None:
+        self.store.keep_snapshot(connection, self._place(connection, lock=False), count, body)
+
+    def _went_back(self, place: Place) -> DamagedError:
         length, head = self.known or (0, "")
-        return Damaged(
+        return DamagedError(
             f"Campaign {quoted(self.name)} went back: this process knows event {f'{length - 1}:{head}'[:24]}..., and "
             f"{self.store.name} ends at event {place.length - 1}. Was an old backup restored? Open it again."
         )
 
-    def _cut(self, place: Place, at: int) -> Damaged:
-        way = mending(self.store.name) if self.store.sqlite else "Restore a backup, or import an export."
-        return Damaged(
+    def _cut(self, place: Place, at: int) -> DamagedError:
+        return DamagedError(
             f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
-            f"{at:,}, or not with the hash it should. {way}",
+            f"{at:,}, or not with the hash it should. {self.store.mending}",
             at,
         )
 
@@ -167,17 +189,26 @@ class Ledger:
         Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
         moment, also in the middle of an event.
         """
+
+        def within(connection: Connection) -> T:
+            self._new.clear()
+            self._connection = connection
+            try:
+                return work(connection)
+            finally:
+                self._connection = None
+
         with self.lock:
-            self.store.line.check_free()
+            self.store.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
-                    answer = self.store.run(work, writes=writes)
-                except (StorageError, Busy):
-                    if not writes or not self.store.line.may_repeat:
+                    answer = self.store.run(within, writes=writes)
+                except (StorageError, BusyError):
+                    if not writes or not self.store.may_repeat:
                         raise
                     self._state = None  # the connection broke before the commit: once more, from what is on record
-                    answer = self.store.run(work, writes=writes)
+                    answer = self.store.run(within, writes=writes)
                 if self._state is not None:
                     self.known = self._state.events, self._state.head  # committed
                 return answer  # noqa: TRY300 - it belongs to what may fail
@@ -207,6 +238,7 @@ class Ledger:
                 )
             first = sealed(self.name, 0, "created", dict(body), time_text(self._now(connection)), GENESIS, None)
             self._state = State(first)
+            self._state.tickets.record = self
             self.store.add(connection, first)
 
         self._run(work, writes=True)
@@ -232,10 +264,12 @@ class Ledger:
             if (place.length, place.head) != (imported.events, imported.head):
                 raise ConflictError("The export changed while it was read. Nothing was imported; try again.")
             self._state = imported
+            imported.tickets.record = self
             return Receipt.of(imported.receipt)
 
         receipt = self._run(work, writes=True)
         self._keep(receipt)
+        self._keep_snapshot()
         return receipt
 
     def _keep(self, answer: Receipt | None) -> None:
@@ -244,36 +278,29 @@ class Ledger:
             said = [] if answer is None else [str(answer)]
             self.receipts.add(self.name, dict.fromkeys([*self._written, *said, self._state.receipt]))
 
-    def write(
-        self,
-        propose: Callable[[State, datetime], Proposed],
-        *,
-        key: str | None = None,
-        request: Request | None = None,
-    ) -> tuple[State, Receipt | None]:
-        """Put on record what is proposed; the state after it and the receipt, None where nothing was to be written.
+    def write(self, order: Command, *, key: str | None = None) -> tuple[State, Receipt | None, tuple[Said, ...]]:
+        """Put on record what a command comes to; the state after it, the receipt and the events, if there are any.
 
-        ``key``: a request under a key that is on record gets the answer it got then; ``request``, its kind and what
-        tells it apart (in the body of its event), must be the same.
+        ``key``: a command under a key that is on record gets the answer it got then; it must be the same command.
         """
 
-        def work(connection: Connection) -> tuple[State, Receipt | None] | None:
+        def work(connection: Connection) -> tuple[State, Receipt | None, tuple[Said, ...]] | None:
             self._written = []
             state, place = self._caught_up(connection, lock=True)
             now = self._now(connection)
-            drafts = overdue(state, now) or due(state)
-            if drafts:  # what is due stands by itself, whatever becomes of the request
-                self._append(connection, place, state, drafts, now, None)
+            standing = already_due(state, now)
+            if standing:  # it stands by itself, whatever becomes of the command
+                self._append(connection, place, state, [standing], now, None)
                 return None
-            if key is not None and key in state.keys:
-                return state, _same_request(state, state.keys[key], request)
-            found, notes, then = propose(state, now)
-            if isinstance(found, Receipt):
-                return state, found
-            if not found:
-                return state, None
-            answer = self._append(connection, place, state, found, now, key, then)
-            return state, Receipt.of(answer.receipt, notes=notes)
+            before = None if key is None else self.keyed(key)
+            if before is not None:
+                return state, _same_request(state, before, order), ()
+            decision = decide(state, order, now)
+            if decision.before is not None or not decision.events:
+                return state, decision.before, ()
+            parts, notes = [decision.events], decision.notes
+            answer = self._append(connection, place, state, parts, now, key, order if decision.make_way else None)
+            return state, Receipt.of(answer.receipt, notes=notes), parts[-1]
 
         with self.lock:
             if self.receipts is not None:
@@ -282,11 +309,12 @@ class Ledger:
                 self._keep(None)
             if answer[1] is not None:
                 self._keep(answer[1])
+            self._keep_snapshot()
             return answer
 
     def _now(self, connection: Connection | None = None) -> datetime:
-        """The time by the database's clock, where it is on another machine; by the one that was given, if one was."""
-        if connection is not None and self._clock is wall_clock and not self.store.sqlite:
+        """The time by the clock that the database's clients share; by the one that was given, if one was."""
+        if connection is not None and self._clock is wall_clock:
             return self.store.time(connection)
         now = self._clock()
         if now.tzinfo is None:
@@ -296,88 +324,83 @@ class Ledger:
     def settle(self) -> None:
         """Put on record what the clock says, if it says anything."""
         with self.lock:
-            if overdue(self.state(), self._now()):
-                self.write(lambda _state, _now: Proposed([]))
+            if any(self.state().due(self._now())):
+                self.write(Settle())
 
     def _append(
         self,
         connection: Connection,
         place: Place,
         state: State,
-        drafts: list[Draft],
+        parts: list[tuple[Said, ...]],
         now: datetime,
         key: str | None,
-        then: Callable[[State], list[Draft]] | None = None,
+        order: Command | None = None,
     ) -> Event:
-        """Append events, those that ``then`` makes of the state after them, and the alarms they give cause for.
+        """Append events, what the ``order`` comes to that they make way for, and what follows of them.
 
         The answer, which has the key, is the first event; where some only make way for others, the first of those.
         """
-        time = time_text(now)
-        new: list[Event] = []
-        answer = 0
+        time, new = time_text(now), self._new
+        new.clear()
 
-        def add(kind: str, body: dict[str, object], own: str | None = None) -> None:
-            new.append(sealed(self.name, state.events, kind, body, time, state.head, own, state.secret))
+        def add(what: Said, own: str | None = None) -> None:
+            new.append(sealed(self.name, state.events, what.kind, body_of(what), time, state.head, own, state.secret))
             state.apply(new[-1], sealed=True)
 
-        def add_all(those: list[Draft], own: str | None) -> None:
-            for number, (kind, body) in enumerate(those):
-                add(kind, body, None if number else own)
+        def add_all(those: tuple[Said, ...], own: str | None) -> None:
+            for number, what in enumerate(those):
+                add(what, None if number else own)
 
-        add_all(drafts, key if then is None else None)
-        if then is not None and (following := then(state)):
+        answer = 0
+        add_all(parts[0], key if order is None else None)
+        if order is not None and (following := decide(state, order, now).events):
             answer = len(new)
             add_all(following, key)
-        told = [name for kind, body in drafts if kind in WATCHED for name in body.get("tickets", [body.get("ticket")])]
-        if told:
-            for (kind, body), reason in found_wrong(state, told):
-                add(kind, body)
-                if reason is not None and can_go_on(state):
-                    add(*restarting(state, reason)[0])
-            sure = enough(state)
-            if sure is not None:
-                add("stopped", {"reason": sure})
-        for kind, body in due(state):
-            add(kind, body)
+        for what in consequences(state, parts[0]):
+            add(what)
         self.store.append(connection, place, new)
         self._written = [event.receipt for event in new] if self.receipts is not None else []
         return new[answer]
 
+    # ---------------------------------------------------------------------------------------------------- looking up
 
-def understood(events: Iterable[Event]) -> State:
-    """The state of a log that comes from elsewhere; whatever stands in it, it must make sense."""
-    following = iter(events)
-    first = next(following)
-    try:
-        plain_text(first.campaign, "name of a campaign", 200)
-        state = State(first)
-        for event in following:
-            state.apply(event)
-        advised(state)
-    except WhichdoError:
-        raise
-    except Exception as error:
-        if is_interrupt(error):
-            raise
-        raise Damaged(
-            f"Campaign {quoted(first.campaign)} cannot be understood: {type(error).__name__} {error}. Nothing was "
-            f"imported."
-        ) from error
-    return state
+    def event(self, seq: int) -> Event:
+        """The event of a number, checked by itself."""
+
+        def find(connection: Connection) -> list[Event]:
+            place = self._place(connection, lock=False)
+            return list(self.store.since(connection, Place(place.id, place.name, seq + 1, ""), seq))
+
+        own = next((event for event in self._new if event.seq == seq), None)
+        if own is not None:
+            return own
+        found = self._look_up(find)
+        if not found:
+            raise DamagedError(f"Campaign {quoted(self.name)} is damaged: event {seq} is missing.", seq)
+        check_chain(found, seq, found[0].previous, None if self._state is None else self._state.secret)
+        return found[0]
+
+    def keyed(self, key: str) -> Event | None:
+        """The event of a key; None where there is none."""
+        return self._look_up(
+            lambda connection: self.store.event_of_key(connection, self._place(connection, lock=False), key)
+        )
+
+    def _look_up(self, work: Callable[[Connection], T]) -> T:
+        """Within the transaction that is on, or in one of its own."""
+        return self.store.run(work) if self._connection is None else work(self._connection)
 
 
-def _same_request(state: State, before: Event, request: Request | None) -> Receipt:
-    if request is not None:
-        kind, parts = request
-        now = parts(state) if callable(parts) else parts
-        body = before.content
-        then = {name: body.get(name) for name in now}
-        if (before.kind, then) != (kind, now):
-            was = canonical(then if before.kind == kind else body)
-            raise ConflictError(
-                f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}): "
-                f"{before.kind} {was[:300]}, now {kind} {canonical(now)}. Nothing was changed; choose a new key "
-                f"for a new request."
-            )
+def _same_request(state: State, before: Event, order: Command) -> Receipt:
+    kind, now = parts_of(state, order)
+    body = before.content
+    then = {name: body.get(name) for name in now}
+    if (before.kind, then) != (kind, now):
+        was = canonical(then if before.kind == kind else body)
+        raise ConflictError(
+            f"The key {quoted(before.key)} was used at {before.time} for another request (event {before.seq}): "
+            f"{before.kind} {was[:300]}, now {kind} {canonical(now)}. Nothing was changed; choose a new key "
+            f"for a new request."
+        )
     return Receipt.of(before.receipt, repeated=True)

@@ -16,22 +16,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.campaign.events import canonical
+from whichdo.campaign.chain import canonical
+from whichdo.campaign.commands import Receipt
+from whichdo.campaign.events import Observed, Restarted, body_of
+from whichdo.campaign.tallying import teaching_scopes
+from whichdo.campaign.terms import plain_text
+from whichdo.checking.denial import statement_scopes
 from whichdo.counting.counting import count_with_notes
-from whichdo.counting.files import MOST_FILES
+from whichdo.counting.log_files import MOST_FILES
 from whichdo.counting.sources import opened
 from whichdo.counting.steady import Steady, Tail
 from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded
-from whichdo.errors import DataError, TooLarge, masked, quoted, visible
+from whichdo.errors import DataError, TooLargeError, UnsuitableError
+from whichdo.monitoring.diagnosis import watched_scopes
+from whichdo.session import Session
 from whichdo.tables import MAX_CELLS, Radix, Table
+from whichdo.text import counted, masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whichdo.campaign.events import Said
+    from whichdo.campaign.state import State
+    from whichdo.campaign.terms import Terms
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Log", "counted_log", "sources_of"]
+__all__ = ["Log", "counted_log", "logs_for", "receipts_for", "sources_of"]
 
 MOST_ROWS = 200_000  # of a log whose distinct rows are counted, if they could be very many
 MOST_CELLS = 20_000  # that are kept as they are
@@ -61,38 +72,44 @@ class Log:
     prefixes: Mapping[int, str] = field(default_factory=dict, repr=False)
     """Hashes of its beginnings, for the sizes of the logs on record."""
 
-    def as_body(self) -> dict[str, Any]:
-        """What its event holds."""
-        tables = [
+    def as_event(self) -> Observed:
+        """What goes on record."""
+        tables = tuple(
             {"columns": list(scope), "cells": np.asarray(table.cells).tolist(), "counts": table.count.tolist()}
             for scope, table in self.tables.items()
-        ]
-        body = {"log": self.name, "sha256": self.sha256, "looks": self.looks, "tables": tables}
-        more = {"bytes": self.bytes, "since": self.since, "database": self.database}
-        return body | {name: value for name, value in more.items() if value is not None}
+        )
+        return Observed(self.name, self.sha256, self.looks, tables, self.bytes, self.since, self.database)
 
     @classmethod
-    def from_body(cls, body: Mapping[str, Any], receipt: str, sizes: Mapping[str, int]) -> Log:
-        """Read back what `as_body` wrote; a ValueError where it cannot have."""
+    def of(cls, observed: Observed, receipt: str, sizes: Mapping[str, int]) -> Log:
+        """What an event put on record; a ValueError where it cannot have been a log."""
         tables = {}
-        for each in body["tables"]:
+        for each in observed.tables:
             radix = Radix.of(each["columns"], sizes)
             count = np.array(each["counts"], np.int64)
             cells = np.array(each["cells"], np.uint8).reshape(len(count), len(radix.scope))
             if (cells >= np.array(radix.sizes)).any():
                 raise ValueError(f"a table of {', '.join(radix.scope)} with cells that it does not have")
             tables[radix.scope] = Table(radix.scope, radix.sizes, count, cells)
-        looks = body["looks"]
+        looks = observed.looks
         if type(looks) is not int or looks < 1:
             raise ValueError(f"a log of {looks!r} looks")
         for table in tables.values():
             if (table.count < 1).any() or table.total > looks:
                 raise ValueError(f"a table of {looks} looks whose counts are none")
-        size = body.get("bytes")
+        size = observed.bytes
         if size is not None and (type(size) is not int or size < 1):
             raise ValueError(f"a log of {size!r} bytes")
-        more: dict[str, Any] = {"bytes": size, "since": body.get("since"), "database": body.get("database")}
-        return cls(body["log"], body["sha256"], looks, tables, receipt=receipt, **more)
+        return cls(
+            observed.log,
+            observed.sha256,
+            looks,
+            tables,
+            receipt=receipt,
+            bytes=size,
+            since=observed.since,
+            database=observed.database,
+        )
 
     def table(self, scope: Scope) -> Table | None:
         """The counts of some columns, from the smallest table that holds them; None where none does."""
@@ -107,7 +124,7 @@ def sources_of(data: object) -> list[object]:
         if isinstance(text, str) and glob.has_magic(text) and not Path(text).exists():
             names = [*islice(glob.iglob(text, recursive=True), MOST_FILES + 1)]  # noqa: PTH207 - takes absolute ones
             if len(names) > MOST_FILES:
-                raise TooLarge(
+                raise TooLargeError(
                     f"More than {MOST_FILES:,} files match {quoted(text)}. Join them into fewer files, or name them in "
                     f"several steps. Nothing was stored."
                 )
@@ -138,7 +155,7 @@ def counted_log(
     if not isinstance(data, (str, os.PathLike)):
         log = _counted(problem, data, scopes, counts=counts, missing=missing)
         log = replace(log, name=name or "rows", is_file=False)
-        return replace(log, sha256=sha256(canonical(log.as_body()).encode()).hexdigest())
+        return replace(log, sha256=sha256(canonical(body_of(log.as_event())).encode()).hexdigest())
     path = Path(data)
     own = name or visible(path.name)[:200]
     sizes = [log.bytes for log in known if log.bytes is not None]
@@ -167,7 +184,7 @@ def _counted_there(
         log = _counted(problem, table, scopes, counts=counts, missing=missing)
         rows = part.rows
     log = replace(log, name=name or visible(part.title)[:200], is_file=False)
-    body = log.as_body()
+    body = body_of(log.as_event())
     digest = sha256(canonical({"looks": body["looks"], "tables": body["tables"]}).encode()).hexdigest()
     sql = [masked(each.sql) for each in ran]
     there = {"engine": part.engine.title, "sql": sql, "rows": rows, "digest": digest}
@@ -219,3 +236,67 @@ def _joint(
         if table.total == looks and few:
             return {scope: table}
     return None
+
+
+# ------------------------------------------------------------------------------------------------------------ observe
+
+
+def logs_for(
+    terms: Terms,
+    allowed: Problem,
+    data: object,
+    *,
+    name: str | None = None,
+    counts: str | None = None,
+    missing: str = "error",
+    known: Sequence[Log] = (),
+    append: bool = False,
+) -> list[Log]:
+    """Count logs for all that the campaign may want to know of them."""
+    whole = terms.problem.unpruned  # an arm that is pruned now may come back
+    policies = (*_scopes(terms, whole), *_scopes(terms, allowed))
+    wanted = (*policies, *watched_scopes(whole), *statement_scopes(whole), *teaching_scopes(whole))
+    own = None if name is None else plain_text(name, "name of a log", 200)
+    return [
+        counted_log(whole, source, wanted, name=own, counts=counts, missing=missing, known=known, append=append)
+        for source in sources_of(data)
+    ]
+
+
+def _scopes(terms: Terms, problem: Problem) -> Sequence[Scope]:
+    """What the policy begins by asking of logs; nothing where it cannot begin, as after an alarm it may not."""
+    try:
+        return Session(terms.policy, problem, budget=terms.budget).batch.scopes or ()
+    except UnsuitableError:
+        return ()
+
+
+def receipts_for(state: State, logs: Sequence[Log], events: Sequence[Said]) -> list[Receipt]:
+    """An answer for each log, once these events are on record; one that was there already gets its receipt."""
+    new = {event.sha256 for event in events if isinstance(event, Observed)}
+    begun = any(isinstance(event, Restarted) for event in events)
+    receipts = {log.sha256: log.receipt for log in state.logs}
+    made = []
+    for log in logs:
+        repeated = log.sha256 not in new
+        looks = counted(log.looks, "look" if repeated or log.since is None else "new look")
+        said = f"{log.name}: {looks} observed{' before; counted once' if repeated else ''}."
+        if repeated and not log.is_file:
+            said += " If these are others with the same counts, give them a name."
+        if begun:
+            said += " The play begins anew with all that is known."
+        beginning = next((old for old in state.logs if _begins_with(log, old)), None)
+        if beginning is not None:
+            said += f" It begins like {visible(beginning.name)}: if that is the same log, its rows count twice now."
+        made.append(Receipt.of(receipts[log.sha256], repeated=repeated, notes=(said, *log.notes)))
+    return made
+
+
+def _begins_with(log: Log, old: Log) -> bool:
+    """Whether a file begins with one of another name, of which it is not what has been added."""
+    return (
+        old.bytes is not None
+        and old.name != log.name
+        and log.since is None
+        and log.prefixes.get(old.bytes) == old.sha256
+    )

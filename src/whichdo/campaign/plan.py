@@ -9,31 +9,44 @@ the play refuses to decide.  Revisions never go back: what an older program begi
 left for the later one to decide.
 
 An audit is decided by the event that begins it, which lists its pulls.  It is run whatever the revision.
+
+The terms of a campaign never change, but the problem that a play begins on may (`Revision`): alarms name confounders,
+and arms are forbidden.  A problem that is pruned is pruned anew then: an arm that was pruned comes back where what made
+it needless is forbidden, or was shown to be no better.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whichdo._version import __version__
+from whichdo.campaign.events import Audited
 from whichdo.campaign.play import Followed
 from whichdo.campaign.terms import made_by, revision_of
-from whichdo.errors import Unsuitable, counted, quoted
+from whichdo.errors import ConflictError, UnsuitableError
+from whichdo.monitoring.conflict import Suspect, fallback
 from whichdo.policies.base import ROUNDING
 from whichdo.policies.registry import AbsentPolicy, came_from
 from whichdo.policy_names import VARIABLE
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
-    from whichdo.campaign.events import Event
+    from collections.abc import Collection, Sequence
+
+    from whichdo.campaign.chain import Event
+    from whichdo.campaign.events import Alarm, Restarted
     from whichdo.campaign.play import Play
     from whichdo.campaign.state import State
     from whichdo.campaign.terms import Terms
+    from whichdo.problem import Arm, Problem
 
 __all__ = [
+    "Begun",
     "Plan",
+    "Revision",
     "can_begin",
     "decided_elsewhere",
     "divergence",
@@ -41,6 +54,7 @@ __all__ = [
     "stamp",
     "too_new",
     "update_reason",
+    "without_arms",
 ]
 
 
@@ -63,19 +77,32 @@ class Plan:
         """Of play 0."""
         return cls(0, terms.budget - terms.audit, terms.audit, terms.revision, terms.made_by)
 
-    def after(self, terms: Terms, body: dict[str, Any], *, is_audit: bool = False) -> Plan:
+    def after(self, terms: Terms, begun: Restarted | Audited) -> Plan:
         """Of the play that an event begins."""
-        kept = body.get("kept", 0.0)
+        kept = begun.kept or 0.0
         revision, version = terms.revision, terms.made_by
-        if "revision" in body:
-            revision, version = revision_of(body), body["made_by"]["whichdo"]
-        return Plan(self.number + 1, body["budget"] - kept, kept, revision, version, is_audit)
+        if begun.revision is not None:
+            revision, version = revision_of({"revision": begun.revision}), (begun.made_by or {})["whichdo"]
+        is_audit = isinstance(begun, Audited)
+        return Plan(self.number + 1, begun.budget - kept, kept, revision, version, is_audit)
 
     def seed(self, seed: int) -> int:
         """Of the policy's own choices; ``seed`` is the campaign's."""
         if not self.number:
             return seed
         return int(np.random.SeedSequence([seed, self.number]).generate_state(1, np.uint64)[0])
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A restart that is on record."""
+
+    reason: str
+    budget: float
+    play: int
+    """The number of the play that it began."""
+    time: str
+    receipt: str
 
 
 def stamp(state: State) -> dict[str, Any]:
@@ -93,7 +120,7 @@ def can_begin(state: State) -> bool:
         return False
     try:
         state.terms.policy.check(problem, money)
-    except Unsuitable:
+    except UnsuitableError:
         return False
     return True
 
@@ -161,3 +188,56 @@ def divergence(state: State, play: Play | Followed | None, event: Event, pull: s
         f"{asked}; run again on the log, {name} asks for {coming}. Both are revision {plan.revision} of {name}: the "
         f"play began with whichdo {plan.made_by}, this is whichdo {__version__}. {way}"
     )
+
+
+# -------------------------------------------------------------------------------------------------------- the problem
+
+
+class Revised(NamedTuple):
+    """A problem as it is believed and allowed now."""
+
+    believed: Problem
+    """With the edges that alarms have drawn, and all arms on offer."""
+    permitted: Problem
+    """The same without the arms that are forbidden."""
+    allowed: Problem
+    """The same without those that are pruned, where the campaign's problem prunes."""
+
+
+class Revision:
+    """A problem as what is on record makes of it; worked out again when that has changed."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._terms = problem.unpruned, problem
+        self._key: object = None
+        self._found = Revised(problem, problem, problem)
+
+    def problems(self, alarms: Sequence[Alarm], forbidden: Collection[Arm]) -> Revised:
+        """The problem as it is believed and allowed now."""
+        key = (tuple(str(alarm.suspect) for alarm in alarms), tuple(forbidden))
+        if self._key != key:
+            believed = fallback(self._problem, self.suspects(alarms)) if alarms else self._problem
+            permitted = allowed = without_arms(believed, forbidden)
+            if self._terms.prune:
+                allowed = permitted.but(prune=True) if alarms or forbidden else self._terms
+            self._key, self._found = key, Revised(believed, permitted, allowed)
+        return self._found
+
+    def suspects(self, alarms: Sequence[Alarm]) -> list[Suspect]:
+        """Where alarms hold the graph to be wrong."""
+        return [Suspect.read(self._problem, alarm.suspect) for alarm in alarms]
+
+
+def without_arms(problem: Problem, forbidden: Collection[Arm]) -> Problem:
+    """The problem without some arms; an error where nothing would be left to compare with do()."""
+    if not forbidden:
+        return problem
+    arms = [arm for arm in problem.offered if arm not in forbidden]
+    if len(arms) < 2:
+        raise ConflictError("Every arm but do() would be forbidden, and nothing left to decide. Nothing was changed.")
+    left = problem.but(arms=arms)
+    if len(left.arms) < 2:
+        raise ConflictError(
+            "No arm that is left can be better than do(), so that nothing is left to decide. Nothing was changed."
+        )
+    return left

@@ -11,32 +11,31 @@ and for which arms, is read from the asks on record.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from heapq import heappop, heappush, nsmallest
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from itertools import accumulate, repeat
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.campaign.audit import Audit
-from whichdo.counting.told import Told
+from whichdo.campaign.driving import driver_of
 from whichdo.errors import is_interrupt
-from whichdo.evidence import Tally
-from whichdo.policies.base import check_policy
-from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
-from whichdo.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from whichdo.arrays import Array
+    from whichdo.campaign.audit import Audit
+    from whichdo.evidence import Tally
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Arm, Problem
+
+    Saved = Mapping[str, Any]
 
 __all__ = ["Followed", "Play"]
 
 Codes = tuple[int, ...]
-Wanted = tuple[tuple["Arm", ...], tuple[int, ...], tuple[str, ...]]
-"""Arms, how often each, and the nodes that rows must say."""
 
 
 class _Slots:
@@ -77,6 +76,7 @@ class Play(_Slots):
     """A run of the policy on the money it was given; ``number`` counts the runs of a campaign from 0.
 
     ``nodes``: which node each code of a row is about, by default those of the problem's graph in their order.
+    ``saved``: how far it had come when it was `saved`; it goes on from there.
     """
 
     def __init__(
@@ -89,14 +89,45 @@ class Play(_Slots):
         seed: int,
         seen: Tally | None,
         nodes: Sequence[str] | None = None,
+        saved: Saved | None = None,
     ) -> None:
         super().__init__(number, budget)
+        self.seen = seen
+        """What was known when it began."""
         self.needed: tuple[str, ...]
         """The nodes whose values the rows of this batch must say."""
         places = {name: place for place, name in enumerate(problem.graph.nodes if nodes is None else nodes)}
-        self._driver = _driver(policy, problem, budget, seed, seen, places)
-        self._first = 0
+        self._width = len(places)
+        self._driver = driver_of(
+            policy, problem, budget, seed, seen, places, None if saved is None else saved["driver"]
+        )
+        self._first = 0 if saved is None else saved["first"]
+        self._answers = _Answers(self._width)
         self._open()
+        if saved is not None:
+            self._resume(saved)
+
+    def saved(self) -> dict[str, Any] | None:
+        """How far it has come, as numbers and arrays; None where the policy does not say."""
+        driver = self._driver.saved()
+        if driver is None or self.failure is not None:
+            return None
+        return {
+            "driver": driver,
+            "first": self._first,
+            "fresh": self._fresh,
+            "asked": self.asked,
+            "back": np.array(sorted(self._back), np.int64),
+            "answers": self._answers.saved(),
+        }
+
+    def _resume(self, saved: Saved) -> None:
+        self._fresh, self.asked = saved["fresh"], saved["asked"]
+        self._back = set(saved["back"].tolist())
+        self._returned = sorted(self._back)
+        self._answers.resume(saved["answers"])
+        if not self._first <= self._fresh <= self._ends[-1] or self._answers.count > self._ends[-1] - self._first:
+            raise ValueError("a play that has handed out more than its policy wants")
 
     def _open(self) -> None:
         """Number the slots of the batch that the policy asks for now."""
@@ -104,7 +135,8 @@ class Play(_Slots):
         self._ends = [self._first, *(self._first + end for end in accumulate(counts))]
         self._fresh = self._first
         self._returned, self._back = [], set()
-        self._filled: dict[int, Codes] = {}
+        if self._answers.count:
+            self._answers = _Answers(self._width)
 
     # ------------------------------------------------------------------------------------------------ handing out
 
@@ -126,7 +158,7 @@ class Play(_Slots):
     @property
     def unfilled(self) -> int:
         """How many pulls the policy must hear of before it decides on."""
-        return self._ends[-1] - self._first - len(self._filled)
+        return self._ends[-1] - self._first - self._answers.count
 
     def next_slots(self, count: int) -> list[int]:
         """The slots that are handed out next, at most ``count``; nothing is changed."""
@@ -170,33 +202,73 @@ class Play(_Slots):
 
     def fill(self, slot: int, codes: Codes) -> None:
         """What came of a slot; the last of its batch lets the policy decide on."""
-        self._filled[slot] = codes
-        if len(self._filled) == self._ends[-1] - self._first and not self.failure:
-            self._close()
+        if self.failure is not None:
+            return
+        size = self._ends[-1] - self._first
+        if size == 1:  # a policy that decides every round
+            self._close(np.array([codes], np.int16))
+            return
+        self._answers.put(slot - self._first, codes)
+        if self._answers.count == size:
+            self._close(self._answers.rows())
 
     def refill(self, slot: int, codes: Codes) -> bool:
         """Another outcome for a slot; False if the policy has already decided on the first."""
-        if slot not in self._filled:
+        if not self._answers.has(slot - self._first):
             return False
-        self._filled[slot] = codes
+        self._answers.put(slot - self._first, codes)
         return True
 
-    def _close(self) -> None:
+    def _close(self, rows: Array) -> None:
         """Tell the batch, arm by arm in the order of the slots."""
-        filled, first = self._filled, self._first
-        self._first = self._ends[-1]
+        first = self._first
         try:
             for position, arm in enumerate(self._arms):
-                start, end = self._ends[position], self._ends[position + 1]
+                start, end = self._ends[position] - first, self._ends[position + 1] - first
                 if end > start:
-                    self._driver.tell(arm, [filled[slot] for slot in range(start, end)])
+                    self._driver.tell(arm, rows[start:end])
         except Exception as error:  # whatever a policy raises, what was told must not be lost with it
             if is_interrupt(error):
                 raise KeyboardInterrupt from error
             self.failure = f"{type(error).__name__}: {error}"
-            self._first = first
             return
+        self._first = self._ends[-1]
         self._open()
+
+
+class _Answers:
+    """What came of the slots of a batch, as far as they have been handed out; a row of codes each."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._codes, self._known = array("h"), bytearray()
+        self.count = 0
+
+    def has(self, place: int) -> bool:
+        return 0 <= place < len(self._known) and bool(self._known[place])
+
+    def put(self, place: int, codes: Codes) -> None:
+        missing = place + 1 - len(self._known)
+        if missing > 0:
+            self._known.extend(bytes(missing))
+            self._codes.extend(repeat(-1, missing * self._width))
+        self.count += not self._known[place]
+        self._known[place] = 1
+        self._codes[place * self._width : (place + 1) * self._width] = array("h", codes)
+
+    def rows(self) -> Array:
+        found: Array = np.array(self._codes, np.int16).reshape(len(self._known), self._width)
+        return found
+
+    def saved(self) -> dict[str, Any]:
+        return {"codes": self.rows(), "known": np.frombuffer(bytes(self._known), np.uint8)}
+
+    def resume(self, saved: Saved) -> None:
+        self._known = bytearray(saved["known"].astype(np.uint8).tobytes())
+        self._codes = array("h", saved["codes"].astype(np.int16).tobytes())
+        self.count = sum(self._known)
+        if len(self._codes) != len(self._known) * self._width:
+            raise ValueError("answers that are not those of a batch")
 
 
 class Followed(_Slots):
@@ -220,6 +292,32 @@ class Followed(_Slots):
         self._arms: list[Arm] = []
         self._needs: list[tuple[str, ...]] = []
         self._filled: set[int] = set()
+
+    def saved(self) -> dict[str, Any]:
+        """How far it has come, as numbers and arrays."""
+        arms, needs = [*dict.fromkeys(map(str, self._arms))], [*dict.fromkeys(self._needs)]
+        where = {text: place for place, text in enumerate(arms)}
+        which = {names: place for place, names in enumerate(needs)}
+        return {
+            "names": arms,
+            "needs": [[*names] for names in needs],
+            "arm": np.array([where[str(arm)] for arm in self._arms], np.int64),
+            "need": np.array([which[names] for names in self._needs], np.int64),
+            "filled": np.array(sorted(self._filled), np.int64),
+            "back": np.array(sorted(self._back), np.int64),
+            "asked": self.asked,
+            "asks": [self.asks, self.first_event, self.last_event],
+        }
+
+    def resume(self, saved: Saved, arms: Mapping[str, Arm]) -> None:
+        """Go on from what was `saved`; ``arms`` by their texts."""
+        names, needs = [arms[text] for text in saved["names"]], [tuple(each) for each in saved["needs"]]
+        self._arms = [names[place] for place in saved["arm"].tolist()]
+        self._needs = [needs[place] for place in saved["need"].tolist()]
+        self._filled, self._back = set(saved["filled"].tolist()), set(saved["back"].tolist())
+        self._returned = sorted(self._back)
+        self.asked = saved["asked"]
+        self.asks, self.first_event, self.last_event = saved["asks"]
 
     def note_ask(self, event: int) -> None:
         """An event asked for slots of this play."""
@@ -280,102 +378,3 @@ class Followed(_Slots):
     def refill(self, slot: int, codes: Codes) -> bool:  # noqa: ARG002
         """Another outcome for a slot; nothing hangs on it here."""
         return slot in self._filled
-
-
-# ---------------------------------------------------------------------------------------------- driving the policy
-
-
-class _Batches:
-    """Any policy, through a session."""
-
-    def __init__(self, session: Session, problem: Problem, places: dict[str, int]) -> None:
-        self._session, self._places = session, places
-        self._levels = len(problem.domains[problem.reward])
-        self._reward = places[problem.reward]
-
-    def wanted(self) -> Wanted:
-        batch, needed = self._session.batch, self._session.needed
-        self._columns = [self._places[name] for name in needed]
-        return batch.arms, batch.counts, needed
-
-    @property
-    def finished(self) -> bool:
-        return self._session.finished
-
-    def recommendation(self) -> Recommendation:
-        return self._session.recommend()
-
-    def tell(self, arm: Arm, rows: Sequence[Codes]) -> None:
-        codes = np.array(rows, np.int16)
-        levels = np.bincount(codes[:, self._reward], minlength=self._levels).astype(np.int64)
-        self._session.tell(arm, Told(levels, codes[:, self._columns].astype(np.uint8)))
-
-
-class _Rounds:
-    """A sequential policy, round by round: its log is long, and a session would take longer than the policy itself."""
-
-    def __init__(self, rounds: Rounds, problem: Problem, places: dict[str, int]) -> None:
-        self._rounds, self._problem = rounds, problem
-        self._reward = places[problem.reward]
-        nodes, reward = problem.graph.nodes, problem.graph.index(problem.reward)
-        self._read = tuple(nodes[column] for column in sorted({*rounds.columns, reward}))
-        self._columns = [places[nodes[column]] for column in rounds.columns]
-
-    def wanted(self) -> Wanted:
-        rounds = self._rounds
-        if rounds.over:
-            return (), (), ()
-        return (self._problem.arms[rounds.arm],), (1,), self._read if rounds.reads else (self._problem.reward,)
-
-    @property
-    def finished(self) -> bool:
-        return self._rounds.over
-
-    def recommendation(self) -> Recommendation:
-        return self._rounds.recommendation()
-
-    def tell(self, arm: Arm, rows: Sequence[Codes]) -> None:  # noqa: ARG002 - as for batches
-        (row,) = rows
-        rounds = self._rounds
-        codes = np.array([row[column] for column in self._columns], np.uint8) if rounds.reads else NO_ROW
-        rounds.take(row[self._reward], codes)
-
-
-class _Listed:
-    """An audit: looks first, which must say more than their reward, then the other arms."""
-
-    def __init__(self, audit: Audit, reward: str) -> None:
-        looks = [(arm, count) for arm, count in audit.pulls if arm.is_look]
-        others = [(arm, count) for arm, count in audit.pulls if not arm.is_look]
-        parts = [(looks, audit.columns), (others, (reward,))]
-        self._coming: Iterator[Wanted] = iter(
-            [
-                (tuple(arm for arm, _ in pulls), tuple(count for _, count in pulls), needed)
-                for pulls, needed in parts
-                if pulls
-            ]
-        )
-        self.finished = False
-
-    def wanted(self) -> Wanted:
-        batch = next(self._coming, None)
-        self.finished = batch is None
-        return batch or ((), (), ())
-
-    def recommendation(self) -> None:
-        return None
-
-    def tell(self, arm: Arm, rows: Sequence[Codes]) -> None:
-        """Nobody decides on it here."""
-
-
-def _driver(
-    policy: Policy | Audit, problem: Problem, budget: float, seed: int, seen: Tally | None, places: dict[str, int]
-) -> _Batches | _Rounds | _Listed:
-    if isinstance(policy, Audit):
-        return _Listed(policy, problem.reward)
-    if not isinstance(policy, Sequential):
-        return _Batches(Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places)
-    check_policy(policy, problem, budget)
-    rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
-    return _Rounds(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem)), problem, places)

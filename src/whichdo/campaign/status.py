@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.events import in_units, time_text
+from whichdo.campaign.chain import time_text
 from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
-from whichdo.campaign.tickets import Phase
-from whichdo.errors import counted
-from whichdo.frames import html_lines, html_table, text_table
+from whichdo.campaign.terms import in_units
+from whichdo.campaign.tickets import NEVER, Phase, Pull, moment_of
+from whichdo.frames import html_lines, html_table, plain, text_table
 from whichdo.policy_names import policy_text
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whichdo.campaign.state import State
+    from whichdo.problem import Arm
 
 __all__ = ["OpenTicket", "Status", "forbidden_lines", "status_of"]
 
@@ -42,6 +44,10 @@ class Status:
 
     name: str
     policy: str
+    goal: str
+    """``maximize`` or ``minimize``, and what the reward is called."""
+    legend: str
+    """What nodes that arms set are called; empty where they have no labels."""
     phase: str
     """running, waiting (for outcomes), finished, paused, or stuck (``trouble`` or ``update`` says why)."""
     terms: dict[str, Any]
@@ -75,11 +81,20 @@ class Status:
     events: int
     receipt: str
     notes: tuple[str, ...] = ()
+    arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
+    """The arms that are named above, by their texts."""
 
-    def as_json(self) -> dict[str, Any]:
-        """For programs."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return own | {"open": [vars(each) for each in self.open]}
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "arms"}
+        return plain(
+            own
+            | {
+                "open": [vars(each) | {"arm": self.arms[each.arm]} for each in self.open],
+                "by_arm": [{"arm": self.arms[arm], "pulls": pulls} for arm, pulls in self.by_arm.items()],
+                "forbidden": [{"arm": self.arms[arm], "reason": why} for arm, why in self.forbidden.items()],
+            }
+        )
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -89,7 +104,10 @@ class Status:
         parts = ", ".join(f"{count[name]:,} {name}" for name in ("told", "open", "voided", "expired"))
         if self.left < 0:
             money += " (late tells count, and were more than the budget)"
-        said = [f"{self.name}: {self.phase}; {self.policy}, {money}.", f"{counted(count['asked'], 'ticket')}: {parts}."]
+        said = [
+            f"{self.name}: {self.phase}; {self.goal} by {self.policy}, {money}.",
+            f"{counted(count['asked'], 'ticket')}: {parts}.",
+        ]
         if self.stopped:
             said.append(f"It was stopped: {self.stopped}")
         if self.next_window:
@@ -101,6 +119,7 @@ class Status:
             said.append(f"Logs: {', '.join(self.logs)} ({counted(self.looks_in_logs, 'look')}).")
         said += [f"Restarted: {reason}" for reason in self.restarts]
         said += [self.update] if self.update else []
+        said += [self.legend] if self.legend else []
         said.append(f"Last event {self.events - 1} at {self.last}, receipt {self.receipt}")
         return tuple(said)
 
@@ -158,27 +177,28 @@ def forbidden_lines(forbidden: Mapping[Any, str]) -> list[str]:
 
 def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
     """How a state stands."""
-    pulls = list(state.tickets.values())
-    phases = {phase: sum(pull.phase is phase for pull in pulls) for phase in Phase}
-    by_arm = dict.fromkeys(map(str, state.terms.problem.arms), 0)
-    for arm, _ in state.rows():
-        by_arm[str(arm)] = by_arm.get(str(arm), 0) + 1
+    pulls, problem = state.tickets, state.terms.problem
+    phases = {phase: int(pulls.where(phase=phase).sum()) for phase in Phase}
+    pulled = dict.fromkeys(problem.arms, 0) | dict(state.pulled)
     tickets = {
         "asked": len(pulls),
         "open": phases[Phase.ASKED],
         "told": phases[Phase.TOLD],
-        "counted": sum(pull.counted for pull in pulls),
+        "counted": sum(pulls.counted),
         "voided": phases[Phase.VOIDED],
         "expired": phases[Phase.EXPIRED],
-        "late": sum(pull.late for pull in pulls),
-        "extra": sum(pull.extra for pull in pulls),
-        "amended": sum(pull.amended > 0 for pull in pulls),
+        "late": sum(pulls.late),
+        "extra": sum(pulls.extra),
+        "amended": len(pulls.amended),
     }
-    waiting = (pull.window_end for pull in pulls if pull.phase is Phase.TOLD and not pull.counted)
-    ends = min((end for end in waiting if end is not None), default=None)
+    waiting = (pulls.window[each] for each in pulls.waiting().nonzero()[0].tolist())
+    ends = moment_of(min((end for end in waiting if end != NEVER), default=NEVER))
+    out = [Pull(pulls, position) for position in pulls.out]
     return Status(
         name=state.terms.name,
         policy=policy_text(state.terms.policy),
+        goal=f"{problem.goal} {problem.label(problem.reward)}",
+        legend=problem.arms_legend,
         phase=_phase(state),
         terms={
             "horizon": state.terms.horizon,
@@ -199,17 +219,16 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
             OpenTicket(
                 pull.id, str(pull.arm), pull.client, pull.asked, time_text(pull.lease_end) if pull.lease_end else None
             )
-            for pull in pulls
-            if pull.phase is Phase.ASKED
+            for pull in out
         ),
-        by_arm=by_arm,
+        by_arm={str(arm): number for arm, number in pulled.items()},
         looks_in_logs=sum(log.looks for log in state.logs),
         logs=tuple(log.name for log in state.logs),
         paused=state.paused,
         forbidden={str(arm): reason for arm, reason in state.forbidden.items()},
-        alarms=tuple(str(alarm.get("text", "")) for alarm in state.alarms),
-        set_aside=tuple(str(each.get("text", "")) for each in state.set_aside),
-        restarts=tuple(str(each["reason"]) for each in state.restarts),
+        alarms=tuple(alarm.text for alarm in state.alarms),
+        set_aside=tuple(each.text for each in state.set_aside),
+        restarts=tuple(each.reason for each in state.restarts),
         trouble=state.diverged or state.failure,
         update=_update(state),
         stopped=state.stopped,
@@ -219,6 +238,7 @@ def status_of(state: State, notes: tuple[str, ...] = ()) -> Status:
         events=state.events,
         receipt=state.receipt,
         notes=notes,
+        arms={str(arm): arm for arm in (*pulled, *state.forbidden, *(pull.arm for pull in out))},
     )
 
 

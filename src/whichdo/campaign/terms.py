@@ -6,16 +6,17 @@ They never change.  What changes later, such as arms that are forbidden, is an e
 from __future__ import annotations
 
 import json
+import unicodedata
 from dataclasses import MISSING, Field, dataclass, fields
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whichdo._version import __version__
 from whichdo.campaign.audit import kept_for_audits
-from whichdo.campaign.events import canonical, in_units, plain_text, seconds_of
-from whichdo.campaign.sealing import new_seal
-from whichdo.errors import Damaged, TooNew, UsageError, WhichdoError, quoted
+from whichdo.campaign.chain import canonical, new_seal
+from whichdo.errors import DamagedError, TooNewError, UsageError, WhichdoError
 from whichdo.evidence import whole_number
 from whichdo.policies.registry import AbsentPolicy, absent_policy
 from whichdo.policy_names import is_file_policy, policy_class
@@ -23,19 +24,20 @@ from whichdo.policy_names import policy as policy_named
 from whichdo.problem import Problem
 from whichdo.problem_file import problem_from_json, problem_to_json
 from whichdo.session import Session
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whichdo.policies.base import Policy
 
-__all__ = ["FORMAT", "Terms", "agreed", "differences"]
+__all__ = ["FORMAT", "Terms", "agreed", "differences", "in_units", "plain_text", "seconds_of"]
 
 FORMAT = 3
 """The latest form of events, counted up when an older program could not read them.
 
 A campaign is written in the earliest form that can hold its terms, so that older programs go on with it where they can:
-3 if its hashes have a key (`whichdo.campaign.sealing`); 2 if the arms of its problem are listed (joint arms among
+3 if its hashes have a key (`whichdo.campaign.chain`); 2 if the arms of its problem are listed (joint arms among
 them), its reward is any number of a range, or it has bins, groups or labels; else 1.
 """
 
@@ -101,7 +103,7 @@ class Terms:
         """Read back what `as_body` wrote."""
         try:
             if body["format"] > FORMAT:
-                raise TooNew(
+                raise TooNewError(
                     f"Campaign {quoted(body.get('name'))} was written by whichdo {body['made_by']['whichdo']} in "
                     f"format {body['format']}; this is whichdo {__version__}, which reads formats up to {FORMAT}. "
                     f"Update whichdo."
@@ -130,7 +132,7 @@ class Terms:
                 hashes=body.get("hashes"),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise Damaged(
+            raise DamagedError(
                 f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
             ) from None
 
@@ -177,7 +179,7 @@ def _policy(body: dict[str, Any], chosen: dict[str, Any]) -> Policy:
     known = _fields(kind)
     unknown = [quoted(each) for each in given if each not in known]
     if unknown:
-        raise TooNew(
+        raise TooNewError(
             f"Campaign {quoted(body['name'])} was written by whichdo {body['made_by']['whichdo']} with parameters of "
             f"{name} that this program, whichdo {__version__}, does not know: {', '.join(unknown)}. Update whichdo."
         )
@@ -328,3 +330,36 @@ def _margin(value: object) -> float:
         f"The margin is {quoted(value)}; it must be a difference of mean rewards that does not matter, such as 0.01: "
         f"at least 0, below 1."
     )
+
+
+def plain_text(value: object, what: str, most: int = 500) -> str:
+    """A user's text that may go on record: something, printable, not too long."""
+    if not isinstance(value, str):
+        raise UsageError(f"The {what} is {quoted(value)}; it must be a text.")
+    text = unicodedata.normalize("NFC", value).strip()
+    if not text:
+        raise UsageError(f"The {what} is empty. Say it in a few words.")
+    if not text.isprintable():
+        raise UsageError(f"The {what} {quoted(text)} holds characters that cannot be seen. Write it in plain letters.")
+    if len(text) > most:
+        raise UsageError(f"The {what} has {len(text):,} letters; at most {most:,} are kept.")
+    return text
+
+
+def seconds_of(value: object, what: str) -> float | None:
+    """A stretch of time: a timedelta or a number of seconds, above 0; None stays None."""
+    if value is None:
+        return None
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds < 1e10:  # type: ignore[operator]
+        raise UsageError(f"The {what} is {quoted(value)}; it must be a timedelta or a number of seconds above 0.")
+    return float(seconds)  # type: ignore[arg-type]
+
+
+def in_units(seconds: float) -> str:
+    """A stretch of time as it is written: 7d, 12h, 90s."""
+    for unit, size in (("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size and not seconds % size:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"

@@ -31,10 +31,10 @@ from whichdo.estimate.statements import (
 )
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading
-from whichdo.graph.identify import listed
 from whichdo.graph.implied import implied_statements
 from whichdo.problem import LOOK, Problem
 from whichdo.tables import MAX_CELLS
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -37,10 +37,10 @@ from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import LEVEL, adjusted_chances, check_statements, statement_cells
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, checked_reading, doubted_scope
-from whichdo.graph.identify import listed
 from whichdo.graph.implied import implied_statements
 from whichdo.graph.separation import m_separated
 from whichdo.problem import LOOK
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,8 +15,9 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLarge, UsageError, quoted
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,7 +86,7 @@ def single_edits(graph: CausalGraph, among: Iterable[str]) -> tuple[Edit, ...]:
 
     Raises
     ------
-    TooLarge
+    TooLargeError
         If there are more than `MOST_EDITS`; this is known before any is made.
 
     Examples
@@ -99,13 +100,13 @@ def single_edits(graph: CausalGraph, among: Iterable[str]) -> tuple[Edit, ...]:
     pairs = len(places) * (len(places) - 1) // 2
     least = 2 * pairs  # of each pair its <->, and an arrow that is there or could be
     if least > MOST_EDITS:
-        raise TooLarge(
+        raise TooLargeError(
             f"{len(places):,} nodes can be joined in {least:,} ways or more; at most {MOST_EDITS:,} edits are looked "
             f"at. Name the nodes whose edges are in doubt (among)."
         )
     found = (*_arrows(graph, places), *_hidden(graph, places))
     if len(found) > MOST_EDITS:
-        raise TooLarge(
+        raise TooLargeError(
             f"There are {len(found):,} edits among {len(places):,} nodes; at most {MOST_EDITS:,} are looked at. "
             f"Name the nodes whose edges are in doubt (among)."
         )

@@ -98,6 +98,19 @@ class EditOutcome:
         """Whether today's choice might be wrong because of it: the choice changes, and the logs do not object."""
         return not self.keeps and not self.refuted
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON can hold it."""
+        return {
+            "edit": self.edit,
+            "best": None if self.best is None else self.best.to_dict(),
+            "best_estimate": self.best_estimate,
+            "estimate": self.estimate,
+            "regret": self.regret,
+            "refuted": self.refuted,
+            "settled_by": None if self.settled_by is None else self.settled_by.arm.to_dict(),
+            "pulls": None if self.settled_by is None else self.settled_by.pulls,
+        }
+
 
 def pulls_to_tell(differences: FloatArray, spreads: FloatArray, errors: FloatArray) -> FloatArray:
     """How many pulls find that a mean differs from what was predicted; infinite where no number does.
@@ -224,9 +237,13 @@ class WhatIf:
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns, arms as text, in the order of `edits`."""
-        rows = self.to_dict()["edits"]
+        rows = [each.to_dict() for each in self.edits]
         names = ("edit", "best", "best_estimate", "estimate", "regret", "refuted", "settled_by", "pulls")
-        return {name: [row[name] for row in rows] for name in names}
+        texts = ("best", "settled_by")
+        return {
+            name: [row[name]["text"] if name in texts and row[name] is not None else row[name] for row in rows]
+            for name in names
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON can hold it, an entry for each edit."""
@@ -234,35 +251,40 @@ class WhatIf:
             "reward": self.problem.reward,
             "goal": str(self.problem.goal),
             "looks": self.looks,
-            "choice": None if self.choice is None else str(self.choice),
+            "choice": None if self.choice is None else self.choice.to_dict(),
             "refuted": self.refuted,
             "summary": list(self.summary),
-            "edits": [
-                {
-                    "edit": each.edit,
-                    "best": None if each.best is None else str(each.best),
-                    "best_estimate": each.best_estimate,
-                    "estimate": each.estimate,
-                    "regret": each.regret,
-                    "refuted": each.refuted,
-                    "settled_by": None if each.settled_by is None else str(each.settled_by.arm),
-                    "pulls": None if each.settled_by is None else each.settled_by.pulls,
-                }
-                for each in self.edits
-            ],
-            "notes": list(self.notes),
+            "edits": [each.to_dict() for each in self.edits],
+            "notes": list(map(str, self.notes)),
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        return frame_of(self.columns(), backend)
+    def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
+        """The table as a data frame.
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        labels
+            For readers: heads that say what each column is, with the reward's unit.
+        """
+        columns, unit = self.columns(), self.problem.in_unit
+        heads = {
+            "best": "best arm then",
+            "best_estimate": f"its mean {self.problem.label(self.problem.reward)}",
+            "estimate": unit("today's choice then"),
+            "regret": unit("regret"),
+            "refuted": "contradicted by the logs",
+            "settled_by": "settled by pulls of",
+        }
+        return frame_of({heads.get(name, name): each for name, each in columns.items()} if labels else columns, backend)
 
     def svg(self) -> str:
         """The graph as SVG, its edges coloured by what rests on them; edges whose lack the choice rests on are dotted.
 
         Raises
         ------
-        TooLarge
+        TooLargeError
             If the graph has too many nodes or edges for a drawing.
         """
         from whichdo.drawing.svg import draw_svg
@@ -282,7 +304,7 @@ class WhatIf:
         marks = {name: "choice" for name in choice if name in shown}
         return draw_svg(shown, reward=reward, marks=marks, edges=looks, missing=missing)
 
-    def plot(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def write_svg(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write `svg` into a file; one that is there is replaced if it is a drawing of ours, or with ``force``."""
         write_file(Path(os.fspath(path)), self.svg(), DRAWING, force=force)
 

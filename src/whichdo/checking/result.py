@@ -8,11 +8,10 @@ from html import escape
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import counted
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import NEGLIGIBLE
-from whichdo.frames import frame_of
-from whichdo.graph.identify import listed
+from whichdo.frames import frame_of, plain
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,7 +176,7 @@ class Check:
         if each.low > NEGLIGIBLE or isnan(each.difference):
             return ""
         size = each.difference * reward_scale(self.problem)[2]
-        return f", mean {self.problem.reward} {size:.2g} apart"
+        return f", mean {self.problem.label(self.problem.reward)} {size:.2g} apart"
 
     def _about_suspects(self) -> list[str]:
         if not self.suspects:
@@ -223,12 +222,16 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values that JSON can hold."""
+
+        def arm(text: str | None) -> dict[str, Any] | None:
+            return None if text is None else self.problem.unpruned.arm(text).to_dict()
+
         return {
             "ok": self.ok,
             "looks": self.looks,
-            "statements": [_plain(row) for row in self._rows],
+            "statements": [plain(row) for row in self._rows],
             "cross_checks": [
-                _plain(
+                plain(
                     {
                         "kind": each.kind,
                         "targets": list(each.targets),
@@ -243,10 +246,10 @@ class Check:
                 )
                 for each in self.cross_checks
             ],
-            "best": self.best,
+            "best": arm(self.best),
             "likely_missing": [
                 [
-                    {"edge": each.edge, "ranked": each.ranked, "best": each.best, "changes": each.changes}
+                    {"edge": each.edge, "ranked": each.ranked, "best": arm(each.best), "changes": each.changes}
                     for each in group
                 ]
                 for group in self.suspects
@@ -254,7 +257,7 @@ class Check:
             "unseen": list(self.unseen),
             "too_wide": [list(pair) for pair in self.too_wide],
             "summary": list(self.summary),
-            "notes": list(self.notes),
+            "notes": list(map(str, self.notes)),
         }
 
     @property
@@ -278,9 +281,23 @@ class Check:
             for each in self.statements
         ]
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The statements as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        rows = [{**row, "given": ", ".join(row["given"])} for row in self._rows]
+    def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
+        """The statements as a data frame.
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        labels
+            For readers: nodes by their labels.
+        """
+        name_of = self.problem.label if labels else str
+        rows = [
+            row
+            | {side: name_of(row[side]) for side in ("left", "right")}
+            | {"given": ", ".join(map(name_of, row["given"]))}
+            for row in self._rows
+        ]
         names = [
             "left", "right", "given", "p", "adjusted", "strength", "low", "high", "difference", "difference_low",
             "rows", "method", "fails",
@@ -293,7 +310,11 @@ class Check:
         return tuple(sorted(self.statements, key=lambda each: (not each.fails, isnan(each.p), each.p)))
 
     def __str__(self) -> str:
-        return "\n".join(self.summary)
+        return "\n".join([*self.summary, *self._legend])
+
+    @property
+    def _legend(self) -> tuple[str, ...]:
+        return (self.problem.legend,) if self.problem.labels else ()
 
     def __repr__(self) -> str:
         fails = len(self.failing) + sum(each.fails for each in self.cross_checks)
@@ -302,7 +323,7 @@ class Check:
 
     def _repr_html_(self) -> str:
         """For notebooks: the summary, and the statements that say most."""
-        lines = "".join(f"<p>{escape(line)}</p>" for line in self.summary)
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (*self.summary, *self._legend))
         if not self.statements:
             return lines
         left = " style='text-align:left'"
@@ -352,8 +373,3 @@ def _either(names: Iterable[str]) -> str:
     if len(names) > 4:
         return f"{', '.join(names[:3])} or one of {len(names) - 3:,} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """What JSON has no number for is None."""
-    return {name: None if isinstance(value, float) and isnan(value) else value for name, value in row.items()}

@@ -30,7 +30,7 @@ from whichdo.checking.edits import single_edits
 from whichdo.checking.many_graphs import ManyGraphs
 from whichdo.checking.outcomes import Predictions, WhatIf
 from whichdo.checking.refuting import Refuting
-from whichdo.errors import UsageError, counted
+from whichdo.errors import UsageError
 from whichdo.estimate.estimator import Looking, Rule
 from whichdo.estimate.pooling import pool
 from whichdo.estimate.rank import must_try_of
@@ -38,6 +38,7 @@ from whichdo.estimate.shrinkage import STRENGTH, reward_scale
 from whichdo.evidence import Tally
 from whichdo.formulas import Formula, checked_reading, few_cells, needed_scopes
 from whichdo.problem import LOOK, Problem
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -85,7 +86,7 @@ def what_if(
     ------
     DataError
         If the data cannot be counted.
-    TooLarge
+    TooLargeError
         If there are too many edits; nothing is counted then.
     UsageError
         If the arguments do not go together.

@@ -5,21 +5,20 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLarge, counted, rounded
-from whichdo.graph.identify import listed
+from whichdo.errors import TooLargeError
+from whichdo.text import counted, listed, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.checking.outcomes import EditOutcome, WhatIf
 
-__all__ = ["TITLES", "cells", "headline", "table_html", "table_text"]
+__all__ = ["cells", "headline", "table_html", "table_text", "titles"]
 
 NAMED = 4
 """How many edits the headline names."""
 SHOWN = 40
 """How many edits a printed table shows."""
-TITLES = ("edit", "best arm then", "today's choice then", "regret", "the logs", "settled by")
 
 
 def headline(found: WhatIf) -> tuple[str, ...]:
@@ -111,8 +110,14 @@ def _settling(left: Sequence[EditOutcome]) -> tuple[str, ...]:
 # --------------------------------------------------------------------------------------------------------------- tables
 
 
+def titles(found: WhatIf) -> tuple[str, ...]:
+    """The heads of the table, with the reward's unit."""
+    choice, regret = map(found.problem.in_unit, ("today's choice then", "regret"))
+    return ("edit", "best arm then", choice, regret, "the logs", "settled by")
+
+
 def cells(found: WhatIf, each: EditOutcome) -> tuple[str, ...]:
-    """One edit as a row of text, a cell for each of `TITLES`."""
+    """One edit as a row of text, a cell for each of `titles`."""
     untried = "to be tried" if found.choice is not None else ""
     return (
         each.edit,
@@ -126,7 +131,7 @@ def cells(found: WhatIf, each: EditOutcome) -> tuple[str, ...]:
 
 def table_text(found: WhatIf) -> str:
     """The sentences and the first rows, for a terminal."""
-    rows = [TITLES, *(cells(found, each) for each in found.ordered[:SHOWN])]
+    rows = [titles(found), *(cells(found, each) for each in found.ordered[:SHOWN])]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([*found.summary, "", *lines, *_more(found)])
@@ -142,17 +147,17 @@ def table_html(found: WhatIf) -> str:
         left = sum(each.keeps for each in found.edits)
         what = f"{counted(left, 'edit')} that {'keeps' if left == 1 else 'keep'} the choice"
         folded = (
-            f"<details><summary>{what}</summary>{_rows(found, keeping, titles=len(keeping) == len(shown))}</details>"
+            f"<details><summary>{what}</summary>{_rows(found, keeping, headed=len(keeping) == len(shown))}</details>"
         )
     more = "".join(f"<p>{escape(line)}</p>" for line in _more(found))
     return f"{said}{_drawing(found)}{_rows(found, [each for each in shown if not each.keeps])}{folded}{more}"
 
 
-def _rows(found: WhatIf, some: Sequence[EditOutcome], *, titles: bool = True) -> str:
+def _rows(found: WhatIf, some: Sequence[EditOutcome], *, headed: bool = True) -> str:
     if not some:
         return ""
-    head = "".join(f"<th style='text-align:left'>{escape(title)}</th>" for title in TITLES)
-    head = f"<thead><tr>{head}</tr></thead>" if titles else ""
+    head = "".join(f"<th style='text-align:left'>{escape(title)}</th>" for title in titles(found))
+    head = f"<thead><tr>{head}</tr></thead>" if headed else ""
     body = "".join(f"<tr{_style(each)}>{_row(found, each)}</tr>" for each in some)
     return f"<table>{head}<tbody>{body}</tbody></table>"
 
@@ -160,7 +165,7 @@ def _rows(found: WhatIf, some: Sequence[EditOutcome], *, titles: bool = True) ->
 def _drawing(found: WhatIf) -> str:
     try:
         return f"<div style='overflow-x:auto'>{found.svg()}</div>"
-    except TooLarge:
+    except TooLargeError:
         return ""
 
 
@@ -175,4 +180,5 @@ def _style(each: EditOutcome) -> str:
 
 def _more(found: WhatIf) -> list[str]:
     left = len(found.edits) - SHOWN
-    return [f"... and {left:,} more; to_frame() has all."] if left > 0 else []
+    more = [f"... and {left:,} more; to_frame() has all."] if left > 0 else []
+    return [*more, found.problem.legend] if found.problem.labels else more

@@ -44,7 +44,7 @@ def main() -> None:
 def _run() -> None:
     """Call the verb and see that what it printed has left; typer always ends in an exception."""
     from whichdo.cli.app import VERBS, make_app, state
-    from whichdo.errors import WhichdoError, masked, speaking_of_commands, visible
+    from whichdo.errors import WhichdoError
 
     if sys.stdout is None:  # closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
@@ -52,14 +52,16 @@ def _run() -> None:
         if isinstance(stream, TextIOWrapper):  # a terminal without the letters of a name gets their codes instead
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
+    state.database = ""
     try:
-        with speaking_of_commands():
-            called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-            make_app([called] if called in VERBS and COMPLETION not in os.environ else VERBS)()
+        called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+        make_app([called] if called in VERBS and COMPLETION not in os.environ else VERBS)()
     except WhichdoError as error:
         if state.debug:
             raise
-        print(f"{type(error).__name__}: {masked(visible(error))}", file=sys.stderr)
+        from whichdo.cli.wording import worded
+
+        print(f"{type(error).__name__}: {worded(error.message)}", file=sys.stderr)
         sys.exit(error.exit_code)
     finally:
         sys.stdout.flush()

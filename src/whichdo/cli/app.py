@@ -30,9 +30,10 @@ WITHOUT_CAMPAIGN = frozenset({"init", "inspect", "rank", "check", "what-if", "si
 
 @dataclass
 class State:
-    """What the options before the verb set."""
+    """What the options before the verb set, and the database that was named, where the shell does not know of it."""
 
     debug: bool = False
+    database: str = ""
 
 
 state = State()

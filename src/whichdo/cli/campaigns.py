@@ -4,6 +4,7 @@ export, import and backup.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +26,9 @@ from whichdo.cli.databases import (
 )
 from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_if_compiling
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
-from whichdo.errors import UsageError, command, visible
+from whichdo.cli.wording import command
+from whichdo.errors import UsageError
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from whichdo.campaign.advice import Advice
@@ -117,7 +120,7 @@ def start(
     )
     found, notes = campaign.status(), (*campaign.notes, *asked.warnings)
     if format is Format.JSON:
-        print_json(found.as_json() | {"notes": [*found.notes, *notes]})
+        print_json(replace(found, notes=(*found.notes, *notes)).to_dict())
     else:
         print_lines((*found.sentences, f"Next: {command('ask', name)}"), notes)
 
@@ -169,7 +172,7 @@ def status(
         return
     found = opened(db, name).status()
     if format is Format.JSON:
-        print_json(found.as_json())
+        print_json(found.to_dict())
         return
     print_lines(found.sentences, found.warnings)
     out = console()
@@ -194,11 +197,11 @@ def recommend(
     say_if_compiling()
     found = campaign.recommend(confidence=confidence, at=at)
     if format is Format.JSON:
-        print_json(found.as_json())
+        print_json(found.to_dict())
         return
     print_lines(found.sentences)
     _print_arms(found, top)
-    print_lines((f"From the log up to {found.receipt}.",), found.warnings)
+    print_lines((*found.legend, f"From the log up to {found.receipt}."), found.warnings)
 
 
 def _print_arms(found: Advice, top: int) -> None:
@@ -208,7 +211,8 @@ def _print_arms(found: Advice, top: int) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
-    for title in ("estimate", f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
+    estimate = found.ranking.problem.in_unit("estimate")
+    for title in (estimate, f"{found.confidence:.0%} interval", "direct pulls", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
     for row in found.ranking.ordered[:top]:
         known = row.is_known
@@ -262,7 +266,8 @@ def forbid(
     """Never pull these arms again, nor recommend them; the play restarts with what is left of the budget."""
     campaign = opened(db, name, receipts)
     chosen = [campaign.problem.unpruned.arm(text) for text in arms]
-    print_receipts([({"arms": arms}, f"Forbidden {', '.join(arms)}", campaign.forbid(chosen, reason, key=key))], format)
+    about = {"arms": [arm.to_dict() for arm in chosen]}
+    print_receipts([(about, f"Forbidden {', '.join(arms)}", campaign.forbid(chosen, reason, key=key))], format)
 
 
 def allow(
@@ -278,7 +283,8 @@ def allow(
     """Take back forbid; the play restarts with what is left of the budget."""
     campaign = opened(db, name, receipts)
     chosen = [campaign.problem.unpruned.arm(text) for text in arms]
-    print_receipts([({"arms": arms}, f"Allowed {', '.join(arms)}", campaign.allow(chosen, reason, key=key))], format)
+    about = {"arms": [arm.to_dict() for arm in chosen]}
+    print_receipts([(about, f"Allowed {', '.join(arms)}", campaign.allow(chosen, reason, key=key))], format)
 
 
 def restart(
@@ -307,7 +313,7 @@ def verify(
     """Check the whole log, chain and replay; the first bad event is named."""
     last = opened(db, name).verify(receipt, receipts=receipts)
     if format is Format.JSON:
-        print_json({"campaign": name, "whole": True, "receipt": last, "notes": list(last.notes)})
+        print_json(last.to_dict())
     else:
         asks = "every other ask" if last.notes else "every ask"
         print_lines(
@@ -343,12 +349,13 @@ def import_(
 ) -> None:
     """Take a campaign from an export into the database, checked and replayed."""
     from whichdo.campaign.campaign import Campaign
+    from whichdo.campaign.receipts import Verified
 
     campaign = Campaign.import_(address(db), file)
     last = campaign.verify()
     notes = (*campaign.notes, *last.notes)
     if format is Format.JSON:
-        print_json({"campaign": campaign.name, "receipt": last, "notes": list(notes)})
+        print_json(Verified(campaign.name, last, notes).to_dict())
     else:
         print_lines((f"Imported {visible(campaign.name)}: {last}",), notes)
 
@@ -360,12 +367,11 @@ def backup(
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Copy the whole database as it stands into a new file, while others work on it."""
-    from whichdo.campaign.exchange import backup as copied
-    from whichdo.campaign.storage.store import Store
+    from whichdo.campaign.storage import open_storage
 
     if not str(file).strip():
         raise UsageError("Name the file to write.")
-    made = copied(Store(address(db)), file)
+    made = open_storage(address(db)).backup(file)
     if format is Format.JSON:
         print_json({"file": str(made)})
     else:

@@ -9,6 +9,7 @@ import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
+from whichdo.cli.wording import worded
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -77,5 +78,7 @@ def _print(found: Check, top: int) -> None:
         out.print(table)
         if len(found.statements) > top:
             out.print(f"... and {len(found.statements) - top:,} more (--top, or -f json).")
+    if found.problem.labels:
+        out.print(found.problem.legend)
     for line in found.notes:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")

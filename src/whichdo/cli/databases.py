@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from whichdo.cli.app import state
 from whichdo.cli.completion import campaigns
 from whichdo.cli.output import Format, console, print_json
-from whichdo.errors import InputError, UsageError, masked, naming_database, quoted, visible
+from whichdo.cli.wording import worded
+from whichdo.errors import InputError, UsageError
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
 
 __all__ = [
     "ClientOption",
@@ -76,7 +79,7 @@ def address(db: str | None) -> str:
     if not db:
         raise UsageError("Which database? Name it with --db, or set WHICHDO_DB: a file such as campaigns.db will do.")
     if db != os.environ.get("WHICHDO_DB"):
-        naming_database(db)
+        state.database = db
     return db
 
 
@@ -195,26 +198,19 @@ def _no_constant(text: str) -> float:
 def print_receipts(receipts: list[tuple[dict[str, Any], str, Receipt]], format: Format) -> None:  # noqa: A002
     """What was written: for each what it was about, the same in words, and its receipt."""
     if format is Format.JSON:
-        print_json(
-            {
-                "receipts": [
-                    {**about, "receipt": str(receipt), "repeated": receipt.repeated, "notes": list(receipt.notes)}
-                    for about, _, receipt in receipts
-                ]
-            }
-        )
+        print_json({"receipts": [about | receipt.to_dict() for about, _, receipt in receipts]})
         return
     out = console()
     for _, words, receipt in receipts:
         out.print(f"{words}{' (on record already)' if receipt.repeated else ''}: {receipt}", soft_wrap=True)
         for note in receipt.notes:
-            out.print(f"! {note}", style="yellow", soft_wrap=True)
+            out.print(f"! {worded(note)}", style="yellow", soft_wrap=True)
 
 
 def print_lines(said: tuple[str, ...], warnings: tuple[str, ...] = ()) -> None:
     """Sentences for people."""
     out = console()
     for line in said:
-        out.print(masked(visible(line)), soft_wrap=True)
+        out.print(worded(line), soft_wrap=True)
     for line in warnings:
-        out.print(f"! {masked(visible(line))}", style="yellow", soft_wrap=True)
+        out.print(f"! {worded(line)}", style="yellow", soft_wrap=True)

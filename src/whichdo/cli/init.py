@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.errors import command, visible
+from whichdo.cli.wording import command, worded
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from whichdo.proposing.proposal import Proposal
@@ -38,7 +39,7 @@ def init(
     found = proposal(data, graph if drawing is None else drawing, reward, intervene=intervene, goal=goal, good=good)
     write_proposal(found, output, data=data, graph_file=drawing)
     if format is Format.JSON:
-        print_json(_as_json(found, output))
+        print_json({"written": str(output)} | found.to_dict())
     else:
         _print(found, output, data)
 
@@ -70,25 +71,7 @@ def _print(found: Proposal, output: Path, data: str) -> None:
         table.add_row(*(Text(cell) for cell in cells))
     out.print(table)
     for remark in found.remarks:
-        out.print(f"! {visible(remark)}", style="yellow")
+        out.print(f"! {worded(remark)}", style="yellow")
     out.print(f"Written to {visible(output)}. Next: edit it, then")
     out.print(f"  {visible(command('inspect', str(output)))}", soft_wrap=True)
     out.print(f"  {visible(next_command(found, output, data))}", soft_wrap=True)
-
-
-def _as_json(found: Proposal, output: Path) -> dict[str, object]:
-    problem = found.problem
-    return {
-        "written": str(output),
-        "rows": found.rows,
-        "reward": problem.reward,
-        "goal": str(problem.goal),
-        "reward_range": None if problem.reward_range is None else [problem.reward_range.low, problem.reward_range.high],
-        "domains": {name: list(problem.domains[name]) for name in found.values},
-        "bins": {name: each.plain for name, each in problem.bins.items()},
-        "missing": found.missing,
-        "hidden": dict(found.hidden),
-        "renamed": dict(found.renamed),
-        "unused": list(found.unused),
-        "remarks": list(found.remarks),
-    }

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json
-from whichdo.errors import UsageError, visible
+from whichdo.cli.wording import worded
+from whichdo.errors import UsageError
 from whichdo.files import DRAWING, check_target
-from whichdo.graph.identify import listed
+from whichdo.text import listed, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +43,7 @@ def inspect(
         check_target(svg, DRAWING, force=force)
     found = inspect_file(file, reward=reward, nodes=node)
     if format is Format.JSON:
-        print_json(found.as_json())
+        print_json(found.to_dict())
     else:
         _print(console(), found)
     if svg is not None:
@@ -52,7 +53,7 @@ def inspect(
 
 
 def _print(out: Console, found: Inspection) -> None:
-    from whichdo.drawing.text import draw_text
+    from whichdo.drawing.listing import draw_text
 
     out.print(found.headline, style="bold")
     if len(found.graph.nodes) <= ROWS:
@@ -67,7 +68,7 @@ def _print(out: Console, found: Inspection) -> None:
         out.print(f"... and {found.left_out(ROWS):,} more nodes (--node NAME shows one, -f json all).")
     _print_pruned(out, found)
     for line in found.warnings:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")
 
 
 def _print_pruned(out: Console, found: Inspection) -> None:
@@ -84,7 +85,7 @@ def _print_pruned(out: Console, found: Inspection) -> None:
     for arm, each in pruned[:ROWS]:
         names = listed(map(str, each.among), most=NAMED)
         best = f"the best of {names}" if len(each.among) > 1 else names
-        table.add_row(*(Text(cell) for cell in (arm, best, each.reason)))
+        table.add_row(*(Text(cell) for cell in (str(arm), best, each.reason)))
     out.print(table)
     if len(pruned) > ROWS:
         out.print(f"... and more (--node NAME shows those that set one, -f json all {len(found.pruned()):,}).")

@@ -24,7 +24,6 @@ __all__ = [
     "TableFormat",
     "TableFormatOption",
     "console",
-    "json_value",
     "print_csv",
     "print_json",
     "say_if_compiling",
@@ -92,11 +91,6 @@ def _escaped(found: re.Match[str]) -> str:
     return json.dumps(found[0])[1:-1]
 
 
-def json_value(value: Any) -> Any:
-    """A value as JSON can hold it, which knows no NaN."""
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
 def print_csv(columns: Mapping[str, Sequence[Any]]) -> None:
     """A table as CSV on standard output; what is not known is empty."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -109,7 +103,7 @@ def _cell(value: Any) -> Any:
     """A value in a table that a spreadsheet may open: a text that it would take for a formula stands behind a quote."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
-    return "" if json_value(value) is None else value
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def say_if_compiling() -> None:

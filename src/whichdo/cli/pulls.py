@@ -27,12 +27,15 @@ from whichdo.cli.databases import (
     print_receipts,
 )
 from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.errors import InputError, UsageError, Wait, WhichdoError, command, quoted, visible
+from whichdo.cli.wording import command
+from whichdo.errors import InputError, UsageError, WaitError, WhichdoError
+from whichdo.remedies import Message
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whichdo.campaign.proposals import Receipt
+    from whichdo.campaign.commands import Receipt
 
 __all__ = ["amend", "ask", "tell", "void"]
 
@@ -61,25 +64,25 @@ def ask(
 
     Ends with code 6 where open tickets must be told first.
     """
-    from whichdo.campaign.storage.engines import user_at_host
+    from whichdo.campaign.storage.addresses import user_at_host
 
     campaign = opened(db, name, receipts)
     try:
         own = {} if client is not None else {"process": str(os.getpid())}
         tickets = campaign.ask(n, client=user_at_host() if client is None else client, key=key, **own)
-    except Wait as wait:
+    except WaitError as wait:
         if format is not Format.JSON:
             raise
         print_json({"tickets": [], "finished": False, "wait": list(wait.tickets)})
         raise typer.Exit(wait.exit_code) from None
     if format is Format.JSON:
-        again = {ticket.id: ticket.again for ticket in tickets if ticket.again}
-        found = {"tickets": [ticket.as_json() for ticket in tickets], "finished": campaign.finished}
-        print_json(found | ({"again": again} if again else {}))
+        print_json({"tickets": [ticket.to_dict() for ticket in tickets], "finished": campaign.finished})
         return
     out = console()
+    labels = campaign.problem.labels if tickets else {}
     for ticket in tickets:
-        out.print(f"{ticket.id}  {ticket.arm}  (tell {', '.join(ticket.needed)})", soft_wrap=True)
+        needed = (f"{name}: {labels[name]}" if name in labels else name for name in ticket.needed)
+        out.print(f"{ticket.id}  {ticket.arm}  (tell {', '.join(needed)})", soft_wrap=True)
     if not tickets and campaign.finished:
         out.print(f"Finished: nothing is left to ask. See: {visible(command('recommend', name))}", soft_wrap=True)
     elif 0 < len(tickets) < n:
@@ -133,7 +136,8 @@ def tell(
             told = campaign.tell(line["ticket"], line["row"], client=client)
             stored.append(({"ticket": line["ticket"]}, f"Told {line['ticket']}", told))
         except WhichdoError as error:
-            error.args = (f"Line {number}: {str(error).removesuffix(' Nothing was stored.')} {_stored(len(stored))}",)
+            said = error.message.removesuffix(" Nothing was stored.")
+            error.args = (Message(f"Line {number}: ", said, f" {_stored(len(stored))}"),)
             raise
     print_receipts(stored, format)
     if not stored and format is not Format.JSON:
@@ -145,7 +149,7 @@ def _lines(source: str, receipts: Sequence[object]) -> Iterator[tuple[int, dict[
     try:
         yield from lines_of(source, TOLD)
     except InputError as error:
-        error.args = (f"{error} {_stored(len(receipts))}",)
+        error.add(after=f" {_stored(len(receipts))}")
         raise
 
 

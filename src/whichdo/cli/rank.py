@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +14,13 @@ from whichdo.cli.output import (
     TableFormat,
     TableFormatOption,
     console,
-    json_value,
     print_csv,
     print_json,
 )
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
-from whichdo.errors import counted, visible
+from whichdo.cli.wording import worded
 from whichdo.progress import progress_bar
+from whichdo.text import counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def rank(
     if plot is not None:
         found.plot(plot, force=force)
     if format is TableFormat.JSON:
-        print_json(_as_json(found, confidence))
+        print_json(found.to_dict())
     elif format is TableFormat.CSV:
         print_csv(_as_columns(found))
     else:
@@ -104,7 +104,8 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     out.print(f"{size}; {found.problem.goal} {found.problem.label(found.problem.reward)}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("arm", overflow="fold")
-    for title in ("estimate", f"{confidence:.0%} interval", "against do()", "naive", "worth pulls"):
+    estimate, effect = map(found.problem.in_unit, ("estimate", "against do()"))
+    for title in (estimate, f"{confidence:.0%} interval", effect, "naive", "worth pulls"):
         table.add_column(title, justify="right", no_wrap=True)
     shown = found.ordered[:top]
     for row in shown:
@@ -124,13 +125,15 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     if found.model is not None:
         _print_models(found, top)
     for line in found.summary:
-        out.print(line)
+        out.print(worded(line))
     out.print("\nHow each is known:", style="bold")
     for row in shown:
         out.print(f"  {row.arm}: {row.reason}")
     _print_details(shown)
+    if found.problem.arms_legend:
+        out.print(found.problem.arms_legend)
     for line in found.warnings:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")
     if plot is not None:
         out.print(f"Drawn into {visible(str(plot))}.")
 
@@ -143,7 +146,7 @@ def _print_models(found: Ranking, top: int) -> None:
     out = console()
     out.print(found.model_title, style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    heads = ("arm", "estimate", *found.model_heads[2:])
+    heads = ("arm", found.problem.in_unit("estimate"), *found.model_heads[2:])
     for place, title in enumerate(heads):
         table.add_column(title, justify="right" if place else "left", overflow="fold", no_wrap=bool(place))
     for row, cells in zip(found.ordered[:top], found.model_rows(top), strict=True):
@@ -189,7 +192,7 @@ def _as_columns(found: Ranking) -> dict[str, list[Any]]:
     from whichdo.estimate.overlap import Overlap
 
     ends = ["" if row.bounds is None else f"{row.bounds[0]} to {row.bounds[1]}" for row in found.values()]
-    columns = found.to_dict() | {"sources": [_sources_text(row) for row in found.values()], "bounds": ends}
+    columns = found.columns() | {"sources": [_sources_text(row) for row in found.values()], "bounds": ends}
     overlap, modelled = columns.pop("overlap"), columns.pop("modelled")
     for name in (field.name for field in fields(Overlap)):
         columns[f"overlap_{name}"] = [None if each is None else each[name] for each in overlap]
@@ -204,15 +207,6 @@ def _as_columns(found: Ranking) -> dict[str, list[Any]]:
     return columns
 
 
-def _plain(value: Any) -> Any:
-    """A value of a result, and all inside it, as JSON has it."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return json_value(value)
-
-
 def _sources_text(row: ArmRank) -> str:
     """Every source of an arm: ``looks 62% 0.41 (0.35 to 0.48); do(Z) 38% ...``."""
     parts = []
@@ -221,23 +215,3 @@ def _sources_text(row: ArmRank) -> str:
         alone = "" if math.isnan(each.estimate) else f": {estimate} ({low} to {high})"
         parts.append(f"{each.source} {each.weight:.0%}{alone}")
     return "; ".join(parts)
-
-
-def _as_json(found: Ranking, confidence: float) -> dict[str, Any]:
-    columns = found.to_dict()
-    rows = [{name: _plain(column[j]) for name, column in columns.items()} for j in range(len(found))]
-    return {
-        "reward": found.problem.reward,
-        "goal": str(found.problem.goal),
-        "looks": found.looks,
-        "confidence": confidence,
-        "reading": found.reading,
-        "model": None if found.model is None else asdict(found.model),
-        "best": None if found.best is None else str(found.best.arm),
-        "best_low": json_value(found.best_low),
-        "best_high": json_value(found.best_high),
-        "probability_best": json_value(found.probability_best),
-        "arms": rows,
-        "notes": list(found.notes),
-        "warnings": list(found.warnings),
-    }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whichdo.cli.output import Format, FormatOption, console, print_json, say_if_compiling
-from whichdo.errors import UsageError, quoted, visible
+from whichdo.errors import UsageError
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +53,7 @@ def reproduce(
         done = run(plan, out, executor, progress=tell)
     path = write_page(done)
     if format is Format.JSON:
-        print_json(_as_json(done, path))
+        print_json(done.to_dict())
     else:
         _print(done, path)
 
@@ -129,42 +130,13 @@ def _progress() -> Iterator[Callable[[float, float, str], None] | None]:
         yield lambda done, total, doing: bar.update(task, completed=done, total=total, description=doing)
 
 
-def _verdicts(done: Reproduction) -> list[dict[str, Any]]:
-    from whichdo.experiments.cells import EXPERIMENTS
-    from whichdo.experiments.judging import judged
-
-    return [
-        {
-            "experiment": number,
-            "claim": claim.text,
-            "source": claim.source,
-            "verdict": str(verdict.word),
-            "numbers": verdict.numbers,
-            "test": verdict.test,
-        }
-        for number in done.plan.policies
-        for claim, verdict in judged(EXPERIMENTS[number], done.results)
-    ]
-
-
-def _as_json(done: Reproduction, path: Path) -> dict[str, Any]:
-    return {
-        "page": str(path),
-        "seconds": round(done.seconds, 3),
-        "cells_computed": done.computed,
-        "seed": done.plan.seed,
-        "quick": done.plan.quick,
-        "verdicts": _verdicts(done),
-    }
-
-
 def _print(done: Reproduction, path: Path) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     out = console()
-    verdicts = _verdicts(done)
+    verdicts = done.to_dict()["verdicts"]
     if verdicts:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("", justify="right")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,18 +15,18 @@ from whichdo.cli.output import (
     TableFormat,
     TableFormatOption,
     console,
-    json_value,
     print_csv,
     print_json,
     say_if_compiling,
 )
-from whichdo.errors import Unsuitable, UsageError, counted, quoted, short_number, visible
+from whichdo.errors import UnsuitableError, UsageError
+from whichdo.text import counted, quoted, short_number, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from whichdo.comparison.side_by_side import Cell, Comparison
     from whichdo.comparison.subject import Subject
-    from whichdo.comparison.table import Cell, Comparison
 
 __all__ = ["simulate"]
 
@@ -77,9 +78,9 @@ def simulate(
     if plot is not None:
         found.plot(plot, title=f"Regret on {subject.title.partition(',')[0]}", force=force)
     if format is TableFormat.JSON:
-        print_json(_as_json(found, subject))
+        print_json(replace(found, subject=subject.title).to_dict())
     elif format is TableFormat.CSV:
-        print_csv(found.to_dict())
+        print_csv(found.columns())
     else:
         _print(console(), found, subject, plot)
 
@@ -91,7 +92,7 @@ def _compared(
     numbers: tuple[int, int, int | None],
     format: TableFormat,  # noqa: A002
 ) -> Comparison:
-    from whichdo.comparison.table import compare
+    from whichdo.comparison.side_by_side import compare
     from whichdo.crew import cores
 
     runs, seed, workers = numbers
@@ -107,8 +108,8 @@ def _compared(
             workers=cores() if workers is None else workers,
             progress=format is not TableFormat.JSON,
         )
-    except Unsuitable as refused:
-        raise Unsuitable(_explained(str(refused))) from None
+    except UnsuitableError as refused:
+        raise UnsuitableError(_explained(str(refused))) from None
 
 
 def _parts(given: list[str] | None) -> list[str]:
@@ -168,19 +169,6 @@ def _explained(refusal: str) -> str:
         return refusal
     code = 'whichdo.compare([whichdo.policy("importance", laws=network.parent_laws(problem))], network, problem, ...)'
     return f"{refusal} No option can hold them; in Python: {code}."
-
-
-def _as_json(found: Comparison, subject: Subject) -> dict[str, Any]:
-    columns = found.to_dict()
-    return {
-        "subject": subject.title,
-        "reward": found.problem.reward,
-        "goal": str(found.problem.goal),
-        "arms": len(found.problem.arms),
-        "runs": found.runs,
-        "seed": found.seed,
-        "rows": [{name: json_value(column[j]) for name, column in columns.items()} for j in range(len(found.cells))],
-    }
 
 
 def _print_list(format: TableFormat) -> None:  # noqa: A002

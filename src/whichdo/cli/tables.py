@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whichdo.errors import UsageError, masked, quoted, visible
+from whichdo.errors import UsageError
+from whichdo.text import counted, masked, quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ ExplainOption = Annotated[bool, typer.Option("--explain", help="Of --table: show
 
 def given_logs(logs: Sequence[str], table: str | None, where: str | None) -> Any:
     """What is to be counted: paths, or a table of a database."""
-    from whichdo.counting.warehouse import is_address, table_at
+    from whichdo.counting.addresses import is_address, table_at
 
     addresses = [log for log in logs if is_address(log)]
     if table is None:
@@ -68,7 +69,7 @@ def explained(asked: bool) -> Iterator[None]:  # noqa: FBT001 - as the option is
 
 def _print(ran: Sequence[Ran]) -> None:
     for each in ran:
-        rows = f"{each.returned:,} row{'' if each.returned == 1 else 's'} back"
+        rows = f"{counted(each.returned, 'row')} back"
         typer.echo(f"-- {each.engine}, {each.seconds:.3f} s, {rows}\n{visible(masked(each.sql))};\n", err=True)
     if not ran:
         typer.echo("-- Nothing was asked of a database.", err=True)

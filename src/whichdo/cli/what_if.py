@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whichdo.cli.output import ForceOption, TableFormat, TableFormatOption, console, print_csv, print_json
-from whichdo.errors import counted, visible
+from whichdo.cli.wording import worded
 from whichdo.files import DRAWING, check_target
 from whichdo.progress import progress_bar
+from whichdo.text import counted, visible
 
 if TYPE_CHECKING:
     from whichdo.checking.outcomes import WhatIf
@@ -61,7 +62,7 @@ def what_if(
     else:
         _print(found, top if every else min(top, sum(not each.keeps for each in found.edits)))
     if svg is not None:
-        found.plot(svg, force=force)
+        found.write_svg(svg, force=force)
         if format is TableFormat.TABLE:
             console().print(f"Drawn into {visible(str(svg))}.")
 
@@ -71,7 +72,7 @@ def _print(found: WhatIf, top: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from whichdo.checking.words import TITLES, cells
+    from whichdo.checking.words import cells, titles
 
     out = console()
     size = f"{counted(len(found.edits), 'edit')}, {counted(found.looks, 'look')}"
@@ -80,7 +81,7 @@ def _print(found: WhatIf, top: int) -> None:
         out.print(line)
     if top:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for title in TITLES:
+        for title in titles(found):
             table.add_column(title, overflow="fold")
         for each in found.ordered[:top]:
             style = "yellow" if each.matters else "dim" if each.refuted else ""
@@ -89,5 +90,7 @@ def _print(found: WhatIf, top: int) -> None:
     left = len(found.edits) - top
     if left > 0:
         out.print(f"{counted(left, 'more edit')} (--all, --top, or -f json).")
+    if found.problem.labels:
+        out.print(found.problem.legend)
     for line in found.notes:
-        out.print(f"! {line}", style="yellow")
+        out.print(f"! {worded(line)}", style="yellow")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.errors import InputError, NetworkError, ProblemError, UsageError, nearest, option, quoted, visible
+from whichdo.errors import InputError, NetworkError, ProblemError, UsageError
 from whichdo.graph.projection import project
 from whichdo.problem_file import read_problem
+from whichdo.remedies import Option, separated
+from whichdo.text import nearest, quoted, visible
 from whichdo.world.instances import families
 from whichdo.world.instances.shelf import is_on_shelf, named_instance
 from whichdo.world.network import CausalNetwork
@@ -55,9 +57,9 @@ def read_subject(
 
 
 def _refuse_extra(source: str, why: str, **given: object) -> None:
-    extra = [option(name) for name, value in given.items() if value is not None]
+    extra = [Option(name) for name, value in given.items() if value is not None]
     if extra:
-        raise UsageError(f"{visible(source)} {why}: leave out {' and '.join(extra)}.")
+        raise UsageError(f"{visible(source)} {why}: leave out ", separated(extra, " and "), ".")
 
 
 def _from_shelf(source: str) -> Subject:
@@ -81,14 +83,18 @@ def _from_network(source: str, reward: str | None, intervene: list[str], goal: s
     network = CausalNetwork.read_bif(path)
     if reward is None:
         raise UsageError(
-            f"Which node of {visible(path.name)} is the reward? Say {option('reward')} and a name, one of "
-            f"{', '.join(map(visible, network.graph.nodes[:12]))}{', ...' if len(network.graph.nodes) > 12 else ''}."
+            f"Which node of {visible(path.name)} is the reward? Say ",
+            Option("reward"),
+            " and a name, one of "
+            f"{', '.join(map(visible, network.graph.nodes[:12]))}{', ...' if len(network.graph.nodes) > 12 else ''}.",
         )
     texts = [value for value in network.domains.get(reward, ()) if isinstance(value, str)]
     if texts:
         raise ProblemError(
             f"The reward {quoted(reward)} takes the value {quoted(texts[0])}, and it must be said what each value is "
-            f"worth: write a problem.toml with [rewards], and simulate it with {option('network', visible(path.name))}."
+            "worth: write a problem.toml with [rewards], and simulate it with ",
+            Option("network", visible(path.name)),
+            ".",
         )
     problem = network.problem(reward, intervene or None, goal=goal or "maximize")
     return Subject(network, problem, f"{visible(path.name)}, {problem.goal} {visible(reward)}")
@@ -99,8 +105,9 @@ def _from_problem(source: str, network_file: str | None) -> Subject:
     name = visible(Path(source).name)
     if network_file is None:
         raise UsageError(
-            f"{name} holds no probabilities, so there is nothing to simulate yet. Give a network with the same graph: "
-            f"{option('network', 'file.bif')}."
+            f"{name} holds no probabilities, so there is nothing to simulate yet. Give a network with the same graph: ",
+            Option("network", "file.bif"),
+            ".",
         )
     network = CausalNetwork.read_bif(network_file)
     network.check(problem)

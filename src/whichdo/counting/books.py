@@ -11,7 +11,7 @@ import numpy as np
 
 from whichdo.counting.values import BAD, MOST, Codebook, DomainBook, parse_number
 from whichdo.domains import RANGE_LEVELS
-from whichdo.graph.identify import listed
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from decimal import Decimal

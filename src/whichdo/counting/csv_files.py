@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from whichdo.counting.sources import check_names, plain_name
-from whichdo.errors import DataError, InputError, TooLarge, counted, quoted
+from whichdo.errors import DataError, InputError, TooLargeError
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,7 +117,7 @@ class CsvPart:
             except pa.ArrowInvalid:
                 raise self._undivided() from None
             except MemoryError:
-                raise TooLarge(f"There is not enough memory to read {self.name}.") from None
+                raise TooLargeError(f"There is not enough memory to read {self.name}.") from None
             header = 0
             for batch in table.to_batches(max_chunksize=size):
                 yield batch.columns
@@ -258,7 +259,7 @@ class _Check:
         """Raise if a line is too long."""
         for number, line in enumerate(LINE_END.split(piece), start=self._lines + 1):
             if len(line) > LONGEST_LINE:
-                raise TooLarge(
+                raise TooLargeError(
                     f"Line {number:,} of {self._name} is longer than {LONGEST_LINE >> 20} MB. Is it a CSV file with a "
                     f"row a line?"
                 )
@@ -394,7 +395,7 @@ def _blocks(path: Path, *, packed: bool, size: int | None = None, start: int = 0
             while block := file.read(BLOCK if size is None else size):
                 done += len(block)
                 if packed and done > UNPACKED:
-                    raise TooLarge(
+                    raise TooLargeError(
                         f"{path.name} holds more than {UNPACKED >> 30} GB when it is unpacked, the most that is read "
                         f"of a packed file. Unpack it yourself, or divide it."
                     )
@@ -457,7 +458,7 @@ def _first_record(text: str, delimiter: str, *, cut: bool) -> list[str] | None:
 
 def _endless(name: str, *, cut: bool) -> InputError:
     if cut:
-        return TooLarge(
+        return TooLargeError(
             f"The first row of {name} is longer than {LONGEST_LINE >> 20} MB. Is it a CSV file whose first row names "
             f"the columns, with a row a line?"
         )

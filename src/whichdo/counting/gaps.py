@@ -17,9 +17,11 @@ from whichdo.counting.sources import CHUNK, BatchPart, opened
 from whichdo.counting.values import Decoded, decode
 from whichdo.counting.warehouse import TablePart
 from whichdo.domains import MISSING_LEVEL, Bins, Value
-from whichdo.errors import DataError, UsageError, counted, option, quoted
+from whichdo.errors import DataError, UsageError
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes
+from whichdo.remedies import Option
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +95,9 @@ class Gaps:
             raise DataError(
                 f"{quoted(name)} lacks {counted(missing[name], 'value')}, and {quoted(MISSING_LEVEL)} is not one of "
                 f"its values in this problem. Add it at the end of {where}, or drop these rows "
-                f"({option('missing', 'drop')})."
+                "(",
+                Option("missing", "drop"),
+                ").",
             )
 
     def served(self, tables: Mapping[Scope, Table], scopes: Sequence[Scope]) -> dict[Scope, Table]:
@@ -144,8 +148,8 @@ def with_missing_levels(problem: Problem, data: object, reading: Reading) -> Pro
     with opened(data, frozenset(problem.domains)) as source:
         if any(isinstance(part, BatchPart) and part.rows is None for part in source.parts):
             raise UsageError(
-                f"{option('missing', 'level')} reads the data twice, and a reader of batches can be read once. Give a "
-                f"table."
+                Option("missing", "level"),
+                " reads the data twice, and a reader of batches can be read once. Give a table.",
             )
         there = frozenset.intersection(*(frozenset(part.columns) for part in source.parts))
         needed = {name for scope in counted_scopes(problem, reading, None, there) for name in scope}

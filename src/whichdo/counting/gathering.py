@@ -15,7 +15,7 @@ from whichdo.counting.told import TellReader, Told
 from whichdo.errors import DataError, UsageError
 from whichdo.evidence import Detail, Rows, Tally
 from whichdo.formulas import counted_scopes
-from whichdo.graph.identify import listed
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ class Gathering:
             told = self._reader.read(arm, outcome, self.needed)
         owed = self.owed[arm]
         if told.pulls > owed:
-            pulls = f"{owed:,} more pull{'s' if owed > 1 else ''}"
+            pulls = counted(owed, "more pull")
             raise UsageError(f"{arm} is owed {pulls}, and {told.pulls:,} were told.")
         return told
 
@@ -153,9 +153,9 @@ class _Pile:
         if self._plan is None:
             return {}
         found: dict[Scope, Table] = {}
-        for scope, counted in self._count(self._plan).tables().items():
+        for scope, table in self._count(self._plan).tables().items():
             told = self._tables.get(scope)
-            found[scope] = counted.compact() if told is None else counted.compact() + told
+            found[scope] = table.compact() if told is None else table.compact() + told
         return found
 
     def _count(self, plan: Plan) -> Adder:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whichdo.counting.warehouse import Engine
     from whichdo.tables import Scope
 
-__all__ = ["DROPPED", "FAULTY", "JOINED", "SIDE", "CellSet", "Cells", "ask_sets", "joined"]
+__all__ = ["DROPPED", "FAULTY", "JOINED", "SIDE", "CellSet", "Cells", "ask_codes", "ask_sets", "joined"]
 
 JOINED = 1 << 12
 """Cells of scopes that are counted as one, because their margins are cheaper to take here."""
@@ -85,6 +85,16 @@ class CellSet:
             size *= level
         return [*found, slice(begin, len(self.levels))]
 
+    def codes(self, numbers: Sequence[IntArray]) -> dict[str, IntArray]:
+        """The codes of which numbers were made, one a word."""
+        found: dict[str, IntArray] = {}
+        for rest, run in zip(numbers, self.words, strict=False):
+            for name, level in reversed([*zip(self.names[run], self.levels[run], strict=True)]):
+                rest, found[name] = rest // level, rest % level
+            if self.by_side:
+                found[SIDE] = rest
+        return found
+
 
 @dataclass
 class Cells:
@@ -94,18 +104,28 @@ class Cells:
     sums: dict[str, Any]
 
     @classmethod
-    def read(
-        cls, one: CellSet, numbers: Sequence[IntArray], values: Mapping[str, Sequence[Any]], keep: IntArray
-    ) -> Cells:
-        """The cells at some places of an answer, whose numbers are taken apart."""
-        codes: dict[str, IntArray] = {}
-        for number, run in zip(numbers, one.words, strict=False):
-            rest = number[keep]
-            for name, level in reversed([*zip(one.names[run], one.levels[run], strict=True)]):
-                rest, codes[name] = rest // level, rest % level
-            if one.by_side:
-                codes[SIDE] = rest
-        return cls(codes, {name: _picked(name, column, keep) for name, column in values.items()})
+    def picked(cls, codes: dict[str, IntArray], values: Mapping[str, Sequence[Any]], keep: IntArray) -> Cells:
+        """The cells at some places of an answer."""
+        return cls(
+            {name: column[keep] for name, column in codes.items()},
+            {name: _picked(name, column, keep) for name, column in values.items()},
+        )
+
+
+def ask_codes(
+    engine: Engine, coded: Any, keys: Sequence[str], sums: Sequence[str], *, arms: bool
+) -> list[tuple[Any, ...]]:
+    """How often each combination of codes occurs, and the sums over its rows: a row of what was done, the codes, how
+    many rows, and the sums.  ``coded`` has for each row its codes, what was done as ``a``, and what is summed up.
+    """
+    by = [*keys, "a"] if arms else [*keys]
+    if engine.runs_text:
+        shown = ["a" if arms else "NULL", *keys, "COUNT(*)", *(f"SUM({name})" for name in sums)]
+        sql = engine.compile(coded)
+        return engine.run(f"SELECT {', '.join(shown)} FROM ({sql}) AS coded GROUP BY {', '.join(by)}")  # noqa: S608
+    found = coded.group_by(by).aggregate(n=coded.count(), **{f"t_{name}": coded[name].sum() for name in sums})
+    done = found["a"] if arms else ibis().null("string")
+    return engine.fetch(found.select(arm=done, **{key: found[key] for key in keys}, **_summed(found, sums)))
 
 
 def ask_sets(
@@ -157,11 +177,14 @@ def _united(
                 place=library.literal(place, "int64"),
                 arm=found["a"] if arm else library.null("string"),
                 **{f"p{word}": number for word, number in enumerate(numbers)},
-                n=found["n"],
-                **{f"t_{s}": found[f"t_{s}"] for s in sums},
+                **_summed(found, sums),
             )
         )
     return engine.fetch(library.union(*parts) if len(parts) > 1 else parts[0])
+
+
+def _summed(found: Any, sums: Sequence[str]) -> dict[str, Any]:
+    return {name: found[name] for name in ("n", *(f"t_{each}" for each in sums))}
 
 
 def _picked(name: str, column: Sequence[Any], keep: IntArray) -> Any:

@@ -17,8 +17,9 @@ import numpy as np
 from whichdo.counting.books import INTERVAL, BinBook, RangeBook
 from whichdo.counting.values import DomainBook, parse_number, text_at
 from whichdo.domains import MISSING_LEVEL
-from whichdo.errors import DataError, counted, option, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError
+from whichdo.remedies import Message, Option
+from whichdo.text import counted, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -187,34 +188,37 @@ class Faults:
         total = self.bad.total()
         book = first.book
         allowed = "" if book is None else f" Allowed: {book.allowed()}."
-        return (
+        return Message(
             f"{first.part.where(first.row, first.column, first.text)}, column {first.column}: {quoted(first.text)}."
-            f"{allowed} {total:,} such value{'s' if total > 1 else ''} in {len(self.bad):,} "
-            f"column{'s' if len(self.bad) > 1 else ''}.{_hint(first) or _number_hint(first, total)}"
+            f"{allowed} {counted(total, 'such value')} in {counted(len(self.bad), 'column')}.",
+            _hint(first) or _number_hint(first, total),
         )
 
     def _contradiction_message(self, first: First) -> str:
         count = self._contradictions
         return (
             f"{first.part.where(first.row)}: {first.text}: the intervention was not applied. "
-            f"{count:,} such row{'s' if count > 1 else ''}. Correct the row, or leave it out."
+            f"{counted(count, 'such row')}. Correct the row, or leave it out."
         )
 
     def _missing_message(self, first: First, rows: int) -> str:
         counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
         have = "has" if self.missing_rows == 1 else "have"
         where = first.part.where(first.row, first.column)
-        return (
+        return Message(
             f"{self.missing_rows:,} of {counted(rows, 'row')} {have} missing values: {counts}. First: {where}, column "
-            f"{first.column}. {self._way_out or _fill_or_drop()}"
+            f"{first.column}. ",
+            self._way_out or _fill_or_drop(),
         )
 
 
 def _fill_or_drop() -> str:
-    drop, level = option("missing", "drop"), option("missing", "level")
-    return (
-        f"Fill them in, drop these rows ({drop}), take missing as a value of its own ({level}), or mark a node that is "
-        f"often missing as hidden."
+    return Message(
+        "Fill them in, drop these rows (",
+        Option("missing", "drop"),
+        "), take missing as a value of its own (",
+        Option("missing", "level"),
+        "), or mark a node that is often missing as hidden.",
     )
 
 
@@ -239,7 +243,8 @@ def _hint(first: First) -> str:
     if text.lower() in ABSENT:
         blank = "leave the field empty" if first.part.name is not None else "put None in its place"
         blank = getattr(first.part, "absent", blank)
-        return f" If it stands for a missing value, {blank}; {option('missing', 'drop')} then drops such rows."
+        drop = Option("missing", "drop")
+        return Message(f" If it stands for a missing value, {blank}; ", drop, " then drops such rows.")
     if text != first.text:
         return " Blanks around a value count; remove them."
     if isinstance(first.book, DomainBook) and first.book.dates and DATE_BEFORE.match(text):

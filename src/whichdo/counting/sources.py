@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from whichdo.errors import DataError, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, UsageError
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +73,7 @@ class Source(NamedTuple):
 def opened(data: object, known: frozenset[str] = frozenset()) -> Iterator[Source]:
     """The parts of a source, whatever kind it is; files are closed at the end.  ``known`` names are looked for."""
     if isinstance(data, (str, os.PathLike)) or _is_paths(data):
-        from whichdo.counting.files import Files
+        from whichdo.counting.log_files import Files
 
         with Files([data] if isinstance(data, (str, os.PathLike)) else data, known) as files:  # type: ignore[arg-type]
             yield Source(files.parts, files.repeated, files.unverified)

@@ -17,7 +17,8 @@ from whichdo.counting.books import HEAVIEST, LIGHTEST, BinBook, CountBook, Range
 from whichdo.counting.values import ABSENT_TEXTS, BAD, MISSING, MOST, ArmBook, DomainBook
 from whichdo.counting.warehouse import ibis
 from whichdo.domains import RANGE_LEVELS
-from whichdo.errors import DataError, quoted
+from whichdo.errors import DataError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

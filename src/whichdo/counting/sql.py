@@ -1,4 +1,4 @@
-"""Counts a log in the database that holds it: a `whichdo.counting.counter.Counter` over a table expression of Ibis.
+"""Counts a log in the database that holds it: a `whichdo.counting.row_counter.Counter` over a table expression of Ibis.
 
 Rows are coded by expressions (`whichdo.counting.spelling`), so each row has one number for each group of columns that
 is counted, and the database returns how often each number occurred.  What is wrong with a log is asked only once a
@@ -15,21 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.counter import Counted
-from whichdo.counting.counting import RowCounter
-from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_sets, joined
-from whichdo.counting.notes import First
+from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_codes, ask_sets, joined
+from whichdo.counting.row_counter import Counted, RowCounter
 from whichdo.counting.spelling import CODE, ColumnCode, column_code
-from whichdo.counting.values import MISSING
+from whichdo.counting.table_faults import TableFaults
 from whichdo.counting.warehouse import TablePart, ibis
-from whichdo.errors import DataError, TooLarge, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.tables import Table
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.arrays import IntArray
+    from whichdo.arrays import BoolArray, IntArray
     from whichdo.counting.sources import Source
     from whichdo.problem import Arm
     from whichdo.tables import Scope
@@ -77,7 +75,7 @@ class SqlCounter(RowCounter):
     # What is counted
 
     @property
-    def _nodes(self) -> list[str]:
+    def nodes(self) -> list[str]:
         """The columns that are nodes."""
         return [name for name in self.names if name in self.problem.domains]
 
@@ -88,7 +86,7 @@ class SqlCounter(RowCounter):
     def _level(self, name: str) -> int | None:
         return self.gaps.level(name)
 
-    def _code(self, name: str) -> Any:
+    def code(self, name: str) -> Any:
         """The code by which rows are counted: NULL for a fault."""
         code = self.codes[name]
         level = self._level(name)
@@ -98,7 +96,7 @@ class SqlCounter(RowCounter):
         instead = self.problem.sizes[name] if level is None else level
         return ibis().cases((code.missing(), ibis().literal(instead, CODE)), else_=found)
 
-    def _droppable(self) -> list[str]:
+    def droppable(self) -> list[str]:
         """The columns whose missing values leave a row out, or are an error."""
         return [
             name
@@ -106,18 +104,18 @@ class SqlCounter(RowCounter):
             if name in self.gaps.needed and self._level(name) is None and name != self.arm_name
         ]
 
-    def _lacks(self) -> Any:
+    def lacks(self) -> Any:
         """Whether a row lacks a value that must be there."""
-        return reduce(or_, [self.codes[name].missing() for name in self._droppable()])
+        return reduce(or_, [self.codes[name].missing() for name in self.droppable()])
 
     def _sets(self) -> list[CellSet]:
         """What is asked: sets of columns of which every scope is a margin."""
-        sizes = {name: self._levels(name) for name in self._nodes}
+        sizes = {name: self._levels(name) for name in self.nodes}
         wanted = list(self.scopes)
-        wanted += [(name,) for name in self._nodes]  # each for what it lacks, or to check what was done
+        wanted += [(name,) for name in self.nodes]  # each for what it lacks, or to check what was done
         found = [CellSet(names, tuple(sizes[name] for name in names)) for names in joined(wanted, sizes)]
         if self.missing != "error":
-            found += [CellSet((name,), (self.problem.sizes[name] + 1,), by_side=True) for name in self._nodes]
+            found += [CellSet((name,), (self.problem.sizes[name] + 1,), by_side=True) for name in self.nodes]
         return found
 
     # What is asked
@@ -126,16 +124,16 @@ class SqlCounter(RowCounter):
         """Judge the values of columns of which nothing is known before: what was done, moments, texts of numbers."""
         for code in self.codes.values():
             if code.spelled and not code.known and not code.asked:
-                self._ask(code, code.raw.notnull())
+                self.ask(code, code.raw.notnull())
 
-    def _ask(self, code: ColumnCode, where: Any) -> int:
+    def ask(self, code: ColumnCode, where: Any) -> int:
         """Judge every value that a column has in some rows; how many rows hold a value outside the domain."""
         most = MOST_SPELLINGS + len(self.problem.arms)
         rows = self.part.table.filter(where).select(v=code.raw)
         found = self.engine.fetch(rows.group_by("v").aggregate(n=rows.count()).limit(most + 1))
         number = code.judge({value: int(count) for value, count in found})
         if len(found) > most and not number:
-            raise TooLarge(
+            raise TooLargeError(
                 f"{self.part.name}, column {code.name} has more than {most:,} different values of type "
                 f"{quoted(code.raw.type())}, too many to judge one by one. If they are numbers, cast the column to a "
                 f"number in a view."
@@ -160,7 +158,7 @@ class SqlCounter(RowCounter):
             rows = inner.select(*words, *keys).distinct()
             cells += int(self.engine.fetch(rows.aggregate(n=rows.count()))[0][0])
             if cells > MOST_RETURNED:
-                raise TooLarge(
+                raise TooLargeError(
                     f"Counting {listed(one.names, most=12)} together in {self.part.name} would return over "
                     f"{MOST_RETURNED:,} cells. Give fewer columns or values, or coarser bins."
                 )
@@ -175,21 +173,21 @@ class SqlCounter(RowCounter):
                 self._take(sets[first : first + TOGETHER])
             if not self.faulty:
                 break
-            if not self._diagnose():
+            if not TableFaults(self).diagnose():
                 return
         self._sum_up()
-        self._check_done()
+        TableFaults(self).check_done()
 
     def _inner(self, sets: Sequence[CellSet]) -> Any:
         """For each row the numbers of its cells, and what is summed up."""
         library = ibis()
         columns: dict[str, Any] = {}
-        lacks = self._lacks() if self.missing != "error" else None
+        lacks = self.lacks() if self.missing != "error" else None
         for place, one in enumerate(sets):
             for word, run in enumerate(one.words):
                 number = None
                 for name, level in zip(one.names[run], one.levels[run], strict=True):
-                    code = (self._sided(name) if one.by_side else self._code(name)).cast("int64")
+                    code = (self._sided(name) if one.by_side else self.code(name)).cast("int64")
                     number = code if number is None else number * library.literal(level, "int64") + code
                 number = number.fill_null(FAULTY) if number is not None else library.literal(0, "int64")
                 if lacks is not None and not one.by_side:
@@ -224,6 +222,8 @@ class SqlCounter(RowCounter):
             found[sign] = library.coalesce(value, library.literal(0, "int64") if sign == "c" else zero)
         weight = found.get("w", found.get("c"))
         weight = None if weight is None else weight.cast("float64")
+        if "c" in found and not self.engine.together:  # there a sum over 2^63 may be an error, or wrong
+            found["c"] = found["c"].cast("decimal(19, 0)")
         if "w" in found:
             found["ww"] = found["w"] * found["w"]
         if self.numeric:
@@ -236,25 +236,8 @@ class SqlCounter(RowCounter):
 
     def _take(self, sets: Sequence[CellSet]) -> None:
         """Ask for some sets in one statement, and sort the answer."""
-        sums = list(self._summed())
-        words = max(len(one.words) for one in sets)
-        if len(sets) == 1 and not sets[0].by_side and self.missing == "error" and sets[0].faulty <= MOST_RETURNED:
-            rows = self._take_one(sets[0])
-        else:
-            inner = self._inner(sets)
-            rows = ask_sets(self.engine, inner, sets, sums, arms=self.arm_name is not None)
-        by_set: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
-        arms = {value: self._arm_code(value) for value in {row[1] for row in rows}}
-        for row in rows:
-            by_set[row[0], arms[row[1]]].append(row[2:])
-        for (place, arm), found in by_set.items():
-            columns = [*zip(*found, strict=True)]
-            numbers = [np.array([each or 0 for each in column], np.int64) for column in columns[:words]]
-            values = dict(zip(["n", *sums], columns[words:], strict=True))
-            self._sort(sets[place], arm, numbers, values)
-        totals = [0] * len(sets)
-        for row in rows:
-            totals[row[0]] += int(row[2 + words])
+        alone = len(sets) == 1 and not sets[0].by_side and self.missing == "error" and sets[0].faulty <= MOST_RETURNED
+        totals = self._take_codes(sets[0]) if alone else self._take_numbers(sets)
         for total in totals:
             if total == self.rows:
                 continue
@@ -263,43 +246,69 @@ class SqlCounter(RowCounter):
                 f"again, or count rows that no longer change (a condition on their day). Nothing was stored."
             )
 
-    def _take_one(self, one: CellSet) -> list[tuple[Any, ...]]:
-        """As `ask_sets` of a single set: grouped by its codes, which become a number only once they are counted."""
-        library = ibis()
-        codes = {f"k{place}": self._code(name).cast(CODE) for place, name in enumerate(one.names)}
+    def _take_codes(self, one: CellSet) -> list[int]:
+        """Ask for a single set, by its codes; how many rows it has."""
+        codes = {f"k{place}": self.code(name).cast(CODE) for place, name in enumerate(one.names)}
         arm = {} if self.arm_name is None else {"a": self.codes[self.arm_name].raw}
         coded = self.part.table.select(**codes, **arm, **self._summed())
-        sums = {f"t_{name}": coded[name].sum() for name in self._summed()}
-        cells = coded.group_by([*codes, *arm]).aggregate(n=coded.count(), **sums)
-        numbers = {}
-        for word, run in enumerate(one.words):
-            own = [cells[key].cast("int64") for key in [*codes][run]]
-            number = reduce(
-                lambda left, right: left * right[0] + right[1], zip(one.levels[run], own, strict=True), own[0] * 0
-            )
-            numbers[f"p{word}"] = number.fill_null(FAULTY)
-        shown = cells.select(
-            place=library.literal(0, "int64"),
-            arm=cells["a"] if arm else library.null("string"),
-            **numbers,
-            n=cells["n"],
-            **{name: cells[name] for name in sums},
-        )
-        return self.engine.fetch(shown)
+        sums = list(self._summed())
+        rows = ask_codes(self.engine, coded, [*codes], sums, arms=self.arm_name is not None)
+        for position, found in self._by_arm(rows).items():
+            columns = [*zip(*found, strict=True)]
+            faulty = np.logical_or.reduce([[code is None for code in column] for column in columns[1 : 1 + len(codes)]])
+            own = [np.array([code or 0 for code in column], np.int64) for column in columns[1 : 1 + len(codes)]]
+            values = dict(zip(["n", *sums], columns[1 + len(codes) :], strict=True))
+            self._sort(one, position, dict(zip(one.names, own, strict=True)), values, faulty, ~faulty)
+        return [sum(int(row[1 + len(codes)]) for row in rows)]
 
-    def _arm_code(self, value: Any) -> int:
+    def _take_numbers(self, sets: Sequence[CellSet]) -> list[int]:
+        """Ask for several sets, by one number for each; how many rows each of them has."""
+        sums = list(self._summed())
+        words = max(len(one.words) for one in sets)
+        rows = ask_sets(self.engine, self._inner(sets), sets, sums, arms=self.arm_name is not None)
+        totals = [0] * len(sets)
+        by_set: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for place, *row in rows:
+            totals[place] += int(row[1 + words])
+            by_set[place].append(tuple(row))
+        for place, its in by_set.items():
+            for position, found in self._by_arm(its).items():
+                columns = [*zip(*found, strict=True)]
+                numbers = [np.array([each or 0 for each in column], np.int64) for column in columns[1 : 1 + words]]
+                values = dict(zip(["n", *sums], columns[1 + words :], strict=True))
+                faulty = np.logical_or.reduce([number == FAULTY for number in numbers])
+                dropped = np.logical_or.reduce([number == DROPPED for number in numbers])
+                codes = sets[place].codes(numbers)
+                self._sort(sets[place], position, codes, values, faulty & ~dropped, ~(faulty | dropped))
+        return totals
+
+    def _by_arm(self, rows: Sequence[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:
+        """Rows of an answer by what was done, which is their first value: an arm may be written in several ways."""
+        arms = {value: self.arm_code(value) for value in {row[0] for row in rows}}
+        found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for row in rows:
+            found[arms[row[0]]].append(row)
+        return found
+
+    def arm_code(self, value: Any) -> int:
+        """The position of the arm that a row names, or what `ArmBook` says where it is not one."""
         return 0 if self.arm_name is None else self.codes[self.arm_name].book.code(value)
 
     # What comes back
 
-    def _sort(self, one: CellSet, arm: int, numbers: Sequence[IntArray], values: Mapping[str, Sequence[Any]]) -> None:
-        """Keep the cells of one set and arm, and notice faults."""
-        faulty = np.logical_or.reduce([number == FAULTY for number in numbers])
-        dropped = np.logical_or.reduce([number == DROPPED for number in numbers])
+    def _sort(
+        self,
+        one: CellSet,
+        arm: int,
+        codes: dict[str, IntArray],
+        values: Mapping[str, Sequence[Any]],
+        faulty: BoolArray,
+        keep: BoolArray,
+    ) -> None:
+        """Keep some cells of one set and arm, and notice faults."""
         signs = ("c_bad", "w_bad") if self.missing != "error" else ("c_bad", "w_bad", "c_gap", "w_gap")
-        self.faulty |= arm < 0 or bool((faulty & ~dropped).any()) or any(any(values.get(sign, ())) for sign in signs)
-        keep = np.flatnonzero(~(faulty | dropped))
-        self.answers.setdefault(arm, {})[one] = Cells.read(one, numbers, values, keep)
+        self.faulty |= arm < 0 or bool(faulty.any()) or any(any(values.get(sign, ())) for sign in signs)
+        self.answers.setdefault(arm, {})[one] = Cells.picked(codes, values, np.flatnonzero(keep))
 
     def _sum_up(self) -> None:
         """What is told of the rows: how many lack what, and how those that are dropped differ."""
@@ -307,7 +316,7 @@ class SqlCounter(RowCounter):
         if self.weight_name is not None:
             self.weight = sum(sum(each.sums["c"]) for each in whole)
             self._check_most()
-        for name in self._nodes:
+        for name in self.nodes:
             for by_set in self.answers.values():
                 one = next(one for one in by_set if name in one.names and one.by_side == (self.missing != "error"))
                 self._note_missing(name, by_set[one], one)
@@ -408,98 +417,3 @@ class SqlCounter(RowCounter):
             for one, cells in by_set.items()
             if not one.by_side
         )
-
-    # What is wrong
-
-    def _diagnose(self) -> bool:
-        """Find out what is wrong; True where it was only that values were written in a way not expected."""
-        library = ibis()
-        asked: dict[str, Any] = {}
-        for place, (name, code) in enumerate(self.codes.items()):
-            asked[f"u{place}"] = library.cases((code.unknown(), 1), else_=0).cast("int64")
-            if name in self._droppable():
-                asked[f"m{place}"] = library.cases((code.missing(), 1), else_=0).cast("int64")
-        asked["lacks"] = library.cases((self._lacks(), 1), else_=0).cast("int64")
-        rows = self.part.table.select(**asked)
-        answer = self.engine.fetch(rows.aggregate(**{name: rows[name].sum() for name in asked}))[0]
-        found = {name: int(number or 0) for name, number in zip(asked, answer, strict=True)}
-        learnt = False
-        for place, (name, code) in enumerate(self.codes.items()):
-            number = found[f"u{place}"]
-            if number and code.spelled and not code.asked:
-                learnt = True
-                number = self._ask(code, code.unknown())
-            elif number and code.spelled and not code.bad:
-                raise DataError(
-                    f"{self.part.name}, column {name}: {quoted(code.raw.type())} values cannot be matched with what "
-                    f"the database returned for them. Cast the column to text in a view."
-                )
-            if number:
-                self._blame(code, number)
-        if self.faults.bad or learnt:
-            return not self.faults.bad
-        gaps = {name: found.get(f"m{place}", 0) for place, name in enumerate(self.codes)}
-        gaps = {name: number for name, number in gaps.items() if number}
-        first = next(name for name in gaps)
-        self.faults.found_missing(self._first(first, self.codes[first].missing()), gaps, found["lacks"])
-        return False
-
-    def _blame(self, code: ColumnCode, number: int) -> None:
-        """Values outside a domain, with one of them."""
-        where = code.among(code.bad[:1]) if code.bad else code.unknown()
-        first = self._first(code.name, where) if not self.faults.bad else None
-        self.faults.found_bad(code.name, number, first)
-
-    def _first(self, name: str, where: Any) -> First:
-        """A row of a kind, to be shown."""
-        rows = self.part.table.filter(where).select(
-            **{f"c{j}": self.codes[each].raw for j, each in enumerate(self.names)}
-        )
-        row = self.engine.fetch(rows.limit(1))[0]
-        self.part.example = dict(zip(self.names, row, strict=True))
-        return First(self.part, 0, name, str(self.part.example[name]), self.codes[name].book)
-
-    def _check_done(self) -> None:
-        """A row of do(X=1) has X = 1, or does not say."""
-        if self.arm_name is None:
-            return
-        wrong = []
-        for position, by_set in self.answers.items():
-            arm = self.problem.arms[position]
-            there = {name: arm.settings[name] for name in arm.targets if name in self._nodes}
-            wanted = {name: self.problem.domains[name].index(value) for name, value in there.items()}
-            if any(self._differs(by_set, name, code) for name, code in wanted.items()):
-                wrong.append((position, wanted))
-        if not wrong:
-            return
-        rows = reduce(or_, [self._contradicts(position, wanted) for position, wanted in wrong])
-        if self.missing != "error":
-            rows = rows & ~self._lacks()
-        wrong_rows = self.part.table.filter(rows)
-        number = int(self.engine.fetch(wrong_rows.aggregate(n=wrong_rows.count()))[0][0])
-        first = self._first(self.arm_name, rows)
-        position = self._arm_code(self.part.example[self.arm_name])
-        arm = self.problem.arms[position]
-        values = {name: self._said(name) for name in arm.targets if name in self._nodes}
-        said = {name: value for name, value in values.items() if value not in {None, arm.settings[name]}}
-        self.faults.found_contradiction(first, number, arm, said)
-
-    def _said(self, name: str) -> Any:
-        """The declared value of a node in the row that is shown; None where it does not say."""
-        code = self.codes[name].book.code(self.part.example[name])
-        found = self._level(name) if code == MISSING else code
-        return None if found is None else self.problem.domains[name][found]
-
-    def _differs(self, by_set: Mapping[CellSet, Cells], name: str, code: int) -> bool:
-        one = next(one for one in by_set if not one.by_side and name in one.names)
-        found = by_set[one].codes[name]
-        return bool(((found != code) & (found < self.problem.sizes[name])).any())
-
-    def _contradicts(self, position: int, wanted: Mapping[str, int]) -> Any:
-        """Whether a row names an arm and has another value than it sets."""
-        code = self.codes[self.arm_name or ""]
-        named = code.among([value for value, own in code.known.items() if own == position])
-        others = [
-            (self._code(name) != each) & (self._code(name) < self.problem.sizes[name]) for name, each in wanted.items()
-        ]
-        return named & reduce(or_, others)

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
-from whichdo.errors import DataError, InputError, quoted, visible
+from whichdo.errors import DataError, InputError
 from whichdo.files import is_guarded
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

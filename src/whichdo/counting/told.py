@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.books import book_of
-from whichdo.counting.counting import absent_columns
 from whichdo.counting.notes import Faults
+from whichdo.counting.row_counter import absent_columns
 from whichdo.counting.sources import CHUNK, opened, plain_name
 from whichdo.counting.values import BAD, MISSING, decode
-from whichdo.errors import DataError, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import DataError, UsageError
 from whichdo.tables import Table
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ which keeps one snapshot for as long as a log is counted, turns what goes wrong 
 
 from __future__ import annotations
 
-import re
 import time
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -15,22 +14,23 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from whichdo.counting.sources import check_names, plain_name
-from whichdo.errors import DataError, StorageError, UsageError, WhichdoError, masked, quoted, visible
-from whichdo.graph.identify import listed
+from whichdo.errors import StorageError, UsageError, WhichdoError
+from whichdo.text import listed, masked, quoted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Engine", "Ran", "TablePart", "is_warehouse_table", "recorded", "table_at"]
+__all__ = ["Engine", "Ran", "TablePart", "first_line", "ibis", "is_warehouse_table", "recorded"]
 
 SAMPLE = 200_000
 """Rows that are brought here to propose values from; counting brings none."""
 FEW_VALUES = 300
 SETS_TOGETHER = frozenset({"duckdb", "postgres"})
-"""Engines that count several scopes in one pass by GROUPING SETS."""
+"""Engines that count several scopes in one pass by GROUPING SETS.  Spark could, but with many scopes a union of GROUP
+BYs is cheaper there: GROUPING SETS copy every row for each of them before any is counted.
+"""
 SHOWN_COLUMNS = 8
 
 
@@ -81,6 +81,36 @@ def ibis() -> Any:
         ) from None
 
 
+def _rows_of_cursor(backend: Any, sql: str) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = backend.con.execute(sql).fetchall()
+    return found
+
+
+def _rows_of_spark(backend: Any, sql: str) -> list[tuple[Any, ...]]:
+    return _rows_of_arrow(_arrow_of_spark(backend, sql))
+
+
+def _arrow_of_spark(backend: Any, sql: str) -> Any:
+    found = backend.raw_sql(sql)
+    if not hasattr(found, "toArrow"):
+        raise UsageError(f"Counting in Spark needs pyspark 4.0 or later; this is {backend.version}.")
+    return found.toArrow()
+
+
+def _rows_of_arrow(found: Any) -> list[tuple[Any, ...]]:
+    return [*zip(*(column.to_pylist() for column in found.columns), strict=True)]
+
+
+RUNS: dict[str, Callable[[Any, str], list[tuple[Any, ...]]]] = {
+    "duckdb": _rows_of_cursor,
+    "postgres": _rows_of_cursor,
+    "pyspark": _rows_of_spark,
+}
+"""How a statement is run where the library's own way is a detour: it reads what Spark returns by way of pandas, where
+whole numbers beside NULL become floating ones.
+"""
+
+
 class Engine:
     """The database of one table expression."""
 
@@ -91,6 +121,8 @@ class Engine:
         self.name: str = self.backend.name
         self.together = self.name in SETS_TOGETHER
         """Whether it counts several scopes in one pass."""
+        self.runs_text = self.name in RUNS
+        """Whether it runs statements that are not expressions of Ibis."""
         self._depth = 0
 
     @property
@@ -108,22 +140,13 @@ class Engine:
 
     def fetch(self, expression: Any) -> list[tuple[Any, ...]]:
         """The rows of an expression."""
-        if self.together:
-            return self.run(self.compile(expression))
-        began = time.perf_counter()
-        with self._telling("asked"):
-            sql = str(self.backend.compile(expression))
-            found = self.backend.to_pyarrow(expression)
-        columns = [column.to_pylist() for column in found.columns]
-        rows = [*zip(*columns, strict=True)]
-        self._note(sql, began, len(rows))
-        return rows
+        return self.run(self.compile(expression)) if self.runs_text else _rows_of_arrow(self.arrow(expression))
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows that a statement returns; for the engines that count several scopes in one pass."""
+        """The rows that a statement returns, where the engine `runs_text`."""
         began = time.perf_counter()
         with self._telling("asked"):
-            rows: list[tuple[Any, ...]] = self.backend.con.execute(sql).fetchall()
+            rows = RUNS[self.name](self.backend, sql)
         self._note(sql, began, len(rows))
         return rows
 
@@ -132,7 +155,8 @@ class Engine:
         began = time.perf_counter()
         with self._telling("read"):
             sql = str(self.backend.compile(expression))
-            found = self.backend.to_pyarrow(expression)
+            in_spark = self.name == "pyspark"
+            found = _arrow_of_spark(self.backend, sql) if in_spark else self.backend.to_pyarrow(expression)
         self._note(sql, began, found.num_rows)
         return found
 
@@ -203,7 +227,7 @@ class Engine:
         except WhichdoError:
             raise
         except Exception as error:  # noqa: BLE001 - every driver has a tree of its own
-            self._fail(verb, _first_line(error), error)
+            self._fail(verb, first_line(error), error)
 
     def _fail(self, verb: str, why: str, error: Exception | None = None) -> NoReturn:
         what = title_of(self._table)
@@ -221,8 +245,12 @@ ADVICE = {
 }
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error of a database says, without a trace."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):  # the bridge to Java, not the reason
+        causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+        lines = causes[-1:] or [lines[1].removeprefix(": ")]
     return (lines[0] if lines else type(error).__name__).rstrip(".")[:300]
 
 
@@ -323,113 +351,3 @@ class TablePart:
 
 def _shown(value: Any) -> str:
     return "NULL" if value is None else quoted(value) if isinstance(value, str) else visible(str(value))[:40]
-
-
-SCHEMES = re.compile(r"[a-z][a-z0-9+]*://", re.ASCII)
-
-
-def is_address(text: str) -> bool:
-    """Whether a text is the address of a database rather than the path of a file."""
-    return SCHEMES.match(text) is not None
-
-
-def table_at(address: str, table: str, where: str | None = None) -> Any:
-    """A table of the database at an address, such as ``postgresql://me@host/shop`` or ``duckdb:///shop.db``.
-
-    ``table`` may say its schema, as in ``sales.visits``.  ``where`` is a condition in the database's own SQL.
-    """
-    backend = _connected(address)
-    try:
-        found = _found_table(backend, table)
-    except WhichdoError:
-        raise
-    except Exception as error:  # noqa: BLE001 - every driver has a tree of its own
-        names = _names(backend)
-        there = f" Its tables are {listed(map(quoted, names), most=12)}." if names else ""
-        why = "" if type(error).__name__ == "TableNotFound" else f" ({masked(visible(_first_line(error)))})"
-        raise DataError(f"{masked(address)} has no table {quoted(table)}{why}.{there}") from None
-    return found if where is None else _filtered(found, where)
-
-
-def _connected(address: str) -> Any:
-    library = ibis()
-    try:
-        scheme = urlsplit(address).scheme
-        if scheme in {"postgres", "postgresql"}:
-            return library.postgres.connect(**_postgres_settings(address))
-        if scheme == "duckdb":
-            path = unquote(address.partition("://")[2].partition("?")[0])
-            path = path.removeprefix("/")
-            if not path or path == ":memory:":
-                raise UsageError(f"{quoted(address)} names no file: duckdb:///visits.db, or duckdb:////data/visits.db.")
-            return library.duckdb.connect(path, read_only=True)
-        return library.connect(address)
-    except WhichdoError:
-        raise
-    except Exception as error:  # noqa: BLE001 - every driver has a tree of its own
-        why = _without_password(visible(_first_line(error)), address)
-        raise StorageError(f"{masked(address)} cannot be reached: {why}.") from None
-
-
-def _postgres_settings(address: str) -> dict[str, Any]:
-    """What the driver is told: the parts of the address, which the library alone would read only in part."""
-    parts = urlsplit(address)
-    database, _, schema = parts.path.lstrip("/").partition("/")
-    named: Mapping[str, Any] = {
-        "host": parts.hostname,
-        "port": parts.port,
-        "user": parts.username and unquote(parts.username),
-        "password": parts.password and unquote(parts.password),
-        "database": unquote(database) or None,
-        "schema": unquote(schema) or None,
-    }
-    return {"connect_timeout": 10} | {k: v for k, v in named.items() if v} | dict(parse_qsl(parts.query))
-
-
-def _without_password(text: str, address: str) -> str:
-    password = urlsplit(address).password
-    text = masked(text)
-    for secret in {password, password and unquote(password)} - {None, ""}:
-        text = text.replace(str(secret), "***")
-    return text
-
-
-def _found_table(backend: Any, name: str) -> Any:
-    """A table by its name; where there is none of the whole name, what stands before a dot is its schema."""
-    if "." in name and name not in _names(backend):
-        schema, _, own = name.rpartition(".")
-        return backend.table(own, database=schema)
-    return backend.table(name)
-
-
-def _names(backend: Any) -> list[str]:
-    with suppress(Exception):
-        if backend.name in SETS_TOGETHER:
-            listing = backend.con.execute(
-                "SELECT table_name FROM information_schema.tables WHERE table_schema NOT IN ("
-                "'pg_catalog', 'information_schema')"
-            )
-            return sorted({str(row[0]) for row in listing.fetchall()})
-        return sorted(backend.list_tables())
-    return []
-
-
-def _filtered(table: Any, where: str) -> Any:
-    """The rows that a condition keeps.  It is parsed as one expression, so it can neither end the statement nor hide
-    the rest of it.
-    """
-    import sqlglot
-
-    backend = table.get_backend()
-    try:
-        statements = sqlglot.parse(where, read=backend.dialect)
-        parsed = sqlglot.parse_one(where, read=backend.dialect, into=sqlglot.exp.Condition)
-    except sqlglot.errors.SqlglotError as error:
-        why = re.sub(r"\x1b\[[0-9]*m", "", _first_line(error))
-        raise UsageError(f"The condition {quoted(where)} is no SQL that can be read: {visible(why)}.") from None
-    if len(statements) != 1 or not isinstance(parsed, sqlglot.exp.Condition):
-        raise UsageError(f"The condition {quoted(where)} must be one expression of SQL, as in day >= '2026-01-01'.")
-    whole = sqlglot.parse_one(backend.compile(table), read=backend.dialect, into=sqlglot.exp.Select)
-    whole = whole.where(parsed, dialect=backend.dialect)
-    # The names and types are known: without them the library would make a view to learn them.
-    return backend.sql(whole.sql(dialect=backend.dialect), schema=table.schema())

@@ -19,14 +19,14 @@ from whichdo.checking.edits import Edit
 from whichdo.counting import count
 from whichdo.demo.population import ROWS, SEED, population, write_logs, write_problem_file
 from whichdo.demo.repeats import WAYS, experimented, mistaken, naive_best, scores
-from whichdo.errors import StorageError, visible
+from whichdo.errors import StorageError
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import Tally
-from whichdo.graph.identify import listed
 from whichdo.policies.base import DOUBT_WHEN_NAMING
 from whichdo.policy_names import policy
 from whichdo.problem_file import read_problem
-from whichdo.report.campaign import write_report
+from whichdo.report.campaign_page import write_report
+from whichdo.text import listed, visible
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import unicodedata
 from html import escape
 from itertools import pairwise
 
-__all__ = ["FONT_SIZE", "LINE_HEIGHT", "box_size", "safe", "text_width", "wrap"]
+__all__ = ["FONT_SIZE", "LINE_HEIGHT", "box_size", "printable", "safe", "text_width", "wrap"]
 
 FONT_SIZE = 14.0
 LINE_HEIGHT = 17.0
@@ -81,6 +81,11 @@ def box_size(name: str) -> tuple[float, float]:
     return max(LEAST_WIDTH, float(round(width))), len(lines) * LINE_HEIGHT + 2 * PADDING_Y
 
 
+def printable(text: str) -> str:
+    """Text without what XML cannot hold, nor what would turn its direction."""
+    return _UNSAFE.sub("\ufffd", text)
+
+
 def safe(text: str) -> str:
     """Text for an element or an attribute of an XML file, whatever it holds."""
-    return escape(_UNSAFE.sub("\ufffd", text))
+    return escape(printable(text))

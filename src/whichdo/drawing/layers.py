@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ def build_ladder(graph: CausalGraph, members: Sequence[int], layer: dict[int, in
     hidden = [(place[node], place[other]) for node in members for other in graph.sibling_ids[node] if node < other]
     stones = sum(max(0, abs(levels[end] - levels[start]) - 1) for start, end in directed + hidden)
     if stones > MAX_STONES:
-        raise TooLarge(
+        raise TooLargeError(
             f"A drawing of this graph would need {stones:,} bends of long edges; the limit is {MAX_STONES:,}. "
             f"Draw a part of it with graph.subgraph([...])."
         )

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.drawing.curves import Block, Curve, Plane, arc, arrow, ports, sample, swap
 from whichdo.drawing.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wrap
-from whichdo.drawing.layout import Box, Layout, layout
-from whichdo.errors import TooLarge, UsageError, nearest, quoted
+from whichdo.drawing.placement import Box, Layout, layout
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.files import MARK
 from whichdo.graph.admg import CausalGraph
+from whichdo.text import counted, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from whichdo.drawing.layout import Pair, Point
+    from whichdo.drawing.placement import Pair, Point
 
 __all__ = ["EDGES", "MAX_EDGES", "MAX_NODES", "Edge", "dark_rules", "draw_svg"]
 
@@ -155,7 +156,7 @@ def draw_svg(
 def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str], missing: int) -> None:
     edges = sum(map(len, graph.parent_ids)) + sum(map(len, graph.sibling_ids)) // 2 + missing
     if len(graph.nodes) > MAX_NODES or edges > MAX_EDGES:
-        raise TooLarge(
+        raise TooLargeError(
             f"The graph has {len(graph.nodes):,} nodes and {edges:,} edges; a drawing of more than {MAX_NODES:,} nodes "
             f"or {MAX_EDGES:,} edges cannot be read. Draw a part of it, draw_svg(graph.subgraph([...]))."
         )
@@ -170,15 +171,11 @@ def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str], mis
 
 def _description(graph: CausalGraph, reward: str | None) -> str:
     words = [
-        _count(len(graph.nodes), "node"),
-        _count(len(graph.directed), "directed edge"),
-        _count(len(graph.bidirected), "hidden common cause"),
+        counted(len(graph.nodes), "node"),
+        counted(len(graph.directed), "directed edge"),
+        counted(len(graph.bidirected), "hidden common cause"),
     ]
     return ", ".join(words) + (f"; the reward is {reward}." if reward is not None else ".")
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 # ------------------------------------------------------------------------------------------------------------ edges

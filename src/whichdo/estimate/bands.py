@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.estimate.blending import Learning
 from whichdo.estimate.evaluate import evaluator, table_evaluator
 from whichdo.estimate.limits import mean_limits, normal_quantile
@@ -152,7 +152,7 @@ class _Bounding(Learning):
             return None
         try:
             return _ByFactors(self, lower)
-        except TooLarge:
+        except TooLargeError:
             return None
 
     def holds(self, factor: BoundedFactor) -> bool:
@@ -269,9 +269,9 @@ class _ByFactors:
         self.sizes = {**rows.sizes, **({reward: 1} if self.numeric else {})}
         self.engine = evaluator(Estimand(lower.outline, lower.targets, lower.reward), self.sizes)
         if prod(self.engine.shape) * sum(map(prod, self.engine.shapes)) > MAX_CELLS:
-            raise TooLarge("the slopes of a lower law are too many to lay out")
+            raise TooLargeError("the slopes of a lower law are too many to lay out")
         if prod(part.values for part in self.parts[False]) > MOST_VALUES:
-            raise TooLarge("the values of instruments are too many to try")
+            raise TooLargeError("the values of instruments are too many to try")
 
     def limits(self, miss: float, *, upper: bool) -> list[FloatArray]:
         """Lower limits of L for every setting of the targets; any of them is missed with this chance at most."""
@@ -294,7 +294,7 @@ class _ByFactors:
         cells = prod(self.sizes[name] for name in axes)
         engine = table_evaluator(factor.expression, axes, self.sizes)
         if cells * sum(map(prod, engine.shapes)) > MOST_SLOPES:
-            raise TooLarge("the slopes of a factor are too many to lay out")
+            raise TooLargeError("the slopes of a factor are too many to lay out")
         shares = [self.rows.shares(each) for each in engine.conditionals]
         tables = [1 - each.plain if upper and each.spread is not None else each.plain for each in shares]
         values, slopes = engine.slopes(tables, None)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.blends import Blend, borrowed_sources, find_blend, uses_blend
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.estimate.estimator import Looked, Looking, Origin, Rule
 from whichdo.estimate.evaluate import evaluator
 from whichdo.estimate.factors import Blending, pooled_rows, shares_of
@@ -158,7 +158,7 @@ class Learning(_Remembering):
         if blend not in made:
             try:
                 self.evaluated(blend)
-            except TooLarge as error:
+            except TooLargeError as error:
                 return formula if isinstance(formula, Formula) else str(error)
         return blend
 
@@ -188,7 +188,7 @@ class Learning(_Remembering):
         if others:
             try:
                 return self.borrowed(choice, others)
-            except TooLarge:
+            except TooLargeError:
                 pass  # it is adjusted for stratum by stratum, with looks alone
         return super().evaluated(choice)
 
@@ -212,7 +212,7 @@ class Learning(_Remembering):
         reward, given = formula.reward, formula.reward.given
         laid_out = Radix.of((*formula.targets, *formula.scopes[0]), {**self.sizes, self.problem.reward: 1}).cells
         if laid_out > MAX_CELLS:
-            raise TooLarge(f"The strata of {formula.estimand} are too many to lay out.")
+            raise TooLargeError(f"The strata of {formula.estimand} are too many to lay out.")
         engine = evaluator(formula.estimand, {**self.sizes, self.problem.reward: 1})
         laws = {each: self.law(each, ()) for each in formula.laws}
         joint = self.joint(formula)

@@ -14,9 +14,9 @@ import numpy as np
 from whichdo.errors import UsageError
 from whichdo.formulas import naive_scope
 from whichdo.graph.backdoor import backdoor_path
-from whichdo.graph.identify import listed
 from whichdo.problem import LOOK
 from whichdo.tables import Table
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray

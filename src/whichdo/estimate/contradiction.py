@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from whichdo.estimate.disagreement import disagreements
 from whichdo.estimate.statements import adjusted_chances, check_statements
-from whichdo.graph.identify import listed
 from whichdo.graph.implied import implied_statements
 from whichdo.problem import LOOK
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray

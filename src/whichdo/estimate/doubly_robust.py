@@ -33,8 +33,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.errors import UsageError, option
+from whichdo.errors import UsageError
 from whichdo.estimate.limits import mean_limits
+from whichdo.remedies import Option
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -61,8 +62,9 @@ def check_models() -> None:
         import sklearn  # noqa: F401 - only whether it is there
     except ModuleNotFoundError:
         raise UsageError(
-            f"A model needs scikit-learn: pip install 'whichdo[models]'. Without {option('model')} the arms are "
-            f"estimated by counting."
+            "A model needs scikit-learn: pip install 'whichdo[models]'. Without ",
+            Option("model"),
+            " the arms are estimated by counting.",
         ) from None
 
 

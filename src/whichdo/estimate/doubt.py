@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError, quoted
+from whichdo.errors import UsageError
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray

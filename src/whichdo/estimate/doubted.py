@@ -272,6 +272,6 @@ def _with_hint(today: Pooled, means: FloatArray, sizes: FloatArray) -> Pooled:
 
 def _said(looked: Looked) -> tuple[FloatArray, FloatArray]:
     """What looks say of each arm, and how many pulls that is worth; 0 where they say nothing."""
-    settles = looked.known & (looked.looks > 0)
+    settles = looked.known & (looked.by_arm(looked.settled.most) > 0)
     means = np.nan_to_num(np.where(looked.known, looked.by_arm(looked.settled.means), 0.0))
     return means, np.nan_to_num(np.where(settles, looked.by_arm(looked.settled.sizes), 0.0))

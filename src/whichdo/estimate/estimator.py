@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.blends import Blend
-from whichdo.errors import TooLarge, UsageError
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.estimate.evaluate import evaluator
 from whichdo.estimate.settled import Settled, WeightedSum
 from whichdo.estimate.settling import Scope as JointTable
@@ -31,9 +31,10 @@ from whichdo.estimate.shrinkage import (
 )
 from whichdo.estimate.thin import number_settings, numbered_form, settle_numbered
 from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
-from whichdo.graph.identify import Route, listed, verdicts
+from whichdo.graph.identify import Route, verdicts
 from whichdo.problem import LOOK
 from whichdo.tables import MAX_CELLS, Radix, Table, TableIndex
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -214,7 +215,7 @@ class Looking:
             if not same and chosen not in first:
                 try:
                     found, cells = self.evaluated(chosen)
-                except TooLarge as error:  # only its slopes are
+                except TooLargeError as error:  # only its slopes are
                     why_not[targets] = str(error)
                     continue
                 first[chosen] = size
@@ -251,7 +252,7 @@ class Looking:
                 return chosen
             try:
                 evaluator(chosen.estimand, {**self.sizes, self.problem.reward: 1})
-            except TooLarge as error:
+            except TooLargeError as error:
                 why = str(error)
                 candidates.remove(chosen)
             else:

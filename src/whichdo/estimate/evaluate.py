@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.errors import TooLarge
-from whichdo.graph.identify import listed
+from whichdo.errors import TooLargeError
 from whichdo.graph.ordering import min_fill
 from whichdo.identification.estimand import Conditional, Product, Ratio, Sum, conditionals_in
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ def evaluator(estimand: Estimand, sizes: Mapping[str, int]) -> Evaluator:
 
     Raises
     ------
-    TooLarge
+    TooLargeError
         If a table on the way would have more than `MAX_CELLS` cells.
     """
     return _made(estimand.expression, estimand.targets, estimand.reward, _needed(estimand, sizes))
@@ -122,7 +122,7 @@ class Evaluator:
 
         Raises
         ------
-        TooLarge
+        TooLargeError
             As `evaluator`.
         """
         found = copy(self)
@@ -204,7 +204,7 @@ class Evaluator:
             cells = prod(self._sizes[axis] for axis in visits)
             if cells > MAX_CELLS or len(visits) > len(ascii_letters):
                 names = listed(dict.fromkeys(self._plan.names[axis] for axis in visits))
-                raise TooLarge(
+                raise TooLargeError(
                     f"The estimand of do({', '.join(self.targets)}) needs a table of {cells:,} cells over {names}; "
                     f"{MAX_CELLS:,} are allowed. Coarser domains for some of these nodes would do, or a smaller "
                     f"adjustment set, or fewer arrows between them."

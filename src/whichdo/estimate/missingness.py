@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import option
-from whichdo.graph.identify import listed
+from whichdo.remedies import Message, Option
 from whichdo.tails import chi_square_tail
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray
@@ -61,9 +61,11 @@ def missingness_words(problem: Problem, notes: CountNotes) -> tuple[str, ...]:
             f"The dropped rows do not differ in {listed(map(problem.label, found))} beyond chance (p = {least:.2g}).",
         )
     least = min(wrong.values())
-    words = (
+    words = Message(
         f"Values are not missing at random: the dropped rows differ in {listed(map(problem.label, wrong))} "
-        f"(p = {least:.1g}). Estimates speak of the rows that are left; compare {option('missing', 'level')}."
+        f"(p = {least:.1g}). Estimates speak of the rows that are left; compare ",
+        Option("missing", "level"),
+        ".",
     )
     return (words,)
 

@@ -17,10 +17,11 @@ from whichdo.errors import UsageError
 from whichdo.estimate.kernel import KernelPlan
 from whichdo.estimate.shrinkage import STRENGTH
 from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
-from whichdo.graph.identify import Route, listed
+from whichdo.graph.identify import Route
 from whichdo.identification.estimand import Conditional, Estimand, Product, Ratio, Sum
 from whichdo.problem import LOOK
 from whichdo.tables import MAX_CELLS, Radix, Tables, smallest_table, starts
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.counting.kept_rows import SEED
-from whichdo.errors import UsageError, option, quoted
+from whichdo.errors import UsageError
 from whichdo.estimate.doubly_robust import FOLDS, LEAST_ROWS, CrossFit, UnitModelled, check_models, one_thread
 from whichdo.estimate.features import features
 from whichdo.estimate.limits import normal_quantile
@@ -20,8 +20,10 @@ from whichdo.estimate.overlap import THIN, Overlap
 from whichdo.estimate.pooling import Pooled
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, formulas, setting_numbers
-from whichdo.graph.identify import Route, listed
+from whichdo.graph.identify import Route
+from whichdo.remedies import Option
 from whichdo.tables import Radix
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,11 +129,11 @@ def checked_model(model: str | None, data: object, reading: Reading) -> str | No
     if model is None:
         return None
     if model not in MODELS:
-        raise UsageError(f"{option('model')} is {quoted(model)}; it must be {' or '.join(MODELS)}.")
+        raise UsageError(Option("model"), f" is {quoted(model)}; it must be {' or '.join(MODELS)}.")
     if reading is Reading.PAPER:
-        raise UsageError(f"The paper's reading counts; {option('model')} goes with the readings robust and graph.")
+        raise UsageError("The paper's reading counts; ", Option("model"), " goes with the readings robust and graph.")
     if isinstance(data, Tally):
-        raise UsageError(f"{option('model')} reads rows, and a tally holds counts alone. Give the log itself.")
+        raise UsageError(Option("model"), " reads rows, and a tally holds counts alone. Give the log itself.")
     check_models()
     return model
 

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.estimate.blending import Learning
 from whichdo.estimate.estimator import Rule
 from whichdo.estimate.factors import FactorSource
 from whichdo.estimate.settled import LawParts
 from whichdo.formulas import Reading
-from whichdo.graph.identify import listed
 from whichdo.identification.engine import CFactors
 from whichdo.tails import chi_square_tail
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,7 @@ def _compare(learning: Learning, factor: CFactor) -> FactorTest | None:
         sources = [FactorSource(learning.at[pair[0]], factor, *pair) for pair in counted]
         rows = [each.worth() for each in sources]
         tables = [each.table() for each in sources]
-    except TooLarge:
+    except TooLargeError:
         return None
     middle = _middle([table.reshape(*size.shape, -1) for table, size in zip(tables, rows, strict=True)], rows)
     # Sources that see too little are left out before cells are: a cell counts where all that are left see enough.

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import option
 from whichdo.estimate.estimator import Looking
 from whichdo.estimate.settling import settle_by_adjustment
 from whichdo.estimate.shrinkage import Rows, shrink_reward
 from whichdo.formulas import Reading
-from whichdo.graph.identify import Route, listed
+from whichdo.graph.identify import Route
+from whichdo.remedies import Message, Option
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,10 +128,12 @@ def thin_words(problem: Problem, rows: Sequence[ArmRank], *, modelled: bool) -> 
     if not thin:
         return ()
     shares = listed((f"{row.arm} {row.unseen:.0%}" for row in thin), most=6)
-    words = f"Thin cells: the weight of looks without a counterpart in theirs: {shares}."
+    words: str = f"Thin cells: the weight of looks without a counterpart in theirs: {shares}."
     if not modelled:
-        words += (
-            f" Where cells are this thin, {option('model', 'logistic')} estimates arms by models of all columns "
-            f"instead (doubly robust)."
+        words = Message(
+            words,
+            " Where cells are this thin, ",
+            Option("model", "logistic"),
+            " estimates arms by models of all columns instead (doubly robust).",
         )
     return (words,)

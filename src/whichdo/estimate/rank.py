@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError, counted, option, quoted
+from whichdo.errors import UsageError
 from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
@@ -21,12 +21,14 @@ from whichdo.estimate.overlap import counted_overlaps, thin_words
 from whichdo.estimate.pooling import equal_arms, pool, with_shared_pulls
 from whichdo.estimate.provenance import sources_of_arms
 from whichdo.estimate.ranking import ArmRank, Ranking
-from whichdo.estimate.reasons import method, reason, weakest
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
+from whichdo.estimate.why import method, reason, weakest
 from whichdo.evidence import Tally, whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem
+from whichdo.remedies import Option
 from whichdo.tables import TableIndex
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -284,20 +286,20 @@ def _checked_rule(reading: str, confidence: float, shrinkage: float, threshold: 
     """How to estimate; refused where the parts do not go together."""
     for name, value in (("confidence", confidence), ("shrinkage", shrinkage), ("threshold", threshold)):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise UsageError(f"{option(name)} is {quoted(value)}; it must be a number.")
+            raise UsageError(Option(name), f" is {quoted(value)}; it must be a number.")
     if not 0 < confidence < 1:
         raise UsageError(f"The confidence is {confidence:g}; it must lie between 0 and 1.")
     rule = Rule(checked_reading(reading, paper=True), shrinkage, threshold)
     if rule.reading is not Reading.PAPER and (threshold or sampled is not None):
         given = "threshold" if threshold else "sampled"
-        raise UsageError(f"{option(given)} belongs to the paper's way of estimating; say {option('reading')} paper.")
+        raise UsageError(Option(given), " belongs to the paper's way of estimating; say ", Option("reading"), " paper.")
     return rule
 
 
 def _sampled(seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, draws: int) -> Looked:
     """The means as averages of draws from the learned networks, the draws' own noise added to their errors."""
     if draws == 0:
-        raise UsageError(f"The number of draws is 0; draw at least once, or sum exactly (no {option('sampled')}).")
+        raise UsageError("The number of draws is 0; draw at least once, or sum exactly (no ", Option("sampled"), ").")
     rng = np.random.default_rng(DRAW_SEED)
     settled, laws = looked.settled, learned_laws(seen.problem, seen, looked, rule)
     means = rng.multinomial(draws, laws / laws.sum(axis=1, keepdims=True)) @ worth / draws

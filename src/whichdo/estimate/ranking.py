@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from math import floor, isnan, log10
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import counted, visible
 from whichdo.estimate.contest import DRAWS
-from whichdo.frames import frame_of, html_table, text_table
-from whichdo.graph.identify import listed
+from whichdo.frames import frame_of, html_table, plain, text_table
+from whichdo.plots.canvas import Plotted
 from whichdo.problem import Arm, Goal, Problem
+from whichdo.text import counted, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from whichdo.estimate.contest import Contest
     from whichdo.estimate.modelled import Model, Modelled
@@ -178,8 +177,12 @@ class ArmRank:
         return f"{self.effect:+,.{digits}f} ({low} to {high})"
 
 
-class Ranking(Mapping[Arm, ArmRank]):
-    """Every arm of a problem with what the data say about it; best first when iterated by `ordered`."""
+class Ranking(Plotted, Mapping[Arm, ArmRank]):
+    """Every arm of a problem with what the data say about it; best first when iterated by `ordered`.
+
+    `plot` draws every estimate with its interval, best on top; the naive mean stands below each estimate, and an arm
+    that must be tried is hollow.
+    """
 
     def __init__(
         self,
@@ -367,7 +370,29 @@ class Ranking(Mapping[Arm, ArmRank]):
         known = [row for row in self.ordered if not isnan(row.conditional) and not row.arm.is_look]
         return max(known, key=lambda row: self._sign * row.conditional, default=None)
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it, an entry for each arm in the problem's order; what is not known is None."""
+        best, columns = self.best, self.columns() | {"arm": list(self._rows)}
+        return plain(
+            {
+                "reward": self.problem.reward,
+                "goal": str(self.problem.goal),
+                "looks": self.looks,
+                "confidence": self.confidence,
+                "reading": self.reading,
+                "model": None if self.model is None else asdict(self.model),
+                "best": None if best is None else best.arm,
+                "best_low": self.best_low,
+                "best_high": self.best_high,
+                "probability_best": self.probability_best,
+                "arms": [{name: column[place] for name, column in columns.items()} for place in range(len(self))],
+                "summary": self.summary,
+                "notes": self.notes,
+                "warnings": self.warnings,
+            }
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
         """The table by columns, arms as text, in the problem's order."""
         found = {field.name: [getattr(row, field.name) for row in self._rows.values()] for field in fields(ArmRank)}
         return found | {
@@ -378,31 +403,42 @@ class Ranking(Mapping[Arm, ArmRank]):
             "bounds": [None if row.bounds is None else list(row.bounds) for row in self._rows.values()],
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The table as a data frame: "pandas", "polars" or "pyarrow"; by default the first that is installed."""
-        return frame_of(self.to_dict(), backend)
+    def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
+        """The table as a data frame.
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        ax: Any = None,
-        title: str | None = None,
-        force: bool = False,
-    ) -> Any:
-        """Draw the table: every estimate with its interval, best on top.
-
-        Into a file, PNG, SVG or PDF by its suffix; into axes of matplotlib (``ax``); or into a new figure.  Returns the
-        figure.  A file that is there is replaced if it is a drawing of ours, or with ``force``.
-        The naive mean stands below each estimate, and an arm that must be tried is hollow.  No global setting of
-        matplotlib is touched.
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        labels
+            For readers: arms and heads in the problem's labels and the reward's unit, the columns that are printed,
+            best first.
         """
-        from whichdo.plots.forest import MOST, Forest, arm_label, forest_plot
+        return frame_of(self._labelled() if labels else self.columns(), backend)
 
-        best, reward = self.best, visible(self._reward)
+    def _labelled(self) -> dict[str, list[Any]]:
+        """The columns for readers, unrounded."""
+        rows, sure, unit = self.ordered, f"{self.confidence:.0%}", self.problem.in_unit
+        return {
+            "arm": [self.problem.arm_label(row.arm) for row in rows],
+            f"mean {self._reward}": [row.estimate for row in rows],
+            unit(f"{sure} low"): [row.low for row in rows],
+            unit(f"{sure} high"): [row.high for row in rows],
+            unit("against do()"): [row.effect for row in rows],
+            unit(f"against do(), {sure} low"): [row.effect_low for row in rows],
+            unit(f"against do(), {sure} high"): [row.effect_high for row in rows],
+            unit("naive"): [row.conditional for row in rows],
+        }
+
+    def _plotted(self, path: Path | None, ax: Any, title: str | None, *, force: bool) -> Any:
+        from whichdo.plots.forest import MOST, Forest, forest_plot, shorter
+
+        best, reward, label = self.best, visible(self._reward), self.problem.arm_label
         more = f", the best {MOST} of {len(self):,} arms" if len(self) > MOST else ""
         looks = f"({counted(self.looks, 'look')}{more})"
-        known = f"No arm's effect on {reward} is known" if best is None else f"Best for {reward}: {arm_label(best.arm)}"
+        known = f"No arm's effect on {reward} is known"
+        if best is not None:
+            known = f"Best for {reward}: {shorter(label(best.arm))}"
         better = "lower" if self.problem.goal is Goal.MINIMIZE else "higher"
         forest = Forest(
             self.ordered[:MOST],
@@ -410,23 +446,29 @@ class Ranking(Mapping[Arm, ArmRank]):
             self.reward_range,
             f"{known} {looks}" if title is None else title,
             f"mean {reward} ({better} is better)",
+            label,
         )
-        return forest_plot(forest, None if path is None else Path(os.fspath(path)), ax=ax, force=force)
+        return forest_plot(forest, path, ax=ax, force=force)
 
     def __str__(self) -> str:
         head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"
         notes = [f"! {line}" for line in self.warnings]
         more = [f"{self.model_title}:", text_table(self.model_heads, self.model_rows()), ""] if self.model else []
-        return "\n".join([head, "", text_table(self._heads, self._shown_rows), "", *more, *self.summary, *notes])
+        said = [*self.summary, *self._legend, *notes]
+        return "\n".join([head, "", text_table(self._heads, self._shown_rows), "", *more, *said])
 
     def _repr_html_(self) -> str:
         head = f"{counted(len(self), 'arm')}, {counted(self.looks, 'look')}; {self.problem.goal} {self._reward}"
         bold = [place for place, row in enumerate(self.ordered[:MOST_SHOWN]) if row is self.best]
-        lines = (*self.summary, *self.warnings)
+        lines = (*self.summary, *self._legend, *self.warnings)
         if self.model is None:
             return html_table(self._heads, self._shown_rows, head, bold=bold, lines=lines)
         more = html_table(self.model_heads, self.model_rows(), self.model_title, bold=bold, lines=lines)
         return html_table(self._heads, self._shown_rows, head, bold=bold) + more
+
+    @property
+    def _legend(self) -> tuple[str, ...]:
+        return (self.problem.arms_legend,) if self.problem.arms_legend else ()
 
     @property
     def _reward(self) -> str:
@@ -434,7 +476,8 @@ class Ranking(Mapping[Arm, ArmRank]):
 
     @property
     def _heads(self) -> tuple[str, ...]:
-        return ("arm", f"mean {self._reward}", f"{self.confidence:.0%} interval", "against do()", "naive")
+        effect = self.problem.in_unit("against do()")
+        return ("arm", f"mean {self._reward}", f"{self.confidence:.0%} interval", effect, "naive")
 
     @property
     def _shown_rows(self) -> list[tuple[str, ...]]:
@@ -460,8 +503,8 @@ class Ranking(Mapping[Arm, ArmRank]):
     @property
     def model_heads(self) -> tuple[str, ...]:
         """Its columns."""
-        interval = f"{self.confidence:.0%} interval"
-        return ("arm", f"mean {self._reward}", interval, "against do()", "no counterpart", "where there is one")
+        interval, effect = f"{self.confidence:.0%} interval", self.problem.in_unit("against do()")
+        return ("arm", f"mean {self._reward}", interval, effect, "no counterpart", "where there is one")
 
     def model_rows(self, top: int = MOST_SHOWN) -> list[tuple[str, ...]]:
         """Modelled estimates, best first, and what an arm does where looks have a counterpart."""

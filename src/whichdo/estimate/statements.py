@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError, counted
+from whichdo.errors import UsageError
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.evidence import Tally
 from whichdo.problem import LOOK
 from whichdo.tables import smallest_table
 from whichdo.tables.independence import NOTHING, Dependence, measure_dependence, measure_difference
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

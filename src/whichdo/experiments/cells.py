@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.errors import Unsuitable
-from whichdo.experiments.conditioning import Conditioning
+from whichdo.errors import UnsuitableError
+from whichdo.experiments.naive import Conditioning
 from whichdo.experiments.ours import EXPERIMENTS as OURS
-from whichdo.experiments.paper import EXPERIMENTS as PAPER
+from whichdo.experiments.published import EXPERIMENTS as PAPER
 from whichdo.experiments.where_to_intervene import EXPERIMENTS as WHERE
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import read_policy
@@ -101,7 +101,7 @@ class Work:
             budget = panel.pulls(point, self.quick)
             try:
                 policy.check(each.problem, budget)
-            except Unsuitable as error:
+            except UnsuitableError as error:
                 refusal = refusal or str(error)
                 continue
             job = Job(policy, budget, self._luck(cell, position))
@@ -122,7 +122,7 @@ class Work:
         budget = panel.pulls(scale.points[-1], self.quick)
         try:
             policy.check(instance.problem, budget)
-        except Unsuitable as error:
+        except UnsuitableError as error:
             return Finding(name, (), (), (), (), scale.runs, str(error))
         job = Job(policy, budget, self._luck(cell, 0), scale.points)
         (outcome,) = simulate_all([job], instance.network, instance.problem, scale.runs)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whichdo.crew import RETRIES, shared
-from whichdo.errors import ClusterError, UsageError, WorkerLost, visible
+from whichdo.errors import ClusterError, UsageError, WorkerLostError
 from whichdo.experiments.journal import sources
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -104,7 +105,7 @@ class Cluster:
     def _lost(self, distributed: Any, future: Any) -> Exception:
         error = future.exception()
         if isinstance(error, distributed.KilledWorker):
-            return WorkerLost(
+            return WorkerLostError(
                 f"The cluster gave a part of the work up, because workers died while doing it: {visible(error)}"
             )
         if isinstance(error, Exception):

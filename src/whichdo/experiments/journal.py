@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whichdo._version import __version__
-from whichdo.errors import StorageError, visible
+from whichdo.errors import StorageError
 from whichdo.experiments.cells import Cell, Finding
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

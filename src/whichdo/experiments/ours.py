@@ -12,7 +12,7 @@ import numpy as np
 
 from whichdo.experiments import claims
 from whichdo.experiments.experiment import Axis, Experiment, Panel, Scale
-from whichdo.experiments.paper import OURS, recorded
+from whichdo.experiments.published import OURS, recorded
 from whichdo.world.instances import component, front_door, random_confounded, random_tree, theorem_4_1, theorem_4_2
 from whichdo.world.instances.instance import child, generator
 

@@ -28,16 +28,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo._version import __version__
-from whichdo.errors import StorageError, UsageError, quoted, visible
+from whichdo.errors import StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
+from whichdo.experiments.judging import judged
 from whichdo.experiments.results import Results
 from whichdo.files import write_whole
 from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
 from whichdo.plots.panels import Panel, Scales, panels_plot
 from whichdo.policy_names import policy_text
+from whichdo.text import quoted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,17 +77,64 @@ class Reproduction:
     computed: int
     """Cells that were computed now; the others were at hand."""
 
-    def plot(self, number: int, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw an experiment by its number, into a file (PNG, SVG or PDF by its suffix) too; returns the figure."""
+    @property
+    def page(self) -> Path:
+        """Where the page with all results is."""
+        return self.folder / "index.html"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was run and every claim with its verdict, as JSON can hold it."""
+        return {
+            "page": str(self.page),
+            "seconds": round(self.seconds, 3),
+            "cells_computed": self.computed,
+            "seed": self.plan.seed,
+            "quick": self.plan.quick,
+            "verdicts": [
+                {
+                    "experiment": number,
+                    "claim": claim.text,
+                    "source": claim.source,
+                    "verdict": str(verdict.word),
+                    "numbers": verdict.numbers,
+                    "test": verdict.test,
+                }
+                for number in self.plan.policies
+                for claim, verdict in judged(EXPERIMENTS[number], self.results)
+            ],
+        }
+
+    def plot(
+        self, number: int, path: str | os.PathLike[str] | None = None, *, ax: Any = None, force: bool = False
+    ) -> Any:
+        """Draw an experiment: a panel for each family of networks, a line for each policy.
+
+        Parameters
+        ----------
+        number
+            Of the experiment.
+        path
+            A file to write: PNG, SVG or PDF by its suffix.  One that exists is replaced if whichdo drew it.
+        ax
+            Where to draw: axes, one for each panel (an array of them, as ``plt.subplots`` gives, will do); or a figure
+            or subfigure, which is divided into panels.  Without it there is a new figure.
+        force
+            Replace any file.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            What was drawn on.
+        """
         if number not in self.plan.policies:
             known = ", ".join(map(str, self.plan.policies))
             raise UsageError(f"Experiment {quoted(number)} was not run; there are results of {known}.")
         target = None if path is None else Path(os.fspath(path))
         if target is not None:
-            check_plot(target)
-        figure = experiment_figure(EXPERIMENTS[number], self.results)
+            check_plot(target, force=force)
+        figure = experiment_figure(EXPERIMENTS[number], self.results, ax=ax)
         if target is not None:
-            write_figure(figure, target)
+            write_figure(figure, target, force=force)
         return figure
 
 
@@ -231,7 +280,7 @@ def _draw(folder: Path, number: int, results: Results) -> None:
             save_figure(figure, path)
 
 
-def experiment_figure(experiment: Experiment, results: Results) -> Any:
+def experiment_figure(experiment: Experiment, results: Results, *, ax: Any = None) -> Any:
     """The figure of an experiment: a panel for each family of networks, a line for each policy."""
     panels = [
         Panel(
@@ -257,7 +306,7 @@ def experiment_figure(experiment: Experiment, results: Results) -> Any:
         from_zero=rounds,
         few_marks=rounds,
     )
-    return panels_plot(panels, scales, shared=experiment.logarithmic or experiment.number == 2)
+    return panels_plot(panels, scales, shared=experiment.logarithmic or experiment.number == 2, ax=ax)
 
 
 def manifest(done: Reproduction) -> dict[str, Any]:

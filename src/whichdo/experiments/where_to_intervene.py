@@ -11,7 +11,7 @@ import numpy as np
 
 from whichdo.experiments.experiment import Axis, Experiment, Panel, Scale
 from whichdo.experiments.judging import Claim, Verdict, Word, clearly_below, counted_word
-from whichdo.experiments.paper import recorded
+from whichdo.experiments.published import recorded
 from whichdo.world.instances.structural import Among, structural
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from whichdo.errors import GraphError, TooLarge, UsageError, nearest, quoted
+from whichdo.errors import GraphError, TooLargeError, UsageError
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -248,14 +249,14 @@ class CausalGraph:
         return hash(self._identity)
 
     def __repr__(self) -> str:
-        from whichdo.graph.formats.text_write import write_text
+        from whichdo.graph.formats.dagitty_write import write_text
 
         if len(self.nodes) > 20:
             return f"<CausalGraph of {len(self.nodes)} nodes, {len(self.directed)} ->, {len(self.bidirected)} <->>"
         return f"CausalGraph.parse({write_text(self)!r})"
 
     def __str__(self) -> str:
-        from whichdo.drawing.text import draw_text  # drawing is made of graphs, so one of the two imports late
+        from whichdo.drawing.listing import draw_text  # drawing is made of graphs, so one of the two imports late
 
         return draw_text(self) if len(self.nodes) <= MOST_SHOWN else repr(self)
 
@@ -268,7 +269,7 @@ class CausalGraph:
                 if 0 < len(self.nodes) <= MOST_SHOWN
                 else f"<pre>{escape(repr(self))}</pre>"
             )
-        except TooLarge:
+        except TooLargeError:
             return f"<pre>{escape(str(self))}</pre>"
 
     def __setattr__(self, name: str, value: object) -> None:

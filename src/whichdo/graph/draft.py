@@ -10,9 +10,10 @@ import heapq
 import unicodedata
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLarge, nearest, quoted
+from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.admg import MAX_EDGES, CausalGraph
 from whichdo.graph.projection import project, shortened
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +133,7 @@ class Draft:
             return position
         name = checked_name(name, place)
         if name not in self._ids and len(self._ids) >= MAX_NODES:
-            raise TooLarge(f"{_at(place)}the graph has more than {MAX_NODES:,} nodes, the most that are read.")
+            raise TooLargeError(f"{_at(place)}the graph has more than {MAX_NODES:,} nodes, the most that are read.")
         return self._ids.setdefault(name, len(self._ids))
 
     def _ends(self, first: str, second: str, link: str, place: Place | None) -> Edge:
@@ -147,9 +148,9 @@ class Draft:
     def _check_edges(self, place: Place | None) -> None:
         self._statements += 1
         if self._statements > MAX_STATEMENTS:
-            raise TooLarge(f"{_at(place)}the file lists more than {MAX_STATEMENTS:,} edges, repeats included.")
+            raise TooLargeError(f"{_at(place)}the file lists more than {MAX_STATEMENTS:,} edges, repeats included.")
         if len(self._arrows) + len(self._confounded) > MAX_EDGES:
-            raise TooLarge(f"{_at(place)}the graph has more than {MAX_EDGES:,} edges, the most that are read.")
+            raise TooLargeError(f"{_at(place)}the graph has more than {MAX_EDGES:,} edges, the most that are read.")
 
     def _observed_role(self, positions: set[int], role: str, names: Sequence[str]) -> list[str]:
         both = sorted(positions & self._hidden)
@@ -204,7 +205,9 @@ def checked_name(name: str, place: Place | None = None) -> str:
             place,
         )
     if len(name) > MAX_NAME:
-        raise TooLarge(f"{_at(place)}the name {quoted(name)} has {len(name):,} characters; {MAX_NAME} are allowed.")
+        raise TooLargeError(
+            f"{_at(place)}the name {quoted(name)} has {len(name):,} characters; {MAX_NAME} are allowed."
+        )
     for character in name:
         if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") or _is_invisible(character):
             raise GraphSyntaxError(

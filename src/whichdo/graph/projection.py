@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLarge, quoted
+from whichdo.errors import TooLargeError
 from whichdo.graph.admg import MAX_EDGES, CausalGraph
+from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,8 +86,8 @@ def _check_size(graph: CausalGraph, place: dict[int, int], down: Sequence[int], 
         return
     hidden = [old for old in range(len(graph.nodes)) if old not in place]
     most = max(hidden, key=lambda old: len(graph.child_ids[old]))
-    raise TooLarge(
-        f"Hiding {len(hidden):,} node{'s' if len(hidden) > 1 else ''} leaves {arrows + pairs:,} edges between the "
+    raise TooLargeError(
+        f"Hiding {counted(len(hidden), 'node')} leaves {arrows + pairs:,} edges between the "
         f"others ({arrows:,} -> and {pairs:,} <->); {MAX_EDGES:,} are allowed. Of the hidden, "
         f"{quoted(graph.nodes[most])} has the most children, {len(graph.child_ids[most]):,}: keep it observed, "
         f"or leave out some of its children."

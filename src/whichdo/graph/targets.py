@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from whichdo.errors import quoted
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,11 +31,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichdo.errors import NotIdentifiedError, UsageError, quoted
-from whichdo.graph.identify import listed
+from whichdo.errors import NotIdentifiedError, UsageError
 from whichdo.graph.separation import without_edges_into
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.estimand import CFactor, Conditional, Estimand, Ratio, product, sum_over
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

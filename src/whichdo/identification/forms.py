@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 from whichdo.errors import UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.components import effective_parents, with_parents
-from whichdo.graph.identify import Route, listed, verdicts
+from whichdo.graph.identify import Route, verdicts
 from whichdo.graph.projection import project
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import is_valid_adjustment
 from whichdo.identification.engine import checked_targets, identify, marginal
 from whichdo.identification.estimand import Conditional, Estimand, Ratio, product, sum_over
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

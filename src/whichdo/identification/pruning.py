@@ -26,7 +26,7 @@ from __future__ import annotations
 from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING
 
-from whichdo.errors import TooLarge, UsageError
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.graph.projection import project
 from whichdo.graph.separation import m_separated, without_arrows, without_edges_into
 from whichdo.identification.domination import unbeaten
@@ -71,7 +71,7 @@ def possibly_optimal(
 
     Raises
     ------
-    TooLarge
+    TooLargeError
         If more than 100,000 sets would have to be looked at.
 
     Examples
@@ -98,7 +98,7 @@ def minimal_sets(graph: CausalGraph, reward: str, fixed: Iterable[str] = ()) -> 
 
     Raises
     ------
-    TooLarge
+    TooLargeError
         If they are more than 100,000.
 
     Examples
@@ -292,7 +292,7 @@ def _search(graph: CausalGraph, goal: int, chosen: frozenset[int]) -> tuple[set[
 def _counted(sets: Iterable[Names], what: str) -> Iterator[Names]:
     for number, each in enumerate(sets):
         if number == MAX_SETS:
-            raise TooLarge(
+            raise TooLargeError(
                 f"There are more than {MAX_SETS:,} {what}. Set fewer nodes at once (`at_once`), or name those that "
                 f"cannot be set (`fixed`)."
             )

@@ -23,7 +23,7 @@ from whichdo.kernels.random import fill, next_word
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
     from whichdo.kernels.plans import BinaryPlan
-    from whichdo.tables.layout import Places
+    from whichdo.tables import Places
 
 __all__ = ["rows_binary", "tables_binary"]
 

@@ -13,7 +13,7 @@ from whichdo.kernels.random import STREAMS, fill
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
     from whichdo.kernels.plans import CodePlan
-    from whichdo.tables.layout import Places
+    from whichdo.tables import Places
 
 __all__ = ["rows_codes", "tables_codes"]
 

@@ -16,7 +16,7 @@ from whichdo.kernels.plans import BLOCK
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
-    from whichdo.tables.layout import Places
+    from whichdo.tables import Places
 
 __all__ = ["cells_from_subsets", "count_codes", "count_packed", "pack"]
 

@@ -1,6 +1,6 @@
 """One turn of exact inference for all arms: the law of a node's parents, and the law of the next frontier.
 
-See `whichdo.estimate.propagation`.  ``law`` has a row for each arm and a column for each joint value (cell) of the
+See `whichdo.estimate.frontier`.  ``law`` has a row for each arm and a column for each joint value (cell) of the
 frontier; ``forced`` has for each arm the value that it sets the node to, or -1.
 """
 

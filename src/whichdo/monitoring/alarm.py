@@ -11,7 +11,7 @@ Each promise is a test whose evidence holds at all times
 (`whichdo.monitoring.contrast`).  All tests together are one bet:
 the average of their wealths, weighted before anything is pulled, 0.55 for the arms' means, 0.15 for nodes that should
 not move and 0.1 for laws given parents.  What is left of the chance of a mistake belongs to
-`whichdo.campaign.staleness`, which asks whether the logs are out of date.
+`whichdo.monitoring.staleness`, which asks whether the logs are out of date.
 """
 
 from __future__ import annotations

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import UsageError, rounded
-from whichdo.graph.identify import Route, listed
+from whichdo.errors import UsageError
+from whichdo.graph.identify import Route
 from whichdo.monitoring.wealth import chance, mean_bounds
+from whichdo.text import listed, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,12 +12,13 @@ from enum import StrEnum
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from whichdo.errors import UsageError, counted
+from whichdo.errors import UsageError
 from whichdo.estimate.ranking import decimals
 from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.identify import Route, listed
+from whichdo.graph.identify import Route
 from whichdo.identification.reasons import complete_verdicts
+from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

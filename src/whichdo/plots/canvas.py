@@ -6,21 +6,24 @@ settings and its figures.  Error bands and intervals show 95% unless they carry 
 
 from __future__ import annotations
 
+import os
 import warnings
+from abc import abstractmethod
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import InputError, UsageError, visible
+from whichdo.errors import InputError, UsageError
 from whichdo.files import DRAWING, MARK, check_target, write_whole
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = [
-    "BAND", "BLUE", "FAINT", "GREEN", "GRID", "INK", "ORANGE", "WIDE",
+    "BAND", "BLUE", "FAINT", "GREEN", "GRID", "INK", "ORANGE", "WIDE", "Plotted",
     "check_matplotlib", "check_plot", "drawn_figure", "new_figure", "plain_axes", "save_figure", "styled",
     "write_figure",
 ]  # fmt: skip
@@ -49,6 +52,42 @@ SETTINGS: dict[Any, Any] = {
     "text.usetex": False,
     "text.parse_math": False,  # a dollar sign in a name begins no formula
 }
+
+
+class Plotted:
+    """A result that draws itself."""
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        ax: Any = None,
+        title: str | None = None,
+        force: bool = False,
+    ) -> Any:
+        """Draw the result with matplotlib; the docstring of its class says what is drawn.
+
+        Parameters
+        ----------
+        path
+            A file to write: PNG, SVG or PDF by its suffix.  One that exists is replaced if whichdo drew it.
+        ax
+            Axes to draw on; without them there is a new figure.
+        title
+            Instead of the title that says what the result comes to.
+        force
+            Replace any file.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            What was drawn on.  pyplot is not used, and no global setting of matplotlib changes.
+        """
+        return self._plotted(None if path is None else Path(os.fspath(path)), ax, title, force=force)
+
+    @abstractmethod
+    def _plotted(self, path: Path | None, ax: Any, title: str | None, *, force: bool) -> Any:
+        """The figure."""
 
 
 @contextmanager

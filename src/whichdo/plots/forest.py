@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from whichdo.errors import visible
 from whichdo.plots.canvas import BAND, BLUE, FAINT, GREEN, INK, ORANGE, drawn_figure
+from whichdo.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-__all__ = ["MOST", "Forest", "ForestRow", "arm_label", "forest_plot"]
+__all__ = ["MOST", "Forest", "ForestRow", "forest_plot", "shorter"]
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other
@@ -54,7 +54,7 @@ class ForestRow(Protocol):
 
     @property
     def arm(self) -> ForestArm:
-        """The arm; its text is its name."""
+        """The arm."""
 
     @property
     def estimate(self) -> float:
@@ -108,6 +108,8 @@ class Forest:
     reward_range: tuple[float, float]
     title: str
     axis: str
+    label: Callable[[Any], str]
+    """What an arm is called."""
 
 
 def forest_plot(forest: Forest, path: Path | None = None, *, ax: Any = None, force: bool = False) -> Any:
@@ -138,7 +140,7 @@ def _draw(axes: Any, rows: Sequence[ForestRow], forest: Forest) -> None:
             axes.plot(row.modelled.estimate, height + ABOVE, **_MODEL)
         if not row.arm.is_look and not np.isnan(row.conditional):
             axes.plot(row.conditional, height - BELOW, **_NAIVE)
-    axes.set_yticks(heights, [_label(row) for row in rows])
+    axes.set_yticks(heights, [shorter(forest.label(row.arm)) for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         if row.must_try:
             label.set(color=FAINT, style="italic")
@@ -231,11 +233,7 @@ def _legend(holder: Any, axes: Any, rows: Sequence[ForestRow], forest: Forest) -
         holder.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
 
 
-def _label(row: ForestRow) -> str:
-    return arm_label(row.arm)
-
-
-def arm_label(arm: object) -> str:
+def shorter(name: str) -> str:
     """What an arm is called, cut where it is long."""
-    text = visible(arm)
+    text = visible(name)
     return text if len(text) <= 40 else text[:37] + "..."

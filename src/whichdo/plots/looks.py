@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from whichdo.errors import visible
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

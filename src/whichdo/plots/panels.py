@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.errors import UsageError
 from whichdo.plots.canvas import FAINT, INK, WIDE, new_figure, plain_axes, styled
 from whichdo.plots.looks import policy_looks
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +26,8 @@ MOST_NAMED = 6
 """Points on a logarithmic axis that all have their number; of more, every second has."""
 MARKS = 12
 """A curve of many points has about so many marks."""
+
+BANDS = "bands: 95% intervals of the mean"
 
 Points = tuple["FloatArray", "FloatArray", "FloatArray"]
 """Where, the mean there, and its standard error."""
@@ -54,7 +58,12 @@ class Scales:
 
 
 def panels_plot(
-    panels: Sequence[Panel], scales: Scales, *, shared: bool, size: tuple[float, float] | None = None
+    panels: Sequence[Panel],
+    scales: Scales,
+    *,
+    shared: bool,
+    size: tuple[float, float] | None = None,
+    ax: Any = None,
 ) -> Any:
     """Draw panels, four in a square and others in a row.
 
@@ -67,29 +76,65 @@ def panels_plot(
     shared
         Whether all panels have the same scale of regrets.
     size
-        Of the figure in inches.
+        Of a new figure in inches.
+    ax
+        Where to draw: axes, one for each panel; or a figure or subfigure, which is divided.  Without it a new figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Laid out once, so that all files that it is written to are the same picture.
+        A new one is laid out once, so that all files that it is written to are the same picture.
     """
     rows, columns = (2, 2) if len(panels) == 4 else (1, len(panels))
     looks = policy_looks(dict.fromkeys(policy for panel in panels for policy in panel.curves))
     with styled():
-        figure = new_figure(size or (7.2 if columns == 1 else 9.6, 0.9 + 3.5 * rows))
-        grid = figure.subplots(rows, columns, squeeze=False, sharey=shared).ravel()
+        figure = new_figure(size or (7.2 if columns == 1 else 9.6, 0.9 + 3.5 * rows)) if ax is None else ax
+        divided = hasattr(figure, "subplots")
+        if divided:
+            grid = figure.subplots(rows, columns, squeeze=False, sharey=shared).ravel()
+        else:
+            grid = _given_axes(ax, len(panels))
         for axes, panel in zip(grid, panels, strict=True):
             _draw(axes, panel, scales, looks)
         for place, (axes, panel) in enumerate(
             zip(grid, panels, strict=True)
         ):  # when all is drawn: a scale may be shared
             _scale(axes, panel, scales, _floor(panels if shared else [panel]))
-            axes.set_ylabel(scales.up if place % columns == 0 else "")
-        _legend(figure, grid)
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
-    return figure
+            axes.set_ylabel("" if divided and place % columns else scales.up)
+        _legend(figure if divided and _is_constrained(figure) else None, grid)
+        if ax is None:
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+    return _whole_figure(grid[0])
+
+
+def _given_axes(ax: Any, number: int) -> list[Any]:
+    """The caller's axes, as many as there are panels."""
+    given = np.ravel(np.asarray(ax, dtype=object)).tolist()
+    if not all(hasattr(each, "get_figure") for each in given):
+        wrong = next(each for each in given if not hasattr(each, "get_figure"))
+        raise UsageError(f"`ax` has a {type(wrong).__name__}; give axes of matplotlib, a figure or a subfigure.")
+    if len(given) != number:
+        raise UsageError(
+            f"The figure has {counted(number, 'panel')} and `ax` {len(given):,} axes; give one for each panel, or a "
+            f"figure or subfigure to divide."
+        )
+    return given
+
+
+def _is_constrained(figure: Any) -> bool:
+    """Whether a legend can stand outside the axes of a figure or subfigure."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    return isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine)
+
+
+def _whole_figure(axes: Any) -> Any:
+    """The figure that axes are in, also where they are in a subfigure."""
+    found = axes.get_figure()
+    while getattr(found, "figure", found) is not found:
+        found = found.figure
+    return found
 
 
 def _draw(axes: Any, panel: Panel, scales: Scales, looks: Mapping[str, Look]) -> None:
@@ -144,16 +189,12 @@ def _floor(panels: Sequence[Panel]) -> float:
 
 
 def _legend(figure: Any, panels: Any) -> None:
-    """One for all panels, in the order of the policies."""
+    """One for all panels, in the order of the policies: below a figure, or in the first of the caller's axes."""
     handles = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=min(3, len(handles)),
-        frameon=False,
-        fontsize=8.5,
-        handlelength=3.2,
-        labelcolor=INK,
-    )
-    figure.supxlabel("bands: 95% intervals of the mean", x=0.99, ha="right", fontsize=7, color=FAINT)
+    style: dict[str, Any] = {"frameon": False, "handlelength": 3.2, "labelcolor": INK}
+    if figure is None:
+        panels[0].legend(handles.values(), handles.keys(), fontsize=7.5, title=BANDS, title_fontsize=7, **style)
+        return
+    below = {"loc": "outside lower center", "ncols": min(3, len(handles)), "fontsize": 8.5}
+    figure.legend(handles.values(), handles.keys(), **below, **style)
+    figure.supxlabel(BANDS, x=0.99, ha="right", fontsize=7, color=FAINT)

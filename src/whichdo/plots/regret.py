@@ -6,9 +6,9 @@ from itertools import pairwise
 from math import isnan, log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whichdo.errors import short_number
 from whichdo.plots.canvas import FAINT, INK, WIDE, drawn_figure, plain_axes
 from whichdo.plots.looks import cut, policy_looks
+from whichdo.text import short_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from whichdo.arrays import WordArray
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.evidence import Batch, Tally
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Policy(ABC):
     without: a log that does not name the parameter is read with it, whatever the default is today."""
 
     def check(self, problem: Problem, budget: float) -> None:  # noqa: B027 - not every policy has a least budget
-        """Raise `Unsuitable`, naming the least that would do, where the budget or the problem cannot be served."""
+        """Raise `UnsuitableError`, naming the least that would do, where the budget or the problem cannot be served."""
 
     def trusting(self) -> Policy:
         """The same policy for a graph that is known to be right, as those of the paper's experiments are."""
@@ -164,13 +164,13 @@ def utilities(problem: Problem) -> FloatArray:
 def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
     """Refuse a hopeless budget, naming the least that would do."""
     if budget < least - ROUNDING:
-        raise Unsuitable(f"{policy.name} needs a budget of at least {least:g}: {why}. The budget is {budget:g}.")
+        raise UnsuitableError(f"{policy.name} needs a budget of at least {least:g}: {why}. The budget is {budget:g}.")
 
 
 def check_policy(policy: Policy, problem: Problem, budget: float) -> None:
     """Refuse a problem that leaves nothing to decide, and whatever the policy itself refuses."""
     if len(problem.arms) < 2:
-        raise Unsuitable(
+        raise UnsuitableError(
             f"There is nothing to decide: by the graph no arm can be better than do() ({len(problem.pruned):,} were "
             f"pruned). Mend the graph, let other nodes be set, or keep all arms (prune=False)."
         )
@@ -181,7 +181,7 @@ def refuse_joint(policy: Policy, problem: Problem) -> None:
     """Refuse a problem with joint arms, for a policy whose estimates are of one node at a time."""
     arm = problem.first_joint
     if arm is not None:
-        raise Unsuitable(
+        raise UnsuitableError(
             f"{policy.name} conditions on one node at a time, and {arm} sets {len(arm.targets)}. Choose a policy for "
             f"any arms, such as warm-halving, srm, causal-ts, sr, sh or ue, or leave joint arms out."
         )
@@ -191,7 +191,7 @@ def unit_costs(policy: Policy, problem: Problem) -> None:
     """Refuse a problem whose arms cost differently, for a policy that counts pulls."""
     dear = [arm for arm, cost in problem.costs.items() if cost != 1]
     if dear:
-        raise Unsuitable(
+        raise UnsuitableError(
             f"{policy.name} counts pulls, and {dear[0]} costs {problem.costs[dear[0]]:g}. "
             f"Choose a policy that minds costs, such as warm-halving, srm, sr, sh or ue."
         )

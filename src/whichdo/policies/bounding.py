@@ -5,14 +5,15 @@ be anything.  So with V = 1[settings] * utility and W = 1[settings] * (1 - utili
 is at least E[V] and at most 1 - E[W].  Policies clip what they believe of an arm, draw for it or hope of it to these
 ends, so that an arm whose upper end lies below what the leader surely has costs nothing.
 
-Both ends have room for noise: E[V] is at least the least v with looks * kl(mean of V, v) <= ln(40 + looks).  That is
-missed with a chance of at most 1 / (40 + looks), for any values between 0 and 1 and any number of looks, so that
-an arm is not locked out for good by a few unlucky looks, as it would be by bands of one confidence.
+Each policy takes the noise of upper ends as it takes that of means.  Thompson sampling draws an end by the looks and a
+mean by the pulls, both again until they fit (`beta_below`).  KL-UCB asks how large a mean can be before pulls and looks
+together are too unlikely.  For everything else ends have room for noise: E[V] is at least the least v with
+looks * kl(mean of V, v) <= ln(40 + looks).  That is missed with a chance of at most 1 / (40 + looks), for any values
+between 0 and 1 and any number of looks.
 
-The bounds need no missing edge: a wrong graph does not make them wrong.  Old logs do, and they make wrong what logs say
-of do() just as well, which needs no graph either.  So where a policy that doubts takes the logs as wrong of do(), it
-lifts bounds that rest on logs; bounds of looks made since the start hold whatever is doubted.  And pulls of the arm
-itself that contradict its bounds have the last word.
+The bounds need no missing edge: a wrong graph does not make them wrong.  Old logs do.  So where a policy that doubts
+takes the logs as old (`whichdo.policies.doubting.old_logs`), bounds are those of looks made since the start, which hold
+whatever is doubted.  And pulls of the arm itself that contradict its bounds have the last word.
 
 Bounds by factors (`whichdo.open_arms`) are left to `rank`: they are hardly narrower (docs/bounds.md), and lean on
 what is doubted.
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.kernels.chance import beta, gamma
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import kl, kl_index
 from whichdo.open_arms import natural_scope, open_targets
@@ -33,20 +35,22 @@ from whichdo.tables import Layout, Radix, smallest_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
 __all__ = [
-    "Bounds", "bounding_scopes", "bounds_of", "clip", "clipped_means", "counts_with_bounds", "hold", "rebound",
-    "start_bounds", "within",
+    "Bounds", "beta_below", "bounding_scopes", "bounds_of", "clip", "clipped_means", "counts_with_bounds", "draw_high",
+    "hold", "rebound", "start_bounds", "within",
 ]  # fmt: skip
 
 MOST_CELLS = 1 << 14
 """The most cells of all tables that are counted for bounds alone; a problem with more has none in policies."""
 ROOM = 40.0
 """One over the chance that an end is missed before the first look."""
+REDRAWS = 8
+"""How often a draw above an arm's upper end is made again before it is clipped."""
 CONTRADICTED = 7.0
 """Pulls * kl(their mean, an end) above which pulls of an arm contradict its bounds: one in a thousand by chance."""
 
@@ -56,8 +60,10 @@ class Bounds(NamedTuple):
 
     lows: FloatArray
     highs: FloatArray
-    is_firm: IntArray
-    """One number: whether the bounds hold even where what looking says is taken as wrong."""
+    seen: FloatArray
+    """Rows of what looks with an arm's settings won and lost, and of all looks; 0 where there are none."""
+    logged: FloatArray
+    """The same of looks that were logged before the start, which may be old."""
     arms: IntArray
     """The arms that have bounds, each with the number of its table, its first cell and the step between levels."""
     tables: IntArray
@@ -78,11 +84,8 @@ def bounding_scopes(problem: Problem) -> tuple[Scope, ...]:
     return scopes
 
 
-def start_bounds(problem: Problem, scopes: Sequence[Scope], *, is_firm: bool) -> Bounds:
-    """Bounds that say nothing yet, for looks counted by these scopes, one table after the other.
-
-    ``is_firm`` where no logs are among the looks.
-    """
+def start_bounds(problem: Problem, scopes: Sequence[Scope]) -> Bounds:
+    """Bounds that say nothing yet, for looks counted by these scopes, one table after the other."""
     layout, wanted = Layout(problem.sizes, scopes), set(bounding_scopes(problem))
     numbers: dict[Scope, int] = {}
     arms, tables, cells, steps = [], [], [], []
@@ -101,7 +104,8 @@ def start_bounds(problem: Problem, scopes: Sequence[Scope], *, is_firm: bool) ->
     return Bounds(
         lows=np.zeros(len(problem.arms)),
         highs=np.ones(len(problem.arms)),
-        is_firm=np.array([is_firm], np.int64),
+        seen=np.zeros((3, len(problem.arms))),
+        logged=np.zeros((3, len(problem.arms))),
         arms=np.array(arms, np.int64),
         tables=np.array(tables, np.int64),
         cells=np.array(cells, np.int64),
@@ -122,11 +126,9 @@ def counts_with_bounds(problem: Problem, counts: FloatArray, counted: Sequence[S
     return np.concatenate(parts)
 
 
-def bounds_of(
-    problem: Problem, scopes: Sequence[Scope], counts: FloatArray, utility: FloatArray, *, is_firm: bool
-) -> Bounds:
+def bounds_of(problem: Problem, scopes: Sequence[Scope], counts: FloatArray, utility: FloatArray) -> Bounds:
     """What looks say, no arm being pulled yet."""
-    found, nothing = start_bounds(problem, scopes, is_firm=is_firm), np.zeros(len(problem.arms))
+    found, nothing = start_bounds(problem, scopes), np.zeros(len(problem.arms))
     rebound(found, counts, utility, nothing, nothing)
     return found
 
@@ -134,7 +136,7 @@ def bounds_of(
 def clipped_means(means: FloatArray, bounds: Bounds, old_logs: float) -> FloatArray:
     """Means clipped to the bounds of their arms; ``old_logs`` is how likely logs are wrong of do()."""
     inside = np.clip(means, bounds.lows, bounds.highs)
-    return inside if bounds.is_firm[0] else inside + old_logs * (means - inside)
+    return inside + old_logs * (means - inside) if bounds.logged.any() else inside
 
 
 @compiled
@@ -155,17 +157,19 @@ def rebound(bounds: Bounds, counts: FloatArray, utility: FloatArray, wins: Float
         arm, room = bounds.arms[j], np.log(ROOM + looks)
         bounds.lows[arm] = 1.0 - kl_index(1.0 - won / looks, looks, room)
         bounds.highs[arm] = kl_index(1.0 - lost / looks, looks, room)
-        hold(bounds.lows, bounds.highs, arm, wins[arm], losses[arm])
+        bounds.seen[0, arm], bounds.seen[1, arm], bounds.seen[2, arm] = won, lost, looks
+        hold(bounds, arm, wins[arm], losses[arm])
 
 
 @compiled
-def hold(lows: FloatArray, highs: FloatArray, arm: int, won: float, lost: float) -> None:
+def hold(bounds: Bounds, arm: int, won: float, lost: float) -> None:
     """Drop the bounds of an arm that its own pulls contradict."""
-    pulls = won + lost
+    pulls, low, high = won + lost, bounds.lows[arm], bounds.highs[arm]
     if pulls > 0.0:
-        mean = within(won / pulls, pulls, lows[arm], highs[arm])
-        if mean < lows[arm] or mean > highs[arm]:
-            lows[arm], highs[arm] = 0.0, 1.0
+        mean = within(won / pulls, pulls, low, high)
+        if mean < low or mean > high:
+            bounds.lows[arm], bounds.highs[arm] = 0.0, 1.0
+            bounds.seen[:, arm] = 0.0
 
 
 @compiled
@@ -182,3 +186,38 @@ def within(mean: float, pulls: float, low: float, high: float) -> float:
 def clip(value: float, low: float, high: float) -> float:
     """The value, or the end that it lies beyond."""
     return min(max(value, low), high)
+
+
+@compiled
+def draw_high(bounds: Bounds, arm: int, lifted: bool, chance: WordArray) -> float:  # noqa: FBT001
+    """An upper end that looks may mean; where logs are ``lifted``, by the looks made since.
+
+    The share of looks that had the arm's settings and lost is drawn from a beta law with one look more among the
+    others: before any look the end is 1.
+    """
+    lost, looks = bounds.seen[1, arm], bounds.seen[2, arm]
+    if lifted:
+        lost, looks = lost - bounds.logged[1, arm], looks - bounds.logged[2, arm]
+    if lost <= 0.0:
+        return 1.0
+    first = gamma(lost, chance)
+    return 1.0 - first / (first + gamma(looks - lost + 1.0, chance))
+
+
+@compiled
+def beta_below(won: float, lost: float, bounds: Bounds, arm: int, lifted: bool, chance: WordArray) -> float:  # noqa: FBT001
+    """A draw of an arm's mean by its pulls that is not above an upper end drawn by the looks: both again until it fits.
+
+    So the looks have as much to say as they are sure of, however few, and pulls that know better outvote them.  A draw
+    that does not fit in a few times is clipped to ends with room for noise.  So is one below the lower end: to
+    draw it again would make an arm whose pulls are bad look better than it must be.
+    """
+    draw = beta(won, lost, chance)
+    if bounds.seen[2, arm] <= 0.0:
+        return draw
+    low, high = (0.0, 1.0) if lifted else (bounds.lows[arm], bounds.highs[arm])
+    for _ in range(REDRAWS):
+        if draw <= draw_high(bounds, arm, lifted, chance):
+            break
+        draw = beta(won, lost, chance)
+    return clip(draw, low, high)

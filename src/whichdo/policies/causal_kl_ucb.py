@@ -5,8 +5,10 @@ pulls that makes a mean and a size for each, and the arm of the largest u with s
 (`whichdo.kernels.kl`).  An arm that looking cannot settle lives on its direct pulls.  Any graph, any finite domains;
 logs at hand are looks already made.  Deterministic but for ties.
 
-Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its index is at most the
-upper end, whether it was pulled or not.
+Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): looks that had the
+arm's settings and lost are a share of at most 1 - mean.  So its index is the largest u for which pulls and looks
+together are no less likely than 1/t: size * kl(mean, u) + looks * kl(lost share, 1 - u) <= ln t, whether it was pulled
+or not.  Both at once say more than the smaller of two indices.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  An arm of which looking is wrong with the
 chance q has a second index, from its direct pulls and a hint: the largest u with size * kl(mean, u) <= ln t + ln q, so
@@ -25,11 +27,11 @@ from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.kl import kl_index, largest_kl_index
+from whichdo.kernels.kl import kl, kl_index, largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
 from whichdo.policies.bounding import Bounds, clip, clipped_means, hold
-from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, doubts, recount, weigh, wrong_chances
+from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, chance_of_old_logs, doubts, recount, weigh, wrong_chances
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
 
 __all__ = ["CausalKLUCB"]
+
+HALVINGS = 40
+"""By which an index with looks is found."""
+TINY = 1e-12
 
 
 class _State(NamedTuple):
@@ -86,22 +92,22 @@ def _pick(
     neither = 1.0 - few - many
     if few <= 0.0 and bounds.arms.size == 0:
         return largest_kl_index(joined[0], joined[1], level, luck, last[0], first)
-    # Where logs are wrong of do() they are old, and so are bounds that rest on them.
-    old_logs = 0.0 if bounds.is_firm[0] > 0 else few * shares[0, 0] + many * shares[1, 0] + neither * shares[2, 0]
+    old = chance_of_old_logs(shares, whole) if bounds.logged.any() else 0.0  # and so are bounds that rest on them
     best, top = first, -1.0
     for arm in range(first, luck.size):
         wrong = few * shares[0, arm] + many * shares[1, arm] + neither * shares[2, arm]
         if joined[1, arm] == joined[3, arm]:
-            wrong = 0.0 if highs[arm] >= 1.0 else old_logs  # looking says nothing, or a hint at most, or bounds
+            wrong = 0.0 if highs[arm] >= 1.0 else old  # looking says nothing, or a hint at most, or bounds
         middle = (1.0 - wrong) * joined[0, arm] + wrong * joined[2, arm]
-        index = clip(middle, lows[arm], highs[arm]) if joined[1, arm] > 0.0 else highs[arm]
+        index = clip(middle, lows[arm], highs[arm]) if joined[1, arm] > 0.0 else 0.0
         right = level + np.log(max(1.0 - wrong, 1e-300))
-        if right > 0.0 and highs[arm] >= top:
-            hope = _index_above(joined[0, arm], joined[1, arm], right, max(top, index))
-            index = max(index, min(hope, highs[arm]))
+        if right > 0.0:
+            lost, looks = bounds.seen[1, arm], bounds.seen[2, arm]
+            index = max(index, _hope(joined[0, arm], joined[1, arm], right, lost, looks, max(top, index)))
         hint = level + np.log(max(wrong, 1e-300)) if wrong > 0.0 else 0.0
         if hint > 0.0:
-            index = max(index, _index_above(joined[2, arm], joined[3, arm], hint, max(top, index)))
+            lost, looks = bounds.seen[1, arm] - bounds.logged[1, arm], bounds.seen[2, arm] - bounds.logged[2, arm]
+            index = max(index, _hope(joined[2, arm], joined[3, arm], hint, lost, looks, max(top, index)))
         if index > top or (index == top and luck[arm] > luck[best]):
             best, top = arm, index
     return best
@@ -113,6 +119,24 @@ def _index_above(mean: float, size: float, level: float, top: float) -> float:
     if mean < top and 2.0 * size * (top - mean) * (top - mean) > level * (1.0 + 1e-9) + 1e-9:
         return mean
     return kl_index(mean, size, level)
+
+
+@compiled
+def _hope(mean: float, size: float, level: float, lost: float, looks: float, top: float) -> float:
+    """The largest u with size * kl(mean, u) + looks * kl(lost / looks, 1 - u) <= level, where it may be above ``top``.
+
+    A mean of u or more leaves looks with the arm's settings a share of at most 1 - u that is lost.
+    """
+    hope = _index_above(mean, size, level, top)
+    share = min(lost / looks, 1.0 - TINY) if lost > 0.0 else 0.0
+    if hope <= max(top, 1.0 - share):
+        return hope
+    low, high = 1.0 - share, min(hope, 1.0 - TINY)
+    for _ in range(HALVINGS):
+        u = 0.5 * (low + high)
+        cost = looks * kl(share, 1.0 - u) + (size * kl(mean, u) if mean < u and size > 0.0 else 0.0)
+        low, high = (low, u) if cost > level else (u, high)
+    return high
 
 
 @compiled
@@ -132,7 +156,7 @@ def _note(
     weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
     wins[arm] += utility[level]
     losses[arm] += 1.0 - utility[level]
-    hold(looking.bounds.lows, looking.bounds.highs, arm, wins[arm], losses[arm])
+    hold(looking.bounds, arm, wins[arm], losses[arm])
     last[0] = arm
     last[1] += 1
     if arm == 0 and stale(times):
@@ -177,7 +201,7 @@ def _loop(state: _State, world: Rounds) -> None:
         weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
-        hold(bounds.lows, bounds.highs, arm, wins[arm], losses[arm])
+        hold(bounds, arm, wins[arm], losses[arm])
         last[0] = arm
         last[1] += 1
         pulls, hint = wins[arm] + losses[arm], min(sizes[arm], LEFT)
@@ -195,7 +219,7 @@ class CausalKLUCB(Sequential):
     reading: str = "robust"
     doubt: float = DOUBT
     takes_pulls = True
-    revision = 4
+    revision = 5
     when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
@@ -232,5 +256,6 @@ class CausalKLUCB(Sequential):
         """The means by all evidence; NaN where there is none."""
         wrong = wrong_chances(state.doubts)
         means = (1.0 - wrong) * state.joined[0] + wrong * state.joined[2]
-        means = clipped_means(means, state.looking.bounds, float(wrong[0]))
+        old = chance_of_old_logs(state.doubts.shares, state.doubts.whole)
+        means = clipped_means(means, state.looking.bounds, old)
         return np.where(state.joined[1] > 0, means, np.nan)

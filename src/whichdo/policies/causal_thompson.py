@@ -5,7 +5,8 @@ evidence add up to the successes and failures of a beta posterior.  Each round d
 largest.  An arm that looking cannot settle lives on its direct pulls, as in plain Thompson sampling.  Any graph, any
 finite domains; a reward between 0 and 1 counts as a fraction of a success; logs at hand are looks already made.
 
-Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its draws are clipped.
+Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its mean is drawn with
+an upper end that it is not above.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So a round first draws whether anything is
 wrong, as likely as it has become by all pulls; and then for each arm whether what looking says of it is, in which
@@ -28,29 +29,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.checking.denial import denial
-from whichdo.errors import UsageError, quoted
+from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
-from whichdo.kernels.chance import beta, generator, uniform
+from whichdo.kernels.chance import generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
-from whichdo.policies.bounding import clip, clipped_means, hold
+from whichdo.policies.bounding import beta_below, clip, clipped_means, hold
 from whichdo.policies.doubting import (
     OF_FEW,
     OF_MANY,
     Doubts,
+    chance_of_old_logs,
     doubted_means,
     doubts,
+    old_logs,
     recount,
     weigh,
-    wrong_chances,
 )
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 from whichdo.policies.shared_thompson import SharedThompson
 from whichdo.policies.sharing import shared_tables
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,14 +61,13 @@ if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
+    from whichdo.policies.bounding import Bounds
     from whichdo.problem import Problem
 
 __all__ = ["CausalThompson"]
 
 BEFORE_SHARING: Mapping[str, Any] = MappingProxyType({**BEFORE_DOUBT, "shares": False})
 """Those of the time before arms shared tables learned from the rewards of pulls alone."""
-REDRAWS = 8
-"""How often a draw outside of an arm's bounds is made again before it is clipped."""
 
 
 class _State(NamedTuple):
@@ -75,17 +77,6 @@ class _State(NamedTuple):
     chance: WordArray
     first: int
     """Arms are compared from here on."""
-
-
-@compiled
-def _beta_within(won: float, lost: float, low: float, high: float, chance: WordArray) -> float:
-    """A draw between two bounds: made again a few times where it is outside, then clipped."""
-    draw = beta(won, lost, chance)
-    for _ in range(REDRAWS):
-        if low <= draw <= high:
-            break
-        draw = beta(won, lost, chance)
-    return clip(draw, low, high)
 
 
 @compiled
@@ -99,16 +90,14 @@ def _draw(
     many: float,
     served: IntArray,
     looks: int,
-    lows: FloatArray,
-    highs: FloatArray,
-    firm: int,
+    bounds: Bounds,
     chance: WordArray,
     first: int,
 ) -> int:
     """The arm of the largest draw from ``first`` on, or a look where that teaches more for what it costs.
 
     ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is,
-    or is without that.  Means lie between ``lows`` and ``highs``, whatever else is wrong where ``firm`` is 1.
+    or is without that.
     """
     best, top, hinted, lifted = first, -1.0, False, False
     leader, highest = first, -1.0
@@ -116,8 +105,9 @@ def _draw(
     luck = uniform(chance) if doubts else 1.0
     row = 1 if luck < many else 0 if luck < few + many else 2
     neither = 1.0 - few - many
-    if first > 0 and doubts and firm == 0 and sizes[0] > LEFT:  # do() is no answer, but its logs may be old
-        lifted = uniform(chance) < shares[row, 0]
+    # Logs that are old have old bounds; do() may not be an answer, and its logs are asked about all the same.
+    if doubts and sizes[0] > LEFT:
+        lifted = uniform(chance) < old_logs(shares, row)
     for arm in range(first, wins.size):
         size = sizes[arm]
         won = 1.0 + wins[arm] + size * means[arm]
@@ -131,11 +121,10 @@ def _draw(
             hint = shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]
             if hint:
                 won, lost = less, fewer
-                lifted = lifted or (arm == 0 and firm == 0)  # logs that are wrong of do() are old: so are their bounds
-        mean = clip(mean, lows[arm], highs[arm])
+        mean = clip(mean, bounds.lows[arm], bounds.highs[arm])
         if mean > highest:
             leader, highest = arm, mean
-        draw = beta(won, lost, chance) if lifted else _beta_within(won, lost, lows[arm], highs[arm], chance)
+        draw = beta_below(won, lost, bounds, arm, lifted, chance)
         if draw > top:
             best, top, hinted = arm, draw, hint
     if best in (0, leader) or hinted or served[best] < 0:
@@ -181,9 +170,8 @@ def choose(state: _State) -> int:
     wins, losses, means, sizes, _, times = known
     _, shares, whole = state.doubts
     few, many = whole[OF_FEW], whole[OF_MANY]
-    lows, highs, firm = bounds.lows, bounds.highs, bounds.is_firm[0]
     looks, chance, first = times[0], state.chance, state.first
-    return _draw(wins, losses, means, sizes, shares, few, many, served, looks, lows, highs, firm, chance, first)
+    return _draw(wins, losses, means, sizes, shares, few, many, served, looks, bounds, chance, first)
 
 
 @compiled
@@ -195,7 +183,7 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
     weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
     wins[arm] += utility[level]
     losses[arm] += 1.0 - utility[level]
-    hold(looking.bounds.lows, looking.bounds.highs, arm, wins[arm], losses[arm])
+    hold(looking.bounds, arm, wins[arm], losses[arm])
     if arm == 0:
         times[0] += 1
         count(looking.counts, looking.scope_start, looking.places, looking.strides, looking.cell_start, row)
@@ -212,11 +200,10 @@ def _loop(state: _State, world: Rounds) -> None:
     bits, left = streams.bits, streams.left
     wins, losses, means, sizes, utility, times = known
     counts, starts, places, strides, cells, served, _, bounds = looking
-    lows, highs, firm = bounds.lows, bounds.highs, bounds.is_firm[0]
     while going(clock, rows):
         few, many = whole[OF_FEW], whole[OF_MANY]
         looks = times[0]
-        arm = _draw(wins, losses, means, sizes, shares, few, many, served, looks, lows, highs, firm, chance, first)
+        arm = _draw(wins, losses, means, sizes, shares, few, many, served, looks, bounds, chance, first)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -224,7 +211,7 @@ def _loop(state: _State, world: Rounds) -> None:
         weigh(factors, shares, whole, arm, utility[level], wins, losses, means, sizes)
         wins[arm] += utility[level]
         losses[arm] += 1.0 - utility[level]
-        hold(lows, highs, arm, wins[arm], losses[arm])
+        hold(bounds, arm, wins[arm], losses[arm])
         if arm == 0:
             times[0] += 1
             count(counts, starts, places, strides, cells, rows[clock[USED] - 1])
@@ -250,7 +237,7 @@ class CausalThompson(Sequential):
     doubt: float = DOUBT
     shares: bool = True
     takes_pulls = True
-    revision = 4
+    revision = 5
     when_absent = BEFORE_SHARING
 
     choose = staticmethod(choose)
@@ -286,5 +273,5 @@ class CausalThompson(Sequential):
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""
-        old_logs = float(wrong_chances(state.doubts)[0])
-        return clipped_means(doubted_means(state.known, state.doubts), state.looking.bounds, old_logs)
+        old = chance_of_old_logs(state.doubts.shares, state.doubts.whole)
+        return clipped_means(doubted_means(state.known, state.doubts), state.looking.bounds, old)

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from whichdo.errors import Unsuitable, UsageError
-from whichdo.estimate.propagation import MAX_NUMBERS, counted, extent, hidden_causes, steps
+from whichdo.errors import UnsuitableError, UsageError
+from whichdo.estimate.frontier import MAX_NUMBERS, counted, extent, hidden_causes, steps
 from whichdo.evidence import TABLES, Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.mixture import apportioned, balanced
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.estimate.propagation import Step
+    from whichdo.estimate.frontier import Step
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
     from whichdo.tables import Scope
@@ -64,7 +64,7 @@ class CB(Policy):
         unit_costs(self, problem)
         hidden = hidden_causes(problem)
         if hidden:
-            raise Unsuitable(
+            raise UnsuitableError(
                 f"{self.name} learns each node from its parents, and {' <-> '.join(hidden[0])} is a hidden cause that "
                 f"acts on {problem.reward}. Choose srm or warm-halving."
             )
@@ -72,13 +72,13 @@ class CB(Policy):
         if size.rows > MAX_ROWS:
             acting = problem.graph.ancestors([problem.reward])
             most = max(sorted(acting), key=lambda name: len(problem.graph.parents(name)))
-            raise Unsuitable(
+            raise UnsuitableError(
                 f"{self.name} pulls each row (a node, and values of its parents) 3 times, and there are more than "
                 f"{MAX_ROWS:,}: {most} has {len(problem.graph.parents(most))} parents. Choose srm or warm-halving."
             )
         refuse_below(self, budget, 3 * size.rows, f"3 pulls of each of C = {size.rows:,} rows (node, parents' values)")
         if size.numbers > MAX_NUMBERS:
-            raise Unsuitable(
+            raise UnsuitableError(
                 f"{self.name} would keep more than {MAX_NUMBERS:,} joint probabilities of nodes that later ones need. "
                 f"Choose srm or warm-halving."
             )

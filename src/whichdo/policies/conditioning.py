@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.estimate.conditional import first_backdoor
 from whichdo.evidence import Batch
 from whichdo.policies.base import ROUNDING
@@ -26,7 +26,7 @@ def one_price(policy: Policy, problem: Problem, instead: str) -> tuple[float, fl
     look, act = problem.costs[problem.arms[0]], problem.costs[problem.arms[1]]
     dear = [arm for arm in problem.arms[1:] if abs(problem.costs[arm] - act) > ROUNDING]
     if dear:
-        raise Unsuitable(
+        raise UnsuitableError(
             f"{policy.name} needs one price for all interventions; {problem.arms[1]} costs {act:g} and {dear[0]} "
             f"costs {problem.costs[dear[0]]:g}. Choose {instead}."
         )
@@ -38,7 +38,7 @@ def refuse_backdoors(policy: Policy, problem: Problem) -> None:
     found = first_backdoor(problem)
     if found is not None:
         node, path = found
-        raise Unsuitable(
+        raise UnsuitableError(
             f"{policy.name} conditions, and conditioning on {node} is not setting it: {path} is a back-door path. "
             f"Choose srm, which adjusts, drop {node} from `intervene`, or say trust=True to condition all the same."
         )

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.errors import counted
 from whichdo.estimate.splitsample import SIZE, SUM, look, parents_of, split_sample, unseen, with_room
 from whichdo.estimate.tape import networks_of, tape, tape_look, unseen_on_tape, with_tape
 from whichdo.graph.identify import Route
@@ -35,6 +34,7 @@ from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import unit_costs, utilities
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray

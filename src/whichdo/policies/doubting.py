@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from whichdo.policies.looking import Evidence
 
 __all__ = [
-    "OF_FEW", "OF_MANY", "Doubts", "before_pulls", "doubted_means", "doubts", "recount", "weigh", "wrong_chances",
+    "OF_FEW", "OF_MANY", "Doubts", "before_pulls", "chance_of_old_logs", "doubted_means", "doubts", "old_logs",
+    "recount", "weigh", "wrong_chances",
 ]  # fmt: skip
 
 PRIOR, ODDS, OF_FEW, OF_MANY, OF_NEITHER = 0, 1, 4, 5, 6  # places of the whole; the odds are three
+AGE = 0.5
+"""Of what is doubted the part that is the age of the logs.  The rest is the graph, and no graph makes do() wrong."""
 ROWS = 3
 """Of the shares: for few, for many and for neither; as many follow with what they are before any pull."""
 
@@ -76,6 +79,28 @@ def doubted_means(known: Evidence, found: Doubts) -> FloatArray:
 
     wrong = wrong_chances(found)
     return (1.0 - wrong) * mean(known.sizes) + wrong * mean(np.minimum(known.sizes, LEFT))
+
+
+@compiled
+def old_logs(shares: FloatArray, row: int) -> float:
+    """How likely logs are old, by what pulls of do() make of a chance before any pull that is `AGE` of its doubt.
+
+    ``row``: for few, for many or for neither.
+    """
+    after, before = shares[row, 0], shares[ROWS + row, 0]
+    if after <= 0.0 or after >= 1.0:
+        return float(after)
+    odds = after / (1.0 - after) * AGE * (1.0 - before) / (1.0 - AGE * before)
+    return float(odds / (1.0 + odds))
+
+
+@compiled
+def chance_of_old_logs(shares: FloatArray, whole: FloatArray) -> float:
+    """The same, whatever is wrong."""
+    found = 0.0
+    for row in range(ROWS):
+        found += whole[OF_FEW + row] * old_logs(shares, row)
+    return found
 
 
 @compiled

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from whichdo.errors import Unsuitable, UsageError
+from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import TABLES, Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
 from whichdo.policies.laws import given_laws, refuse_laws
@@ -80,9 +80,11 @@ class Importance(Policy):
     def _fit(self, problem: Problem) -> None:
         """Refuse a mixture that is not of this problem's shape, or reaches too little."""
         if self._eta.shape != (len(problem.arms),):
-            raise Unsuitable(f"eta has {len(self._eta)} shares; this problem has {len(problem.arms)} arms.")
+            raise UnsuitableError(f"eta has {len(self._eta)} shares; this problem has {len(problem.arms)} arms.")
         if self._worst == inf:
-            raise Unsuitable("eta never reaches some cells that an arm of this problem reaches. Give each arm a share.")
+            raise UnsuitableError(
+                "eta never reaches some cells that an arm of this problem reaches. Give each arm a share."
+            )
 
     @cached_property
     def _laws(self) -> FloatArray:

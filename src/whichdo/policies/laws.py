@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from whichdo.errors import Unsuitable
+from whichdo.errors import UnsuitableError
 from whichdo.policies.mixture import probabilities
 from whichdo.tables import MAX_CELLS
 
@@ -36,24 +36,24 @@ def refuse_laws(policy: Policy, problem: Problem, laws: Laws | None, instead: st
     """Refuse a hidden cause of the reward, and laws that are not there or do not fit, before anything large is made."""
     hidden = problem.graph.siblings(problem.reward)
     if hidden:
-        raise Unsuitable(
+        raise UnsuitableError(
             f"{policy.name} needs a reward that depends on its parents alone, and {hidden[0]} <-> {problem.reward} "
             f"is a hidden cause. Choose {instead}."
         )
     parents = problem.graph.parents(problem.reward)
     arms, cells = len(problem.arms), prod(len(problem.domains[name]) for name in parents)
     if cells * max(arms, len(problem.domains[problem.reward])) > MAX_CELLS:
-        raise Unsuitable(
+        raise UnsuitableError(
             f"{policy.name} needs the joint law of the {len(parents)} parents of {problem.reward} under each of "
             f"{arms} arms: more than {MAX_CELLS:,} numbers. Choose {instead}."
         )
     if laws is None:
-        raise Unsuitable(
+        raise UnsuitableError(
             f"{policy.name} needs to know the law of {problem.reward}'s parents under each arm: say laws=, an array "
             f"of {arms} arms by {cells} cells; in a simulation, laws=network.parent_laws(problem)."
         )
     if (len(laws), len(laws[0])) != (arms, cells):
-        raise Unsuitable(
+        raise UnsuitableError(
             f"The laws have {len(laws)} rows of {len(laws[0])}; this problem has {arms} arms and {cells} cells of the "
             f"parents {list(parents)}."
         )

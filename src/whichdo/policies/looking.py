@@ -77,7 +77,7 @@ def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence,
     scopes = (*model.scopes, *bounding_scopes(problem))
     counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
     places = Layout(problem.sizes, scopes).places(columns(problem, reading))
-    bounds = start_bounds(problem, scopes, is_firm=not seen.pulls[0])
+    bounds = start_bounds(problem, scopes)
     looking = Looking(counts, *places, model.sources, model.plan, bounds)
     found = Evidence(
         np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utilities(problem), np.zeros(2, np.int64)
@@ -89,6 +89,7 @@ def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence,
         found.wins[0] = found.losses[0] = 0.0
         found.clock[LOOKS] = seen.pulls[0]
         refresh(found, looking)
+        bounds.logged[:] = bounds.seen
     return found, looking
 
 

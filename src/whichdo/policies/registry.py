@@ -9,8 +9,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from whichdo.errors import UsageError, quoted
+from whichdo.errors import UsageError
 from whichdo.policies.base import Objective, Policy
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

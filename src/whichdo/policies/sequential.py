@@ -18,7 +18,7 @@ from whichdo.kernels.compiling import bound
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whichdo.arrays import CodeArray, FloatArray
     from whichdo.evidence import Tally
@@ -106,12 +106,20 @@ class Rounds:
     """
 
     def __init__(
-        self, policy: Sequential, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally
+        self,
+        policy: Sequential,
+        problem: Problem,
+        budget: float,
+        rng: np.random.Generator,
+        seen: Tally,
+        saved: Mapping[str, Any] | None = None,
     ) -> None:
         policy = policy.suited(problem)
         self._policy, self._problem = policy, problem
-        self._set(policy.begin(problem, budget, rng, seen))
         self._prices = prices(problem, problem.arms).tolist()
+        self._made: Any = None
+        self._parts: Sequence[Any] | None = None
+        self._learn: Callable[..., None] | None = None
         self.left = float(budget)
         self.columns = [problem.graph.index(name) for name in policy.columns(problem)]
         """The nodes, by position in the graph, whose values `take` is told where ``reads`` is set."""
@@ -121,20 +129,47 @@ class Rounds:
         """Whether the money does not pay it."""
         self.reads = False
         """Whether the policy reads the row of this pull, beside the reward."""
-        self._choose()
+        self._given = problem, budget, rng, seen
+        if saved is None:
+            self._set(policy.begin(problem, budget, rng, seen))
+            self._choose()
+        else:
+            self.left, self.arm, self.over, self.reads = (saved[name] for name in ("left", "arm", "over", "reads"))
+            self._parts = saved["parts"]
+
+    def saved(self) -> dict[str, Any] | None:
+        """What it has come to, for another process to go on from; None where the state of the policy is not arrays.
+
+        What goes on from it chooses the same arms: the state holds all that the policy draws from.
+        """
+        parts = self._parts if self._parts is not None else parts_of(self._state)
+        if parts is None:
+            return None
+        return {"left": self.left, "arm": self.arm, "over": self.over, "reads": self.reads, "parts": parts}
+
+    @property
+    def _state(self) -> Any:
+        """The policy's own state; one that was saved is put together when it is first needed."""
+        if self._parts is not None:
+            parts, self._parts = self._parts, None
+            self._set(with_parts(self._policy.begin(*self._given), parts))
+        return self._made
 
     def take(self, level: int, row: CodeArray) -> None:
         """What came of the pull: the position of the reward's value, and the values of ``columns``, as `NO_ROW` is."""
+        state = self._state
         self.left -= self._prices[self.arm]
-        if self.reads and (roomy := self._policy.with_room(self._state, 1)) is not self._state:
+        if self.reads and (roomy := self._policy.with_room(state, 1)) is not state:
             self._set(roomy)
-        self._learn(self._state, self.arm, level, row)
+            state = roomy
+        if self._learn is None:
+            self._learn = bound(self._policy.learn, state, 0, 0, NO_ROW)
+        self._learn(state, self.arm, level, row)
         self._choose()
 
     def _set(self, state: Any) -> None:
-        self._state = state
+        self._made, self._learn = state, None
         self._pick = bound(self._policy.choose, state)
-        self._learn = bound(self._policy.learn, state, 0, 0, NO_ROW)
 
     def _choose(self) -> None:
         self.arm = int(self._pick(self._state))
@@ -149,3 +184,58 @@ class Rounds:
             means,
             self._policy.notes(self._problem, self._state),
         )
+
+
+def parts_of(state: Any) -> list[Any] | None:
+    """The arrays and numbers that a state is made of, in order; None where it has others, or arrays that overlap.
+
+    An array that it has at two places is given once, and then by the place of the first.
+    """
+    found: list[Any] = []
+    places: dict[int, int] = {}
+    for each in _leaves(state):
+        if isinstance(each, np.ndarray):
+            if id(each) in places:
+                found.append([places[id(each)]])
+                continue
+            if any(isinstance(other, np.ndarray) and np.may_share_memory(each, other) for other in found):
+                return None
+            places[id(each)] = len(found)
+        elif not isinstance(each, (bool, int, float)):
+            return None
+        found.append(each)
+    return found
+
+
+def _leaves(state: Any) -> Iterator[Any]:
+    if isinstance(state, tuple):
+        for each in state:
+            yield from _leaves(each)
+    else:
+        yield state
+
+
+def with_parts(like: Any, parts: Sequence[Any]) -> Any:
+    """A state of these parts, built ``like`` another of the same policy; a ValueError if they do not fit."""
+    made: list[Any] = []
+
+    def build(old: Any) -> Any:
+        if isinstance(old, tuple):
+            inside = [build(each) for each in old]
+            return type(old)(*inside) if hasattr(old, "_fields") else tuple(inside)
+        part = parts[len(made)]
+        if isinstance(part, list):
+            new = made[part[0]]
+        elif isinstance(old, np.ndarray):
+            if part.dtype != old.dtype or part.ndim != old.ndim:
+                raise ValueError(f"a part of {part.dtype}, where {old.dtype} should be")
+            new = np.array(part, order="C")
+        else:
+            new = type(old)(part)
+        made.append(new)
+        return new
+
+    state = build(like)
+    if len(made) != len(parts):
+        raise ValueError(f"{len(parts)} parts, where {len(made)} should be")
+    return state

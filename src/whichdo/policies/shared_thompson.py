@@ -11,6 +11,9 @@ The graph may be wrong.  For doubt what the tables say of an arm beyond its own 
 number of pulls it is worth, as looking is elsewhere (`whichdo.policies.looking`), and then all is as in
 `whichdo.policies.causal_thompson`: a round first draws whether anything is wrong, and if so for each arm whether what
 others say of it is; its mean is then drawn from little more than its own pulls.
+
+Looks bound the means of arms that they do not settle (`whichdo.policies.bounding`).  A draw of all laws in which the
+best arm is above its upper end is made again.
 """
 
 from __future__ import annotations
@@ -22,18 +25,41 @@ import numpy as np
 
 from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT
-from whichdo.kernels.chance import beta, generator, uniform
+from whichdo.kernels.chance import generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.contraction import contract, draw_laws, mean_laws, teach
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
 from whichdo.policies.base import utilities
-from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh, wrong_chances
-from whichdo.policies.looking import LOOKS, WORKED_OUT, Evidence, stale
+from whichdo.policies.bounding import (
+    Bounds,
+    beta_below,
+    bounding_scopes,
+    clip,
+    clipped_means,
+    counts_with_bounds,
+    draw_high,
+    hold,
+    rebound,
+    start_bounds,
+)
+from whichdo.policies.doubting import (
+    OF_FEW,
+    OF_MANY,
+    Doubts,
+    before_pulls,
+    chance_of_old_logs,
+    old_logs,
+    recount,
+    weigh,
+    wrong_chances,
+)
+from whichdo.policies.looking import LOOKS, WORKED_OUT, Evidence, count, stale
 from whichdo.policies.sequential import Sequential
 from whichdo.policies.sharing import counted_before, shared_tables
+from whichdo.tables import Layout
 
 if TYPE_CHECKING:
-    from whichdo.arrays import CodeArray, FloatArray, WordArray
+    from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.evidence import Tally
     from whichdo.formulas import Reading
     from whichdo.kernels.contraction import Teaching
@@ -46,14 +72,29 @@ __all__ = ["SharedThompson"]
 
 DRAWS = 32
 """How many draws say what the tables are worth."""
+REDRAWS = 4
+"""How often all laws are drawn where means lie outside of their bounds."""
+
+
+class Looks(NamedTuple):
+    """Looks, counted for the bounds of arms that they do not settle, as in `whichdo.policies.looking`."""
+
+    counts: FloatArray
+    scope_start: IntArray
+    places: IntArray
+    strides: IntArray
+    cell_start: IntArray
+    bounds: Bounds
+    clock: IntArray
+    draws: FloatArray
+    """Of the means of all arms, in one round."""
 
 
 class _State(NamedTuple):
     """``counts`` are those of the tables, ``values`` what they and the means of all arms are worked out in.
 
     ``known`` has direct pulls, and what the tables say beyond them; ``before`` what they say before anything is told:
-    a row of means, and one of what they are worth.  ``limits`` are the least and the greatest mean that each arm can
-    have.
+    a row of means, and one of what they are worth.
     """
 
     known: Evidence
@@ -61,7 +102,7 @@ class _State(NamedTuple):
     counts: FloatArray
     values: FloatArray
     before: FloatArray
-    limits: FloatArray
+    looks: Looks
     programme: Programme
     teaching: Teaching
     first: int
@@ -84,9 +125,21 @@ def _mean_means(programme: Programme, counts: FloatArray, values: FloatArray) ->
 
 
 @compiled
-def _within(draw: float, limits: FloatArray, arm: int) -> float:
-    """A draw that the limits of the arm allow."""
-    return min(max(draw, limits[0, arm]), limits[1, arm])  # type: ignore[no-any-return]
+def _draw_below(state: _State, lifted: bool) -> None:  # noqa: FBT001
+    """The means of all arms by laws that are drawn; again a few times while the largest is above an end of its arm."""
+    bounds, draws, arm_at = state.looks.bounds, state.looks.draws, state.programme.arm_at
+    for _ in range(REDRAWS):
+        _draw_means(state.programme, state.counts, state.values, state.chance)
+        best = state.first
+        for arm in range(state.first, arm_at.size):
+            draws[arm] = state.values[arm_at[arm]]
+            if draws[arm] > draws[best]:
+                best = arm
+        if bounds.seen[2, best] <= 0.0 or draws[best] <= draw_high(bounds, best, lifted, state.chance):
+            break
+    if not lifted:
+        for arm in bounds.arms:
+            draws[arm] = clip(draws[arm], bounds.lows[arm], bounds.highs[arm])
 
 
 @compiled
@@ -94,18 +147,19 @@ def choose(state: _State) -> int:
     """The arm of the largest draw."""
     wins, losses, means, sizes, _, _ = state.known
     _, shares, whole = state.doubts
-    values, limits, arm_at, chance = state.values, state.limits, state.programme.arm_at, state.chance
-    _draw_means(state.programme, state.counts, values, chance)
+    chance = state.chance
     few, many = whole[OF_FEW], whole[OF_MANY]
     luck = uniform(chance) if few > 0.0 else 1.0
     row = 1 if luck < many else 0 if luck < few + many else 2
+    lifted = few > 0.0 and uniform(chance) < old_logs(shares, row)
+    _draw_below(state, lifted)
+    bounds, draws = state.looks.bounds, state.looks.draws
     best, top = state.first, -1.0
-    for arm in range(state.first, arm_at.size):
-        draw = values[arm_at[arm]]
+    for arm in range(state.first, draws.size):
+        draw = draws[arm]
         if sizes[arm] > LEFT and shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]:
-            hint = LEFT * means[arm]
-            draw = beta(1.0 + wins[arm] + hint, 1.0 + losses[arm] + LEFT - hint, chance)
-        draw = _within(draw, limits, arm)
+            won, lost = wins[arm] + LEFT * means[arm], losses[arm] + LEFT * (1.0 - means[arm])
+            draw = beta_below(1.0 + won, 1.0 + lost, bounds, arm, lifted, chance)
         if draw > top:
             best, top = arm, draw
     return best
@@ -121,6 +175,14 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
     wins[arm] += reward
     losses[arm] += 1.0 - reward
     teach(state.counts, state.programme.laws, state.teaching, arm, reward, row)
+    looks = state.looks
+    hold(looks.bounds, arm, wins[arm], losses[arm])
+    if arm == 0 and looks.bounds.arms.size > 0:
+        looks.clock[LOOKS] += 1
+        count(looks.counts, looks.scope_start, looks.places, looks.strides, looks.cell_start, row)
+        if stale(looks.clock):
+            rebound(looks.bounds, looks.counts, utility, wins, losses)
+            looks.clock[WORKED_OUT] = looks.clock[LOOKS]
     times[LOOKS] += 1
     if whole[OF_FEW] > 0.0 and stale(times):
         sum_up(state)
@@ -210,7 +272,7 @@ class SharedThompson(Sequential):
             np.zeros(shared.programme.laws.count_start[-1]),
             np.zeros(shared.programme.size),
             np.zeros((2, arms)),
-            np.stack([np.zeros(arms), np.ones(arms)]),
+            _looks(problem, self.columns(problem), utility, seen),
             shared.programme,
             shared.teaching,
             problem.first_answer,
@@ -236,10 +298,25 @@ class SharedThompson(Sequential):
         less = np.minimum(known.sizes, LEFT)
         hints = (1.0 + known.wins + less * known.means) / (2.0 + known.wins + known.losses + less)
         wrong = np.where(known.sizes > LEFT, wrong_chances(doubts), 0.0)
-        return np.clip((1.0 - wrong) * right + wrong * hints, *state.limits)
+        old = chance_of_old_logs(doubts.shares, doubts.whole)
+        return clipped_means((1.0 - wrong) * right + wrong * hints, state.looks.bounds, old)
 
     def _shared(self, problem: Problem) -> Shared:
         found = shared_tables(problem, self.reading)
         if found is None:
             raise ValueError("the tables of this problem are too large to be shared")
         return found
+
+
+def _looks(problem: Problem, columns: tuple[str, ...], utility: FloatArray, seen: Tally) -> Looks:
+    """What looks at hand say of the ends of arms that they do not settle."""
+    scopes, arms = bounding_scopes(problem), len(problem.arms)
+    if not all(set(scope).issubset(columns) for scope in scopes):
+        raise ValueError("a row of the tables lacks what bounds are counted by")
+    bounds, counts = start_bounds(problem, scopes), counts_with_bounds(problem, np.zeros(0), (), seen)
+    if seen.pulls[0]:
+        won = seen.counts @ utility
+        rebound(bounds, counts, utility, won, seen.pulls - won)
+        bounds.logged[:] = bounds.seen
+    clock = np.full(2, seen.pulls[0], np.int64)
+    return Looks(counts, *Layout(problem.sizes, scopes).places(columns), bounds, clock, np.zeros(arms))

@@ -23,12 +23,12 @@ Of an arm that looking cannot settle, looks still bound the mean (`whichdo.polic
 race if its upper end is too low, and in the race it hopes for no more than that.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with a ``doubt`` there are two races: the
-first is run as if looking were wrong, among all arms and with what looking says as a mere hint; the second as before,
-but for arms of which the first has shown that looking is likely wrong.  The last word weighs both readings of every arm
-by how likely all pulls have made them; what mechanisms say counts unless something is more likely wrong than not.
-With logs a few looks are made first, duels follow the first race instead of another (`whichdo.policies.duels`), and old
-logs are told from a wrong graph.  Looks at hand that deny the graph raise the doubt of the arms that this touches
-(`whichdo.checking.denial`).
+first is run as if looking were wrong, among all arms, without bounds and with what looking says as a mere hint; the
+second as before, but for arms of which the first has shown that looking is likely wrong.  The last word weighs both
+readings of every arm by how likely all pulls have made them; what mechanisms say counts unless something is more likely
+wrong than not.  With logs a few looks are made first, duels follow the first race instead of another
+(`whichdo.policies.duels`), and old logs are told from a wrong graph.  Looks at hand that deny the graph raise the doubt
+of the arms that this touches (`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -46,9 +46,9 @@ from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.doubted import Logged
 from whichdo.estimate.estimator import Rule
+from whichdo.estimate.frontier import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
-from whichdo.estimate.propagation import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.evidence import REWARDS, TABLES, Tally, observe
 from whichdo.formulas import checked_reading
 from whichdo.kernels.compiling import compiled
@@ -113,7 +113,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 5
+    revision = 6
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -150,7 +150,7 @@ class WarmHalving(Policy):
             left -= looks * price[0]
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = evidence(model.plan, counts, model.sources, utility)
-        bounds = bounds_of(problem, _with_bounds(model), counts, utility, is_firm=True)
+        bounds = bounds_of(problem, _with_bounds(model), counts, utility)
         ends = (bounds.lows, bounds.highs)
         looking = _with_bounds(model) if self.doubt and logged else None
         race = Race(problem, price, utility, luck, self.optimism, detail, scopes, looking)
@@ -160,7 +160,7 @@ class WarmHalving(Policy):
             since[0] = fresh.counts[0]
             denied = denial(problem, at_hand, self.doubt, self.reading)
             hints, money = np.minimum(sizes, LEFT), left * _as_if_wrong(sizes)
-            wide = (np.zeros_like(base), np.ones_like(base)) if logged else ends  # logs may be old
+            wide = (np.zeros_like(base), np.ones_like(base))
             everyone = np.arange(first, len(problem.arms))
             tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
             if logged:
@@ -215,7 +215,7 @@ class WarmHalving(Policy):
         left = float(budget - number * price[0])
         nothing = counts_with_bounds(problem, model.counts(Tally.empty(problem)), model.scopes, Tally.empty(problem))
         plan, sources, laws, first = model.plan, model.sources, arena.bounds, problem.first_answer
-        bounds, unpulled = start_bounds(problem, _with_bounds(model), is_firm=True), np.zeros(len(price))
+        bounds, unpulled = start_bounds(problem, _with_bounds(model)), np.zeros(len(price))
 
         def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
             luck = rng.random(len(price))
@@ -396,7 +396,8 @@ def _whole(
     hints, everyone = np.minimum(sizes, LEFT), np.arange(first, base.size)
     some = money * _as_if_wrong(sizes)
     nothing = np.zeros(base.size)  # no look at hand denies anything
-    one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, lows, highs)
+    least, most = np.zeros(base.size), np.ones(base.size)
+    one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, least, most)
     means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
     pulls = levels.sum(axis=1)
     narrow(means, pulls, 0.0, lows, highs)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.domains import BINARY, Bins, Value, bins
-from whichdo.errors import quoted
-from whichdo.graph.identify import listed
 from whichdo.proposing.columns import Column, Kind
 from whichdo.proposing.cuts import nice_cuts
+from whichdo.text import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

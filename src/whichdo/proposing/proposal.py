@@ -20,16 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.counting.sources import opened
 from whichdo.domains import BINARY, Value
-from whichdo.errors import DataError, ProblemError, UsageError, counted, nearest, option, quoted
+from whichdo.errors import DataError, ProblemError, UsageError
 from whichdo.formulas import counted_scopes
+from whichdo.frames import plain
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import read_graph
-from whichdo.graph.identify import listed
 from whichdo.graph.projection import project
 from whichdo.problem import Problem
 from whichdo.proposing.columns import Column, Kind, read_columns
 from whichdo.proposing.cuts import nice_range
 from whichdo.proposing.levels import FEW_NUMBERS, Values, is_scattered, plain_number, truth_of, values_of
+from whichdo.remedies import Message, Option
+from whichdo.text import counted, listed, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,14 +84,37 @@ class Proposal:
             counts = listed((f"{name} {count:,}" for name, count in self.missing.items()), most=12)
             said.append(f"Missing values: {counts} of {counted(self.rows, 'row')}.")
         if self.intervals < INTERVALS and self.problem.bins:
-            said.append(
-                f"Numbers have {self.intervals} bins at most, since more would leave too few rows in each cell. What "
-                f"varies within a bin is not adjusted for: draw fewer causes, cut finer where it matters, "
-                f"or rank by models ({option('model', 'logistic')})."
-            )
+            said += [
+                Message(
+                    f"Numbers have {self.intervals} bins at most, since more would leave too few rows in each cell. "
+                    f"What varies within a bin is not adjusted for: draw fewer causes, cut finer where it matters, "
+                    f"or rank by models (",
+                    Option("model", "logistic"),
+                    ").",
+                )
+            ]
         if self.unused:
             said.append(f"Columns that are not in the drawing: {listed(self.unused, most=12)}.")
         return tuple(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
+        problem, bounds = self.problem, self.problem.reward_range
+        return plain(
+            {
+                "rows": self.rows,
+                "reward": problem.reward,
+                "goal": str(problem.goal),
+                "reward_range": None if bounds is None else (bounds.low, bounds.high),
+                "domains": {name: problem.domains[name] for name in self.values},
+                "bins": {name: each.plain for name, each in problem.bins.items()},
+                "missing": self.missing,
+                "hidden": dict(self.hidden),
+                "renamed": dict(self.renamed),
+                "unused": self.unused,
+                "remarks": self.remarks,
+            }
+        )
 
 
 def propose(
@@ -249,8 +274,9 @@ def _reward(graph: CausalGraph, given: str | None, renamed: Mapping[str, str], n
         marked = f"it marks {listed(sorted(graph.outcomes))}" if graph.outcomes else "it marks no outcome"
         sinks = [name for name in graph.nodes if not graph.children(name)]
         raise ProblemError(
-            f"Which node is the reward? The drawing does not say ({marked}); name it with {option('reward')}. Nodes "
-            f"that nothing follows from: {listed(sinks or graph.nodes)}."
+            f"Which node is the reward? The drawing does not say ({marked}); name it with ",
+            Option("reward"),
+            f". Nodes that nothing follows from: {listed(sinks or graph.nodes)}.",
         )
     chosen = renamed.get(given, given)
     if chosen in graph:
@@ -403,8 +429,9 @@ def _of_reward(
     if not chosen or not chosen <= set(map(str, texts)):
         what = f"{listed(sorted(chosen))} is not among them" if chosen else "which are good is not said"
         raise ProblemError(
-            f"The reward {name} has the values {listed(map(str, texts), most=12)}; {what}. Name the good ones with "
-            f"{option('good')}."
+            f"The reward {name} has the values {listed(map(str, texts), most=12)}; {what}. Name the good ones with ",
+            Option("good"),
+            ".",
         )
     return tuple(texts), None, {each: float(str(each) in chosen) for each in texts}, f"{listed(sorted(chosen))} is good"
 

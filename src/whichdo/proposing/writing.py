@@ -10,10 +10,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from whichdo.domains import BINARY
-from whichdo.errors import UsageError, visible
+from whichdo.errors import UsageError
 from whichdo.files import SAVED, check_target, write_file
-from whichdo.graph.formats.text_write import write_text
+from whichdo.graph.formats.dagitty_write import write_text
 from whichdo.problem_file import toml_list, toml_text
+from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,107 +2,101 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.campaign.plan import decided_elsewhere
 from whichdo.checking.check import check
-from whichdo.drawing.labels import safe
 from whichdo.drawing.svg import draw_svg
-from whichdo.errors import TooLarge, counted
+from whichdo.errors import TooLargeError
 from whichdo.policy_names import policy_text
-from whichdo.report.audit import short_time
 from whichdo.report.inspection import WORDS, marks_of
 from whichdo.report.one_edge import one_edge_wrong
+from whichdo.report.trail import short_time
+from whichdo.text import counted
 
 if TYPE_CHECKING:
+    from whichdo.checking.result import Check
     from whichdo.report.history import History
+    from whichdo.report.one_edge import OneEdge
 
-__all__ = ["alarms", "assumptions"]
+__all__ = ["Assumptions", "Remarks", "assumptions", "remarks"]
 
 MOST = 50
 """Nodes in the table."""
 
 
-def alarms(found: History) -> str:
-    """What somebody should look at, alarms first; a sentence where there is none."""
-    loud = [str(each.get("text", "")) for each in (*found.state.set_aside, *found.state.alarms)]
-    status, advice = found.status, found.advice
-    quiet = dict.fromkeys([*status.warnings, *advice.warnings])
-    rest = [each for each in quiet if each not in loud]
-    silence = "" if loud else '<p class="faint">No alarm is on record.</p>\n'
-    if not loud and not rest:
-        return silence
-    items = [f'<li class="alarm">{safe(each)}</li>\n' for each in loud] + [f"<li>{safe(each)}</li>\n" for each in rest]
-    return f'<h2>Alarms and remarks</h2>\n{silence}<ul class="notes">{"".join(items)}</ul>\n'
+class Remarks(NamedTuple):
+    """What somebody should look at."""
+
+    loud: tuple[str, ...]
+    """Alarms."""
+    quiet: tuple[str, ...]
 
 
-def assumptions(found: History) -> str:
+class Assumptions(NamedTuple):
+    """What has to be true."""
+
+    graph: str
+    """SVG; empty where the graph is too large."""
+    graph_note: str
+    check: Check | None
+    """Whether looks contradict the graph; None where nothing could be tested."""
+    one_edge: OneEdge | None
+    settled: tuple[tuple[str, str, str], ...]
+    """Nodes, whether looking settles them, and how or why not."""
+    settled_more: str
+    logs: tuple[tuple[str, str, str], ...]
+    """Name, looks, and the beginning of the content's hash."""
+    terms: tuple[str, ...]
+
+
+def remarks(found: History) -> Remarks:
+    """What somebody should look at, alarms first."""
+    loud = [*(each.text for each in found.state.set_aside), *(each.text for each in found.state.alarms)]
+    quiet = dict.fromkeys([*found.status.warnings, *found.advice.warnings])
+    return Remarks(tuple(loud), tuple(each for each in quiet if each not in loud))
+
+
+def assumptions(found: History) -> Assumptions:
     """The section on what has to be true."""
-    return (
-        "<h2>What it leans on</h2>\n"
-        "<p>The graph is an assumption: somebody drew it. An arrow that is there says that one thing may act on "
-        "another; one that is missing says that it does not. A dashed arc is a cause that nobody records and that acts "
-        "on both its ends. Where looking settles a node, adjustment compares like with like, and the formula of a "
-        "c-component works around hidden causes; what must be tried can only be found out by doing it.</p>\n"
-        f"{_graph(found)}{_checked(found)}{one_edge_wrong(found)}{_settled(found)}{_logs(found)}{_terms(found)}"
+    problem = found.state.believed
+    left = len(problem.verdicts) - MOST
+    return Assumptions(
+        *_graph(found),
+        _checked(found),
+        one_edge_wrong(found),
+        tuple(
+            (", ".join(targets), WORDS[verdict.route], verdict.reason)
+            for targets, verdict in list(problem.verdicts.items())[:MOST]
+        ),
+        f"... and {counted(left, 'more node')}." if left > 0 else "",
+        tuple((log.name, f"{log.looks:,}", log.sha256[:16]) for log in found.state.logs),
+        tuple(_terms(found)),
     )
 
 
-def _graph(found: History) -> str:
+def _graph(found: History) -> tuple[str, str]:
+    """The drawing, and what is said below it."""
     problem = found.state.believed
     try:
         drawn = draw_svg(problem.graph, reward=problem.reward, marks=marks_of(problem))
-    except TooLarge:
-        size = f"{counted(len(problem.graph.nodes), 'node')}"
-        return f'<p class="faint">The graph has {size}, too many for a drawing that can be read.</p>\n'
-    note = ""
-    if found.state.alarms:
-        note = '<p class="faint">As it is believed now, with the hidden causes that alarms have named.</p>\n'
-    return f'<div class="graph wide">{drawn}</div>\n{note}'
+    except TooLargeError:
+        size = counted(len(problem.graph.nodes), "node")
+        return "", f"The graph has {size}, too many for a drawing that can be read."
+    note = "As it is believed now, with the hidden causes that alarms have named." if found.state.alarms else ""
+    return drawn, note
 
 
-def _checked(found: History) -> str:
-    """Whether looks contradict the graph, as far as its nodes were counted together; nothing where nothing was."""
+def _checked(found: History) -> Check | None:
+    """Whether looks contradict the graph, as far as its nodes were counted together."""
     seen = found.state.evidence(looks_alone=True)
     if len(seen.problem.graph.nodes) > MOST:
-        return ""
+        return None
     result = check(seen.problem, seen)
-    if not result.tested:
-        return ""
-    title = "Looks and logs do not contradict the graph." if result.ok else "Looks and logs contradict the graph."
-    rest = "".join(f'<p class="faint">{safe(line)}</p>\n' for line in result.summary[1:])
-    if result.ok:
-        return f"<p><b>{title}</b> {safe(result.summary[0])}</p>\n{rest}"
-    return f'<ul class="notes"><li class="alarm">{title} {safe(result.summary[0])}</li></ul>\n{rest}'
+    return result if result.tested else None
 
 
-def _settled(found: History) -> str:
-    problem = found.state.believed
-    rows = "".join(
-        f"<tr><td>{safe(', '.join(targets))}</td><td>{safe(WORDS[verdict.route])}</td>"
-        f"<td>{safe(verdict.reason)}</td></tr>\n"
-        for targets, verdict in list(problem.verdicts.items())[:MOST]
-    )
-    head = "<tr><th>node</th><th>by looking</th><th>how, or why not</th></tr>\n"
-    left = len(problem.verdicts) - MOST
-    more = f'<p class="faint">... and {counted(left, "more node")}.</p>\n' if left > 0 else ""
-    title = "<caption>What looking settles, if the graph is right</caption>"
-    return f'<div class="wide"><table class="plain">{title}{head}{rows}</table></div>\n{more}'
-
-
-def _logs(found: History) -> str:
-    logs = found.state.logs
-    if not logs:
-        return "<p>No logs were at hand: every look was asked for.</p>\n"
-    rows = "".join(
-        f"<tr><td>{safe(log.name)}</td><td>{log.looks:,}</td><td><code>{safe(log.sha256[:16])}</code></td></tr>\n"
-        for log in logs
-    )
-    head = "<tr><th>log</th><th>looks</th><th>content (SHA-256)</th></tr>\n"
-    return f'<div class="wide"><table class="plain"><caption>Logs at hand</caption>{head}{rows}</table></div>\n'
-
-
-def _terms(found: History) -> str:
+def _terms(found: History) -> list[str]:
     terms = found.state.terms
     stretches = [
         f"{words} {seconds / 3600:g} h"
@@ -116,8 +110,7 @@ def _terms(found: History) -> str:
     policy = f"{policy_text(terms.policy)}, revision {terms.revision}, seed {terms.seed}"
     said = [f"Policy: {'; '.join([policy, f'begun with whichdo {terms.made_by}', *rules, *stretches])}."]
     said += [
-        f"Restarted at {short_time(each['time'])} (event {each['seq']}): {each['reason']}"
+        f"Restarted at {short_time(each.time)} (event {each.receipt.partition(':')[0]}): {each.reason}"
         for each in found.state.restarts
     ]
-    said += decided_elsewhere(found.state)
-    return "".join(f'<p class="faint">{safe(each)}</p>\n' for each in said)
+    return [*said, *decided_elsewhere(found.state)]

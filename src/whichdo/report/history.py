@@ -17,7 +17,7 @@ from whichdo.campaign.status import Status, status_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.campaign.events import Event
+    from whichdo.campaign.chain import Event
     from whichdo.estimate.ranking import ArmRank, Ranking
 
 __all__ = ["History", "Moment", "recalled"]

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from whichdo.errors import ProblemError, TooLarge, counted, visible
+from whichdo.errors import ProblemError, TooLargeError
 from whichdo.files import DRAWING, write_file
 from whichdo.graph.formats import read_graph_and_format
-from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path, listed
+from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path
 from whichdo.problem import Problem
 from whichdo.problem_file import read_problem
+from whichdo.text import counted, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,32 +161,32 @@ class Inspection:
         """How many target sets `reports` leaves out."""
         return max(0, len(self._sets) - most)
 
-    def pruned(self, most: int | None = None) -> list[tuple[str, Pruned]]:
+    def pruned(self, most: int | None = None) -> list[tuple[Arm, Pruned]]:
         """The first ``most`` pruned arms, with what is at least as good; of chosen nodes those that set one of them."""
         arms = () if self.problem is None else self.problem.pruned
         chosen = [arm for arm in arms if self.chosen is None or set(self.chosen).intersection(arm.targets)]
-        return [] if self.problem is None else [(str(arm), self.problem.pruned[arm]) for arm in chosen[:most]]
+        return [] if self.problem is None else [(arm, self.problem.pruned[arm]) for arm in chosen[:most]]
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything, for programs."""
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
         graph, problem = self.graph, self.problem
         return {
             "source": self.source,
             "format": self.format,
             "nodes": list(graph.nodes),
-            "directed": sorted(graph.directed),
-            "bidirected": sorted(tuple(sorted(pair)) for pair in graph.bidirected),
+            "directed": [list(edge) for edge in sorted(graph.directed)],
+            "bidirected": sorted(sorted(pair) for pair in graph.bidirected),
             "hidden": sorted(graph.hidden),
             "exposures": sorted(graph.exposures),
             "outcomes": sorted(graph.outcomes),
             "c_components": [list(component) for component in graph.c_components],
             "reward": problem.reward if problem is not None else None,
             "goal": str(problem.goal) if problem is not None else None,
-            "arms": [str(arm) for arm in problem.arms] if problem is not None else None,
+            "arms": [arm.to_dict() for arm in problem.arms] if problem is not None else None,
             "merged": [
                 [list(targets), list(acting)] for targets, acting in (problem.merged if problem else {}).items()
             ],
-            "pruned": [{"arm": arm, **each.to_dict()} for arm, each in self.pruned()],
+            "pruned": [{"arm": arm.to_dict(), **each.to_dict()} for arm, each in self.pruned()],
             "verdicts": [self._verdict_json(targets) for targets in self._sets],
             "reasons_left_out": not self._explains,
             "notes": list(graph.notes),
@@ -204,8 +205,8 @@ class Inspection:
         reward = problem.reward if problem is not None and problem.reward in graph else None
         try:
             text = draw_svg(graph, reward=reward, marks=marks)
-        except TooLarge as error:
-            raise TooLarge(f"{error} On the command line, --node NAME draws the part around a node.") from None
+        except TooLargeError as error:
+            raise TooLargeError(f"{error} On the command line, --node NAME draws the part around a node.") from None
         write_file(path, text, DRAWING, force=force)
 
     @property
@@ -247,7 +248,7 @@ class Inspection:
     def _verdict_json(self, targets: Targets) -> dict[str, Any]:
         verdict, name = self._verdict(targets), targets[0]
         report: dict[str, Any] = {"node": name} if len(targets) == 1 else {"targets": list(targets)}
-        report["arms"] = [str(arm) for arm in self._arms(targets)]
+        report["arms"] = [arm.to_dict() for arm in self._arms(targets)]
         if self.problem is not None and verdict is None:
             return report | {"route": None, "identified": None, "reason": ": ".join(self._not_set(name))}
         if verdict is None:
@@ -304,5 +305,5 @@ def _values_in_words(problem: Problem) -> list[str]:
         )
         lines.append(f"Put together: {'; '.join(parts)}")
     if problem.labels:
-        lines.append(f"Labels: {'; '.join(f'{name} is {label}' for name, label in problem.labels.items())}")
+        lines.append(problem.legend)
     return lines

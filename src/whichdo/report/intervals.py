@@ -30,8 +30,8 @@ __all__ = [
     "Interval",
     "Scale",
     "axis",
+    "dashed",
     "development",
-    "legend",
     "swatch",
     "track",
 ]
@@ -136,15 +136,14 @@ def track(scale: Scale, intervals: Sequence[tuple[Kind, Interval]], reference: f
     return f'<svg class="track" width="100%" height="{HEIGHT}" aria-hidden="true">{"".join(shapes)}</svg>'
 
 
-def axis(scale: Scale, words: str) -> str:
-    """The numbers under the tracks, and what they are."""
+def axis(scale: Scale) -> str:
+    """The numbers under the tracks."""
     numbers = "".join(
         f'<text x="{_n(scale.place(tick))}%" y="14" text-anchor="middle">{scale.words(tick)}</text>'
         for tick in scale.ticks
     )
     return (
         f'<svg class="axis" width="100%" height="20" font-size="12" fill="{FAINT}" aria-hidden="true">{numbers}</svg>'
-        f'<span class="faint">{safe(words)}</span>'
     )
 
 
@@ -181,13 +180,10 @@ def swatch(kind: Kind) -> str:
     return f'<svg width="44" height="20" aria-hidden="true">{shapes}</svg>'
 
 
-def legend(kinds: Iterable[Kind], reference: str = "") -> str:
-    """The kinds that are drawn, and what the dashed line is, where there is one."""
-    entries = [f"<li>{swatch(kind)} {safe(kind.words)}</li>" for kind in kinds]
-    if reference:
-        line = f'<line x1="22" x2="22" y1="0" y2="20" stroke="{FAINT}" stroke-dasharray="4 3"/>'
-        entries.append(f'<li><svg width="44" height="20" aria-hidden="true">{line}</svg> {safe(reference)}</li>')
-    return f'<ul class="legend">{"".join(entries)}</ul>'
+def dashed() -> str:
+    """The line of a value to compare with, small, for a legend."""
+    line = f'<line x1="22" x2="22" y1="0" y2="20" stroke="{FAINT}" stroke-dasharray="4 3"/>'
+    return f'<svg width="44" height="20" aria-hidden="true">{line}</svg>'
 
 
 # ------------------------------------------------------------------------------------------------------- small pictures

@@ -6,18 +6,18 @@ and logs say by themselves (`whichdo.what_if`), as far as their columns were cou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.checking.what_if import what_if
-from whichdo.checking.words import TITLES, cells
-from whichdo.drawing.labels import safe
-from whichdo.errors import TooLarge, counted
+from whichdo.checking.words import cells, titles
+from whichdo.errors import TooLargeError
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.checking.outcomes import WhatIf
     from whichdo.report.history import History
 
-__all__ = ["one_edge_wrong"]
+__all__ = ["OneEdge", "one_edge_wrong"]
 
 MOST_NODES = 24
 """Nodes that act on the reward; every pair of them may have an edge, and a page should not take long."""
@@ -25,23 +25,38 @@ MOST_ROWS = 12
 """Edits in the table."""
 
 
-def one_edge_wrong(found: History) -> str:
+class OneEdge(NamedTuple):
+    """The card."""
+
+    looks: str
+    said: tuple[str, ...]
+    drawing: str
+    """SVG; empty where the graph is too large."""
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """The edits under which the choice would be another."""
+    rest: tuple[str, ...]
+
+
+def one_edge_wrong(found: History) -> OneEdge | None:
     """The card; nothing where there are no looks, or too many nodes."""
     seen = found.state.evidence(looks_alone=True)
     problem = seen.problem
     if not seen.pulls[0] or len(problem.graph.ancestors([problem.reward])) > MOST_NODES:
-        return ""
+        return None
     result = what_if(problem, seen)
     if not result.edits:
-        return ""
-    said = "".join(f"<p>{safe(line)}</p>\n" for line in (*result.summary, *_elsewhere(found, result)))
-    notes = "".join(f'<p class="faint">{safe(line)}</p>\n' for line in result.notes)
-    return (
-        '<p class="part"><b>If one edge is wrong</b></p>\n'
-        '<p class="faint">Each edge was dropped and each missing one added, one at a time, and '
-        f"{counted(result.looks, 'look')} read again by the graph that results. Direct pulls of arms lean on no graph "
-        "and are left out.</p>\n"
-        f"{said}{_drawn(result)}{_table(result)}{notes}"
+        return None
+    changing = [each for each in result.ordered if not each.keeps]
+    left = len(changing) - MOST_ROWS
+    more = [f"... and {counted(left, 'more edit')}."] if left > 0 else []
+    return OneEdge(
+        counted(result.looks, "look"),
+        (*result.summary, *_elsewhere(found, result)),
+        _drawn(result),
+        titles(result),
+        tuple(tuple(cells(result, each)) for each in changing[:MOST_ROWS]),
+        (*more, *result.notes),
     )
 
 
@@ -55,22 +70,6 @@ def _elsewhere(found: History, result: WhatIf) -> list[str]:
 
 def _drawn(result: WhatIf) -> str:
     try:
-        return f'<div class="graph wide">{result.svg()}</div>\n'
-    except TooLarge:
-        return '<p class="faint">The graph has too many edges for a drawing that can be read.</p>\n'
-
-
-def _table(result: WhatIf) -> str:
-    """The edits under which the choice would be another."""
-    changing = [each for each in result.ordered if not each.keeps]
-    if not changing:
+        return result.svg()
+    except TooLargeError:
         return ""
-    head = "".join(f"<th>{safe(title)}</th>" for title in TITLES)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{safe(cell)}</td>' for cell in cells(result, each))}</tr>\n"
-        for each in changing[:MOST_ROWS]
-    )
-    left = len(changing) - MOST_ROWS
-    more = f'<p class="faint">... and {counted(left, "more edit")}.</p>\n' if left > 0 else ""
-    title = "<caption>Edits that would change the choice</caption>"
-    return f'<div class="wide"><table class="plain">{title}<tr>{head}</tr>\n{rows}</table></div>\n{more}'

@@ -7,7 +7,6 @@ them depends on when, where or how fast they were computed.
 from __future__ import annotations
 
 import base64
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,13 +17,14 @@ from whichdo.experiments.experiment import Axis
 from whichdo.experiments.judging import Word, judged
 from whichdo.files import write_file
 from whichdo.plots.looks import policy_label
-from whichdo.report.page import STYLE, document
+from whichdo.report.page import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from whichdo.experiments.experiment import Experiment
+    from whichdo.experiments.judging import Claim, Verdict
     from whichdo.experiments.reproduce import Reproduction
     from whichdo.experiments.results import Line
 
@@ -103,92 +103,43 @@ def _intro(done: Reproduction) -> str:
 
 # ----------------------------------------------------------------------------------------------------------------- HTML
 
-OWN_STYLE = """
-figure { margin: 1rem 0; } figure img { width: 100%; height: auto; max-width: 60rem; display: block; }
-ul.claims { list-style: none; padding: 0; margin: 1rem 0; }
-ul.claims li { border-left: 5px solid; padding: .35rem .8rem; margin: .6rem 0; background: var(--band); }
-ul.claims .word { font-weight: 650; margin-right: .5em; white-space: nowrap; }
-ul.claims .numbers, ul.claims .test { display: block; font-size: .87rem; color: var(--faint); overflow-wrap: anywhere; }
-.yes { border-color: var(--blue) !important; } .yes .word::before { content: "\\2713\\00a0"; }
-.part { border-color: var(--amber) !important; } .part .word::before { content: "\\25D0\\00a0"; }
-.no { border-color: var(--red) !important; } .no .word::before { content: "\\2717\\00a0"; }
-th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 5.5rem; }
-td.least { font-weight: 700; }
-.overview td, .overview th { text-align: left; white-space: normal; min-width: 0; }
-@media screen and (prefers-color-scheme: dark) {
-  figure img { filter: invert(1) hue-rotate(180deg) brightness(1.15); mix-blend-mode: screen; } }
-@media print { body { max-width: none; font-size: 10.5pt; } h2 { break-before: page; }
-  figure, li, tr { break-inside: avoid; } details > div { display: block; } }
-"""
-
 
 def write_page(done: Reproduction) -> Path:
     """Write ``index.html`` into the folder of the results; where it is."""
-    path = done.folder / "index.html"
-    write_file(path, page(done))
-    return path
+    write_file(done.page, page(done))
+    return done.page
+
+
+class Section(NamedTuple):
+    """An experiment: its claims with their verdicts, its figure, and its tables."""
+
+    experiment: Experiment
+    picture: str
+    """As an address that holds it."""
+    claims: tuple[tuple[str, Claim, Verdict], ...]
+    """What a verdict looks like, the claim, and the verdict."""
+    size: str
+    tables: tuple[Table, ...]
+    refusals: tuple[str, ...]
 
 
 def page(done: Reproduction) -> str:
     """One HTML file that needs nothing else."""
-    parts = [
-        "<h1>Causal bandits, reproduced</h1>\n",
-        f"<p>{escape(_intro(done))}</p>\n",
-        _overview(done),
-    ]
-    parts += [_section(done, EXPERIMENTS[number]) for number in done.plan.policies]
-    return document("Causal bandits, reproduced", STYLE + OWN_STYLE, "".join(parts))
+    sections = [_section(done, EXPERIMENTS[number]) for number in done.plan.policies]
+    return render("reproduction.html", "Causal bandits, reproduced", intro=_intro(done), sections=sections)
 
 
-def _overview(done: Reproduction) -> str:
-    rows = [
-        f'<tr><td><a href="#{EXPERIMENTS[number].name}">{number}</a></td><td>{escape(claim.text)}</td>'
-        f"<td>{escape(claim.source)}</td><td><b>{verdict.word}</b></td></tr>"
-        for number in done.plan.policies
-        for claim, verdict in judged(EXPERIMENTS[number], done.results)
-    ]
-    if not rows:
-        return ""
-    head = "<tr><th></th><th>claim</th><th>whose</th><th>verdict</th></tr>"
-    return f'<div class="wide"><table class="overview">{head}{"".join(rows)}</table></div>\n'
-
-
-def _section(done: Reproduction, experiment: Experiment) -> str:
+def _section(done: Reproduction, experiment: Experiment) -> Section:
     picture = (done.folder / "figures" / f"{experiment.name}.svg").read_bytes()
-    source = f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"
-    claims = "".join(
-        f'<li class="{SIGNS[verdict.word]}"><span class="word">{verdict.word}</span>{escape(claim.text)} '
-        f'<span class="faint">({escape(claim.source)})</span><span class="numbers">{escape(verdict.numbers)}</span>'
-        f'<span class="test">Test: {escape(verdict.test)}.</span></li>\n'
-        for claim, verdict in judged(experiment, done.results)
+    refusals = done.results.refusals(experiment.number).items()
+    return Section(
+        experiment,
+        f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}",
+        tuple((SIGNS[verdict.word], claim, verdict) for claim, verdict in judged(experiment, done.results)),
+        _size(done, experiment),
+        tuple(tables(done, experiment)),
+        tuple(f"{policy_label(policy)} leaves out points: {why}" for policy, why in refusals),
     )
-    refusals = "".join(
-        f'<p class="faint">{escape(policy_label(policy))} leaves out points: {escape(why)}</p>\n'
-        for policy, why in done.results.refusals(experiment.number).items()
-    )
-    return (
-        f'<h2 id="{experiment.name}">Experiment {experiment.number}: {escape(experiment.title)}</h2>\n'
-        f'<p>{escape(experiment.about)}</p>\n<ul class="claims">{claims}</ul>\n'
-        f'<figure><img alt="{escape(experiment.title)}: mean regret of each policy" src="{source}"></figure>\n'
-        f"<details open><summary>The numbers</summary><div>\n"
-        f'<p class="faint">{escape(_size(done, experiment))}</p>\n'
-        + "".join(_html_table(table) for table in tables(done, experiment))
-        + f"{refusals}</div></details>\n"
-    )
-
-
-def _html_table(table: Table) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="least">{escape(cell)}</td>' if place in least else f"<td>{escape(cell)}</td>"
-            for place, cell in enumerate(row)
-        )
-        + "</tr>\n"
-        for row, least in zip(table.rows, table.least, strict=True)
-    )
-    return f'<div class="wide"><table><caption>{escape(table.title)}</caption><tr>{head}</tr>\n{rows}</table></div>\n'
 
 
 # ------------------------------------------------------------------------------------------------------------- Markdown

@@ -3,35 +3,95 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.campaign.tickets import Phase
-from whichdo.drawing.labels import safe
-from whichdo.errors import counted
+from whichdo.text import counted
 
 if TYPE_CHECKING:
     from whichdo.problem import Arm
     from whichdo.report.history import History
 
-__all__ = ["spending"]
+__all__ = ["Spending", "spending"]
 
 MOST = 25
 """Arms in the table."""
 
 
-def spending(found: History) -> str:
+class Part(NamedTuple):
+    """A part of the budget."""
+
+    kind: str
+    words: str
+    width: str
+    """Of the bar; empty where there is nothing of it."""
+
+
+class ArmRow(NamedTuple):
+    """What one arm has cost."""
+
+    arm: str
+    told: str
+    lost: str
+    each: str
+    cost: str
+    width: str
+
+
+class Spending(NamedTuple):
     """The section on the budget."""
-    return f"<h2>How the budget was spent</h2>\n{_bar(found)}{_tickets(found)}{_by_arm(found)}"
+
+    budget: str
+    parts: tuple[Part, ...]
+    tickets: str
+    priced: bool
+    """Whether arms cost different amounts."""
+    rows: tuple[ArmRow, ...]
+    rest: tuple[str, ...]
 
 
-def _bar(found: History) -> str:
+def spending(found: History) -> Spending:
+    """How the budget was spent."""
+    problem, tickets = found.state.terms.problem, found.state.tickets
+    told = Counter(tickets.by_arm(tickets.where(phase=Phase.TOLD)))
+    lost = Counter(tickets.by_arm(tickets.where(phase=Phase.VOIDED) | tickets.where(phase=Phase.EXPIRED)))
+    costs = problem.prices
+    arms = [arm for arm in problem.offered if told[arm] or lost[arm]]
+    arms.sort(key=lambda arm: -told[arm] * costs[arm])
+    most = max((told[arm] * costs[arm] for arm in arms), default=0.0) or 1.0
+    rest = [] if arms else ["Nothing has been pulled yet."]
+    if len(arms) > MOST:
+        others = sum(told[arm] for arm in arms[MOST:])
+        rest.append(f"{len(arms) - MOST:,} more arms with {counted(others, 'told pull')} between them.")
+    never = sum(not (told[arm] or lost[arm]) for arm in problem.arms)
+    if never and arms:
+        rest.append(f"{counted(never, 'arm')} never pulled.")
+    return Spending(
+        f"{found.status.budget:g}",
+        _parts(found),
+        _tickets(found),
+        any(cost != 1 for cost in costs.values()),
+        tuple(_row(arm, told[arm], lost[arm], costs[arm], most) for arm in arms[:MOST]),
+        tuple(rest),
+    )
+
+
+def _parts(found: History) -> tuple[Part, ...]:
     status = found.status
-    parts = [("spent", status.spent), ("out", status.promised), ("left", status.left)]
-    words = {"spent": "spent", "out": "out with open tickets", "left": "left"}
     whole = max(status.budget, status.spent + status.promised)  # late tells may take it beyond the budget
-    bar = "".join(f'<i class="{kind}" style="width:{amount / whole:.2%}"></i>' for kind, amount in parts if amount > 0)
-    keys = " &ensp; ".join(f'<span><i class="key {kind}"></i>{amount:g} {words[kind]}</span>' for kind, amount in parts)
-    return f'<div class="bar">{bar}</div>\n<p class="faint">{keys} &ensp; of a budget of {status.budget:g}</p>\n'
+    return tuple(
+        Part(kind, f"{amount:g} {words}", f"{amount / whole:.2%}" if amount > 0 else "")
+        for kind, words, amount in (
+            ("spent", "spent", status.spent),
+            ("out", "out with open tickets", status.promised),
+            ("left", "left", status.left),
+        )
+    )
+
+
+def _row(arm: Arm, told: int, lost: int, cost: float, most: float) -> ArmRow:
+    name = "do(), looks" if arm.is_look else str(arm)
+    return ArmRow(name, f"{told:,}", f"{lost:,}", f"{cost:g}", f"{told * cost:g}", f"{told * cost / most:.1%}")
 
 
 def _tickets(found: History) -> str:
@@ -54,7 +114,7 @@ def _tickets(found: History) -> str:
     waiting = count["told"] - count["counted"]
     if waiting:
         said.append(f"{counted(waiting, 'told pull')} will count when the reward window closes.")
-    return f"<p>{safe(' '.join(said))}</p>\n"
+    return " ".join(said)
 
 
 ASIDES = {
@@ -62,38 +122,3 @@ ASIDES = {
     "extra": "beyond what the policy had asked for by then (they count in the estimates)",
     "amended": "amended",
 }
-
-
-def _by_arm(found: History) -> str:
-    problem = found.state.terms.problem
-    costs = problem.prices
-    priced = any(cost != 1 for cost in costs.values())
-    told = Counter(pull.arm for pull in found.state.tickets.values() if pull.phase is Phase.TOLD)
-    lost = Counter(pull.arm for pull in found.state.tickets.values() if pull.phase in {Phase.VOIDED, Phase.EXPIRED})
-    arms = [arm for arm in problem.offered if told[arm] or lost[arm]]
-    arms.sort(key=lambda arm: -told[arm] * costs[arm])
-    if not arms:
-        return '<p class="faint">Nothing has been pulled yet.</p>\n'
-    most = max(told[arm] * costs[arm] for arm in arms) or 1.0
-    rows = "".join(_row(arm, told[arm], lost[arm], costs[arm], most, priced=priced) for arm in arms[:MOST])
-    money = "<th>cost each</th><th>cost</th>" if priced else ""
-    head = f"<tr><th>arm</th><th>told</th><th>voided or expired</th>{money}<th></th></tr>\n"
-    more = ""
-    if len(arms) > MOST:
-        others = sum(told[arm] for arm in arms[MOST:])
-        more = (
-            f'<p class="faint">{len(arms) - MOST:,} more arms with {counted(others, "told pull")} between them.</p>\n'
-        )
-    never = sum(not (told[arm] or lost[arm]) for arm in problem.arms)
-    if never:
-        more += f'<p class="faint">{counted(never, "arm")} never pulled.</p>\n'
-    return f'<div class="wide"><table class="plain">{head}{rows}</table></div>\n{more}'
-
-
-def _row(arm: Arm, told: int, lost: int, cost: float, most: float, *, priced: bool) -> str:
-    name = "do(), looks" if arm.is_look else str(arm)
-    money = f"<td>{cost:g}</td><td>{told * cost:g}</td>" if priced else ""
-    return (
-        f"<tr><td>{safe(name)}</td><td>{told:,}</td><td>{lost:,}</td>{money}"
-        f'<td class="much"><i style="width:{told * cost / most:.1%}"></i></td></tr>\n'
-    )

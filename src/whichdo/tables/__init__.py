@@ -1,7 +1,18 @@
 """Counts of columns together: one table, many tables in one array, and how their cells are numbered."""
 
-from whichdo.tables.layout import Layout, Places, Tables
-from whichdo.tables.table import MAX_CELLS, Radix, Scope, Table, TableIndex, conditional_rows, smallest_table, starts
+from whichdo.tables.contingency import (
+    MAX_CELLS,
+    Layout,
+    Places,
+    Radix,
+    Scope,
+    Table,
+    TableIndex,
+    Tables,
+    conditional_rows,
+    smallest_table,
+    starts,
+)
 
 __all__ = [
     "MAX_CELLS", "Layout", "Places", "Radix", "Scope", "Table", "TableIndex", "Tables", "conditional_rows",

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import GraphSyntaxError, NetworkError, Place, TooLarge, quoted
+from whichdo.errors import GraphSyntaxError, NetworkError, Place, TooLargeError
 from whichdo.files import write_file
 from whichdo.graph.formats.bif import BifFile, BifVariable, parse_bif
 from whichdo.graph.formats.bif_write import write_bif as bif_text
-from whichdo.graph.formats.files import read_file
+from whichdo.graph.formats.reading import read_file
+from whichdo.text import quoted
 from whichdo.world.network import MAX_TABLE, CausalNetwork, Mechanism
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _spread(network: CausalNetwork, name: str) -> np.ndarray[tuple[int, ...], np
     sizes = [network.sizes[parent] for parent in mechanism.parents]
     cells = prod(sizes) * mechanism.size
     if cells > MAX_TABLE:
-        raise TooLarge(
+        raise TooLargeError(
             f"BIF writes a table over all {len(sizes)} parents of {quoted(name)}: {cells:,} cells; "
             f"{MAX_TABLE:,} are allowed."
         )

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import TooLarge, quoted
+from whichdo.errors import TooLargeError
 from whichdo.estimate.rarity import rarity_scopes
 from whichdo.graph.ordering import min_fill
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +104,7 @@ def _joint_laws(network: CausalNetwork, scopes: Sequence[tuple[str, ...]]) -> di
         names = list(dict.fromkeys(name for scope in scopes for name in scope))
         try:
             tree = JunctionTree(network, _sources(network, names, {}), scopes, most=SHARED_CELLS)
-        except TooLarge:
+        except TooLargeError:
             pass
         else:
             return dict(zip(scopes, tree.marginals(scopes), strict=True))
@@ -263,7 +264,7 @@ def _cliques(groups: Iterable[tuple[str, ...]], sizes: Mapping[str, int], most: 
         cells += prod(sizes[name] for name in turn)
         if cells > most:
             name = quoted(turn[0])
-            raise TooLarge(
+            raise TooLargeError(
                 f"An exact sum over {name} and {len(turn) - 1} nodes tied to it takes more than {cells:,} cells; "
                 f"{most:,} are allowed. Sample instead, or simplify the network around {name}."
             )

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from whichdo.errors import NetworkError, TooLarge, nearest, quoted
+from whichdo.errors import NetworkError, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.graph.projection import project
 from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, plain_value
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     import os
@@ -177,7 +178,7 @@ class CausalNetwork:
         parents = problem.graph.parents(problem.reward)
         numbers = len(problem.arms) * prod(self.sizes[name] for name in parents)
         if numbers > MAX_LAWS:
-            raise TooLarge(
+            raise TooLargeError(
                 f"The {len(parents)} parents of {quoted(problem.reward)} have more than {MAX_LAWS:,} joint "
                 f"probabilities under {len(problem.arms)} arms. Choose a policy that needs no laws, such as srm."
             )
@@ -321,7 +322,7 @@ def _domains(
     for name in full.nodes:
         size = mechanisms[name].size
         if size > MAX_VALUES:
-            raise TooLarge(f"{quoted(name)} has {size:,} values; {MAX_VALUES} are allowed.")
+            raise TooLargeError(f"{quoted(name)} has {size:,} values; {MAX_VALUES} are allowed.")
         named = given.get(name, range(size))
         if isinstance(named, (str, set, frozenset)):
             raise NetworkError(f"The domain of {quoted(name)} must be a list of values, in order; found {named!r}.")
@@ -337,9 +338,9 @@ def _checked(name: str, mechanism: Mechanism, domains: Mapping[str, tuple[Value,
     """The mechanism with one axis an input and rows that sum to one exactly."""
     shape = (*(len(domains[parent]) for parent in mechanism.inputs), mechanism.size)
     if len(shape) > MAX_AXES:
-        raise TooLarge(f"{quoted(name)} has {len(mechanism.inputs)} inputs; {MAX_AXES - 1} are allowed.")
+        raise TooLargeError(f"{quoted(name)} has {len(mechanism.inputs)} inputs; {MAX_AXES - 1} are allowed.")
     if prod(shape) > MAX_TABLE:
-        raise TooLarge(f"The table of {quoted(name)} would have {prod(shape):,} cells; {MAX_TABLE:,} are allowed.")
+        raise TooLargeError(f"The table of {quoted(name)} would have {prod(shape):,} cells; {MAX_TABLE:,} are allowed.")
     flat = (prod(shape[:-1]), mechanism.size)
     if mechanism.table.shape not in (shape, flat) and not (mechanism.table.shape == shape[-1:] and flat[0] == 1):
         raise NetworkError(

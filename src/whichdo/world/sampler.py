@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.evidence import Detail, Rows, Tally, whole_number
 from whichdo.formulas import counted_scopes
 from whichdo.tables import Table, Tables
@@ -75,10 +75,10 @@ class World:
 
     @property
     def rewards(self) -> RewardStreams:
-        """The rewards of each arm, for compiled loops.  Raises `TooLarge` where their law is too large to sum."""
+        """The rewards of each arm, for compiled loops.  Raises `TooLargeError` where their law is too large to sum."""
         if self._rewards is None:
             reward_laws(self.network, self.problem)  # says why
-            raise TooLarge("The law of the reward is too large to sum.")
+            raise TooLargeError("The law of the reward is too large to sum.")
         return self._rewards
 
     def next_rows(self, position: int, count: int) -> CodeArray:
@@ -140,7 +140,7 @@ def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
     if problem not in kept:
         try:
             kept[problem] = reward_laws(network, problem)
-        except TooLarge:
+        except TooLargeError:
             kept[problem] = None
     laws: FloatArray | None = kept[problem]
     return laws

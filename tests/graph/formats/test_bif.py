@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.wheels import pgmpy_models
-from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLarge, WhichdoError
+from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError, WhichdoError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats.bif import (
     BifFile,
@@ -347,11 +347,11 @@ def test_sizes_are_checked_before_anything_is_allocated() -> None:
     names = [f"P{number}" for number in range(1000)]
     text = "".join(variable(name, *values) + f"probability ( {name} ) {{ }}" for name in names)
     text += variable("X", "0", "1")
-    with pytest.raises(TooLarge, match='the table of "X" has 8,589,934,592 cells'):
+    with pytest.raises(TooLargeError, match='the table of "X" has 8,589,934,592 cells'):
         parse_bif(text + "probability ( X | P0, P1, P2, P3 ) { default 1, 0; }")
-    with pytest.raises(TooLarge, match=r'the table of "X" has about 10\^2408 cells \(1000 parents\)'):
+    with pytest.raises(TooLargeError, match=r'the table of "X" has about 10\^2408 cells \(1000 parents\)'):
         parse_bif(text + f"probability ( X | {', '.join(names)} ) {{ default 1, 0; }}")
-    with pytest.raises(TooLarge, match='the variable "X" has 257 values; at most 256 are read'):
+    with pytest.raises(TooLargeError, match='the variable "X" has 257 values; at most 256 are read'):
         parse_bif(variable("X", *values, "256"))
 
 

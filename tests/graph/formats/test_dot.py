@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.graph.formats.test_text import edges, refused
-from whichdo.errors import TooLarge
+from tests.graph.formats.test_dagitty import edges, refused
+from whichdo.errors import TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import parse_graph
 
@@ -103,5 +103,5 @@ def test_refuses(text: str, message: str) -> None:
 
 def test_nesting_is_read_to_a_depth_of_a_thousand() -> None:
     assert edges("digraph " + "{" * 1_000 + "A -> B" + "}" * 1_000) == {"A->B"}
-    with pytest.raises(TooLarge, match="more than 1,000 groups or lists are open here"):
+    with pytest.raises(TooLargeError, match="more than 1,000 groups or lists are open here"):
         parse_graph("digraph " + "{" * 1_002 + "A -> B" + "}" * 1_002)

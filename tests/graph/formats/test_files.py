@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.graph.formats.strategies import FORMATS
-from whichdo.errors import GraphError, GraphSyntaxError, InputError, Place, TooLarge, UsageError
+from whichdo.errors import GraphError, GraphSyntaxError, InputError, Place, TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.formats import files, format_graph, parse_graph, read_graph, write_graph
+from whichdo.graph.formats import format_graph, parse_graph, read_graph, reading, write_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,10 +97,10 @@ def test_an_error_of_meaning_stays_as_it_is(tmp_path: Path) -> None:
 def test_an_error_of_size_begins_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "wide.txt"
     path.write_text("\n".join(f"N{i} -> Y" for i in range(10_000)))
-    with pytest.raises(TooLarge, match=r"^wide\.txt, line 10000, column 1: the graph has more than 10,000 nodes"):
+    with pytest.raises(TooLargeError, match=r"^wide\.txt, line 10000, column 1: the graph has more than 10,000 nodes"):
         read_graph(path)
     path.write_text("U [latent]; U -> {" + " ".join(f"N{i}" for i in range(700)) + "}")
-    with pytest.raises(TooLarge, match=r"^wide\.txt: Hiding 1 node leaves 244,650 edges"):
+    with pytest.raises(TooLargeError, match=r"^wide\.txt: Hiding 1 node leaves 244,650 edges"):
         read_graph(path)
 
 
@@ -171,11 +171,11 @@ def test_an_unreadable_file(tmp_path: Path) -> None:
 def test_no_more_is_unpacked_than_allowed(tmp_path: Path) -> None:
     """200 MB of blanks in less than 1 MB of gzip."""
     path = tmp_path / "bomb.dag"
-    path.write_bytes(gzip.compress(b" " * (10 * files.MAX_BYTES), 1))
-    with pytest.raises(TooLarge, match=r"bomb\.dag holds more than 20 MB"):
+    path.write_bytes(gzip.compress(b" " * (10 * reading.MAX_BYTES), 1))
+    with pytest.raises(TooLargeError, match=r"bomb\.dag holds more than 20 MB"):
         read_graph(path)
-    with pytest.raises(TooLarge, match="holds more than 20 MB"):
-        parse_graph(" " * (files.MAX_BYTES + 1))
+    with pytest.raises(TooLargeError, match="holds more than 20 MB"):
+        parse_graph(" " * (reading.MAX_BYTES + 1))
 
 
 def test_wrong_calls() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.graph.formats.test_text import refused
+from tests.graph.formats.test_dagitty import refused
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import parse_graph
 from whichdo.graph.formats.native import write_json

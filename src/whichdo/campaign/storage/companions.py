@@ -1,4 +1,4 @@
-"""The files of a SQLite database that is open: the database, its log (``-wal``) and their index (``-shm``).
+"""The files of a SQLite database: the database, its log (``-wal``) and their index (``-shm``).
 
 SQLite goes on with files that somebody has removed, because it holds them open.  What it commits then is acknowledged,
 and gone with the process; another process begins new files, and the two do not see each other.  So before and after
@@ -12,15 +12,12 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import StorageError
 from whichdo.files import draft_of
+from whichdo.text import visible
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-__all__ = ["Companions", "abandon", "lost", "place_of", "rescue"]
+__all__ = ["Companions", "abandon", "can_only_be_read", "lost", "make_private", "place_of", "rescue", "who_locks"]
 
 Place = tuple[int, int] | None
 ENDS = ("", "-wal", "-shm")
@@ -37,6 +34,11 @@ class Companions:
     def forget(self) -> None:
         """A new connection opens the files that are there then."""
         self._found = None
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known which files the connection has open."""
+        return self._found is not None
 
     def missing(self, *, writes: bool) -> str | None:
         """The name of a file that is not the one it was, if there is such; ``writes``: all of them must be there."""
@@ -75,9 +77,8 @@ def place_of(path: str) -> Place:
     return status.st_dev, status.st_ino
 
 
-def rescue(connection: Connection, path: Path) -> str | None:
+def rescue(driver: sqlite3.Connection, path: Path) -> str | None:
     """Copy what a connection still sees into a new file beside the database; its name, or None where that fails."""
-    driver: Any = connection.connection.dbapi_connection
     target = next((each for n in range(1, 100) if not (each := Path(f"{path}.rescued-{n}")).exists()), None)
     if target is None:
         return None
@@ -94,20 +95,57 @@ def rescue(connection: Connection, path: Path) -> str | None:
     return None
 
 
-def abandon(connection: Connection) -> None:
+def abandon(driver: sqlite3.Connection) -> None:
     """Give up a connection without closing it: SQLite would put the log that it holds into the database at the end.
 
     Others may have written there since.  Where SQLite cannot be told (before Python 3.12), it is kept for ever.
     """
-    driver: Any = connection.connection.dbapi_connection
     configure = getattr(driver, "setconfig", None)
     if configure is not None:
         configure(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)  # type: ignore[attr-defined]
         with suppress(Exception):
-            connection.close()
+            driver.close()
         return
     with suppress(sqlite3.Error):
         if driver.in_transaction:
             driver.rollback()
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(driver))
+
+
+def make_private(path: Path) -> None:
+    """An empty file that only its owner may read, before SQLite makes one for all; what it keeps beside it follows."""
+    with suppress(OSError):  # it is there, or SQLite says why it cannot be
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def can_only_be_read(path: Path) -> bool:
+    """Whether nothing can be written beside a file, or into it: on a DVD, or in a folder of somebody else."""
+    if not path.is_file():
+        return False
+    folder = path.parent
+    if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & getattr(os, "ST_RDONLY", 1):
+        return True
+    return not (os.access(path, os.W_OK) and os.access(folder, os.W_OK | os.X_OK))
+
+
+def who_locks(path: str) -> str:
+    """The processes that hold locks on a SQLite file, where the system tells (Linux)."""
+    numbers = {place[1] for end in ENDS if (place := place_of(f"{path}{end}")) is not None}
+    holders: dict[int, None] = {}
+    try:
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            words = line.split()
+            if "->" not in words and words[3] == "WRITE" and int(words[5].rpartition(":")[2]) in numbers:
+                holders[int(words[4])] = None
+    except (OSError, ValueError, IndexError):
+        return " by another process"
+    said = [f"process {number}{_command(number)}" for number in holders if number not in (os.getpid(), -1)]
+    return f" by {', '.join(said)}" if said else " by another process"
+
+
+def _command(number: int) -> str:
+    try:
+        words = Path(f"/proc/{number}/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+    except OSError:
+        return ""
+    return f" ({visible(' '.join(words).strip())[:80]})"

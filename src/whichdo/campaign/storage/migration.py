@@ -1,4 +1,7 @@
-"""Bringing a database to the form that this program knows: forward only, in one transaction, after a backup."""
+"""Bringing a database to the form that this program knows: forward only, in one transaction, after a backup.
+
+Alembic wants SQLAlchemy, so both are imported here and nowhere else: for a database whose tables are old.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,48 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, inspect, text, update
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.pool import NullPool
 
 from whichdo._version import __version__
-from whichdo.campaign.storage import migrations
-from whichdo.campaign.storage.schema import APPLICATION, FORM, store
+from whichdo.campaign.storage import migrations, schema
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["keep_tables", "migrate"]
+    from whichdo.campaign.storage.base import Storage
+
+__all__ = ["migrate"]
 
 
-def migrate(connection: Connection, form: int, *, to: int = FORM, scripts: Path | None = None) -> None:
-    """Bring tables of ``form`` (0: none yet) to the form ``to``; the caller commits, or nothing has happened."""
-    from alembic import command
-    from alembic.config import Config
+def migrate(storage: Storage, *, to: int | None = None, scripts: Path | None = None) -> None:
+    """Bring the tables of a storage to the form ``to``, or nothing has happened; others wait meanwhile.
 
+    A copy of what was there before is kept: a file beside a SQLite database, tables beside those of PostgreSQL.
+    """
+    form = schema.FORM if to is None else to
+    engine = create_engine(storage.dialect, creator=storage.connect, poolclass=NullPool)
+    with engine.connect() as connection:
+        for statement in storage.alone:
+            connection.exec_driver_sql(statement)
+        found = connection.execute(text("SELECT form FROM whichdo_store")).scalar_one()
+        if found >= form:  # another process was first
+            return
+        if storage.path is not None:
+            storage.backup(storage.path.with_name(f"{storage.path.name}.form-{found}"), replace=True)
+        else:
+            _keep_tables(connection, found)
+        upgrade(connection, form, scripts)
+        connection.execute(
+            text("UPDATE whichdo_store SET form = :form, written_by = :by"), {"form": form, "by": __version__}
+        )
+        connection.commit()
+
+
+def upgrade(connection: Connection, form: int, scripts: Path | None = None) -> None:
+    """Run the scripts that lead to a form, on a connection; the caller commits."""
     home = Path(migrations.__file__).parent
     config = Config()
     config.set_main_option("script_location", str(home))
@@ -31,16 +59,10 @@ def migrate(connection: Connection, form: int, *, to: int = FORM, scripts: Path 
         "version_locations", "\n".join(map(str, [home / "versions", *([scripts] if scripts else [])]))
     )
     config.attributes["connection"] = connection
-    command.upgrade(config, str(to))
-    if form == 0:
-        connection.execute(insert(store).values(form=to, written_by=__version__))
-    else:
-        connection.execute(update(store).values(form=to, written_by=__version__))
-    if connection.dialect.name == "sqlite":
-        connection.execute(text(f"PRAGMA application_id = {APPLICATION}"))
+    command.upgrade(config, str(form))
 
 
-def keep_tables(connection: Connection, form: int) -> None:
+def _keep_tables(connection: Connection, form: int) -> None:
     """Copy the tables of a PostgreSQL database beside themselves, such as ``whichdo_event_form_1``.
 
     Writers wait from here on, so the copies belong together; they come to be with the migration, or not at all.

@@ -9,16 +9,18 @@ A turn lasts for some transactions, if one follows the other: to hand it on afte
 only makes waiting fair, and SQLite's lock still keeps writers apart; so where a turn does not come in a few seconds,
 because a process is frozen within its own, one goes on without.
 
-Threads are told by queues, not by events: an interrupt that comes while an event is set can leave its lock taken.
+Threads are begun and told by C alone, not through events: an interrupt that comes while an event is set or waited for
+can leave its lock taken.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
+from _thread import start_new_thread
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from threading import Lock
 
 from whichdo.campaign.storage.companions import place_of
 
@@ -38,9 +40,10 @@ class Turns:
         self._file: int | None = None
         self._place: tuple[int, int] | None = None
         self._ends = 0.0
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._kept = False  # whether the turn goes on, with nothing under way
         self._ender: tuple[int, SimpleQueue[None]] | None = None
+        self._noted = 0.0  # the end of the turn that the ender knows of
 
     def wait(self) -> None:
         """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is."""
@@ -64,9 +67,11 @@ class Turns:
                 return
             self._kept = True
         if self._ender is None or self._ender[0] != os.getpid():  # a fork leaves threads behind
-            self._ender = os.getpid(), SimpleQueue()
-            threading.Thread(target=self._end, args=(self._ender[1],), name="whichdo turns", daemon=True).start()
-        self._ender[1].put(None)
+            self._ender, self._noted = (os.getpid(), SimpleQueue()), 0.0
+            start_new_thread(self._end, (self._ender[1],))
+        if self._noted != self._ends:  # once in a turn: to wake a thread takes as long as a row
+            self._ender[1].put(None)
+            self._noted = self._ends
 
     def close(self) -> None:
         """Give the file up, and a turn with it."""
@@ -85,14 +90,11 @@ class Turns:
             kept.get()
             if self._ender is None or self._ender[1] is not kept:
                 return
-            while self._kept:
-                left = self._ends - time.monotonic()
-                if left > 0:
-                    time.sleep(left)
-                    continue
-                with self._lock:
-                    if self._kept:
-                        self._hand_on()
+            while (left := self._ends - time.monotonic()) > 0:
+                time.sleep(left)
+            with self._lock:
+                if self._kept and time.monotonic() >= self._ends:
+                    self._hand_on()
 
     def _hand_on(self) -> None:
         self._kept = False
@@ -137,9 +139,9 @@ class _Waiter:
     def __init__(self, file: int) -> None:
         self._file = file
         self._came: SimpleQueue[None] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._given_up = self._has_come = False
-        threading.Thread(target=self._run, name="whichdo turn", daemon=True).start()
+        start_new_thread(self._run, ())
 
     @classmethod
     def came(cls, turns: Turns, file: int) -> bool:

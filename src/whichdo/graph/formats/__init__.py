@@ -10,16 +10,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphSyntaxError, TooLarge, UsageError, nearest, visible
+from whichdo.errors import GraphSyntaxError, TooLargeError, UsageError
 from whichdo.files import write_file
+from whichdo.graph.formats.dagitty import read_text
+from whichdo.graph.formats.dagitty_tokens import BLOCK
+from whichdo.graph.formats.dagitty_write import write_dagitty, write_text
 from whichdo.graph.formats.dot import read_dot, write_dot
-from whichdo.graph.formats.files import MAX_BYTES, read_file
 from whichdo.graph.formats.gml import read_gml, write_gml
 from whichdo.graph.formats.native import read_json, write_json
+from whichdo.graph.formats.reading import MAX_BYTES, read_file
 from whichdo.graph.formats.scan import show
-from whichdo.graph.formats.text import read_text
-from whichdo.graph.formats.text_tokens import BLOCK
-from whichdo.graph.formats.text_write import write_dagitty, write_text
+from whichdo.text import nearest, visible
 
 if TYPE_CHECKING:
     import os
@@ -83,7 +84,7 @@ def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[CausalGraph, st
     text = read_file(file)
     try:
         return _parse(text, visible(file.name), SUFFIXES.get(Path(name).suffix.lower()))
-    except (GraphSyntaxError, TooLarge) as error:
+    except (GraphSyntaxError, TooLargeError) as error:
         raise error.within(file.name) from None
 
 
@@ -131,7 +132,7 @@ def _as_path(path: str | os.PathLike[str]) -> Path:
 
 def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGraph, str]:
     if len(text) > MAX_BYTES:
-        raise TooLarge(f"{source} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
+        raise TooLargeError(f"{source} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = PREAMBLE.match(text)
     begin = start.end() if start is not None else 0

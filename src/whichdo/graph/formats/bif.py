@@ -27,11 +27,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphSyntaxError, Place, TooLarge, nearest, quoted
+from whichdo.errors import GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.draft import MAX_EDGES, MAX_NODES, Draft
 from whichdo.graph.formats.bif_tables import MAX_TOTAL_CELLS, Family, read_table
 from whichdo.graph.formats.bif_text import CLOSE, END, OPEN, PROPERTY, QUOTED, Cursor, without_comments
 from whichdo.graph.formats.bif_write import write_bif, write_bif_graph
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
@@ -194,7 +195,7 @@ def _read_variable(network: _Network) -> None:
     if earlier is not variable:
         cursor.fail(f"the variable {quoted(name)} is declared on line {earlier.place.line} already.", offset)
     if len(network.variables) > network.most:
-        raise TooLarge(
+        raise TooLargeError(
             f"{variable.place}: the network has more than {network.most:,} variables, the most that are read."
         )
     cursor.take(OPEN, '"{"')
@@ -219,7 +220,7 @@ def _read_values(cursor: Cursor, name: str) -> tuple[str, ...]:
     if len(words) > MAX_VALUES:
         found = count[1] if count is not None else f"more than {MAX_VALUES}"
         place = cursor.place(words[0][1])
-        raise TooLarge(f"{place}: the variable {quoted(name)} has {found} values; at most {MAX_VALUES} are read.")
+        raise TooLargeError(f"{place}: the variable {quoted(name)} has {found} values; at most {MAX_VALUES} are read.")
     cursor.take(END, '";"')
     if count is not None and int(count[1]) != len(words):
         cursor.fail(f"{quoted(name)} declares {int(count[1])} values and lists {len(words)}.", count.start(1))
@@ -253,7 +254,7 @@ def _read_probability(network: _Network) -> None:
         parents = cursor.words(")", "a parent's name", MAX_PARENTS - network.edges)
         network.edges += len(parents)
         if network.edges > MAX_PARENTS:
-            raise TooLarge(
+            raise TooLargeError(
                 f"{cursor.place(header)}: the network has more than {MAX_EDGES:,} edges, the most that are read."
             )
     cursor.take(OPEN, '"{"')

@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from whichdo.errors import TooLarge, nearest, quoted
+from whichdo.errors import TooLargeError
 from whichdo.graph.formats.bif_text import CLOSE, PROPERTY, QUOTED, Cursor
 from whichdo.graph.formats.scan import show
+from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,12 +130,12 @@ def _broken(cursor: Cursor) -> NoReturn:
 
 def _check_size(cursor: Cursor, family: Family, budget: int) -> None:
     if family.cells > MAX_CELLS:
-        raise TooLarge(
+        raise TooLargeError(
             f"{cursor.place(family.header)}: the table of {quoted(family.child)} has {_shown(family.cells)} cells "
             f"({len(family.parents)} parents); at most {MAX_CELLS:,} are read. Give it fewer parents or values."
         )
     if family.cells > budget:
-        raise TooLarge(
+        raise TooLargeError(
             f"{cursor.place(family.header)}: with the table of {quoted(family.child)} ({family.cells:,} cells) the "
             f"network passes {MAX_TOTAL_CELLS:,} cells in all, the most that are read."
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import count, product
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphError, Place, quoted
+from whichdo.errors import GraphError, Place
 from whichdo.graph.draft import checked_name
 from whichdo.graph.formats.bif_text import BARE, PROPERTY
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

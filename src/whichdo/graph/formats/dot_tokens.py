@@ -26,7 +26,7 @@ TOKENS = re.compile(
 )
 NODE = rf"""(?!(?i:node|edge|graph|digraph|subgraph|strict)(?![{LETTERS}]))
             ("[^"\\]++"|(?![0-9])[{LETTERS}]++|[0-9]++(?![{LETTERS}.]))"""
-#: Most of a large file, read by one match in place of four tokens; see `whichdo.graph.formats.text`.
+#: Most of a large file, read by one match in place of four tokens; see `whichdo.graph.formats.dagitty`.
 EDGE = re.compile(
     rf"""\s*+ {NODE} [^\S\n]*+ -> [^\S\n]*+ {NODE} [^\S\n]*+
     (\[dir=both\])?+ [^\S\n]*+ (?:;|\n(?=\s*+["{LETTERS}]))""",

@@ -14,11 +14,11 @@ import re
 from html.entities import name2codepoint
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.errors import nearest
 from whichdo.graph.draft import Draft, checked_name
 from whichdo.graph.formats.links import Link, check_depth, direction, join
 from whichdo.graph.formats.roles import FALSE, TRUE, Marks, give, role
 from whichdo.graph.formats.scan import Scanner, show
+from whichdo.text import nearest
 
 if TYPE_CHECKING:
     from whichdo.errors import GraphSyntaxError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from whichdo.errors import TooLarge
+from whichdo.errors import TooLargeError
 from whichdo.graph.formats.scan import show
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def direction(scanner: Scanner, value: str, start: int) -> Link:
 def check_depth(scanner: Scanner, stack: Sized) -> None:
     """Refuse to open one more group or list at the present token when too many are open."""
     if len(stack) > MAX_DEPTH:
-        raise TooLarge(f"{scanner.place(scanner.start)}: more than {MAX_DEPTH:,} groups or lists are open here.")
+        raise TooLargeError(f"{scanner.place(scanner.start)}: more than {MAX_DEPTH:,} groups or lists are open here.")
 
 
 class Budget:
@@ -72,7 +72,7 @@ class Budget:
         """Count the edges between two groups."""
         self._spent += len(left) * len(right) + len(left) + len(right)
         if self._spent > MAX_GROUP_WORK:
-            raise TooLarge(
+            raise TooLargeError(
                 f"{place}: the groups in braces stand for more than {MAX_GROUP_WORK:,} edges, "
                 f"repeated ones included. Write fewer or smaller groups."
             )

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphSyntaxError, Place, nearest
+from whichdo.errors import GraphSyntaxError, Place
 from whichdo.graph.draft import Draft, checked_name
 from whichdo.graph.formats.scan import show
+from whichdo.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +107,7 @@ def _checked(path: str, name: str) -> str:
     try:
         return checked_name(name)
     except GraphSyntaxError as error:
-        error.args = (f"{path}: {error}",)
+        error.add(before=f"{path}: ")
         raise
 
 

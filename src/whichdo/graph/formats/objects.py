@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from whichdo.errors import GraphError, UsageError, nearest, quoted
+from whichdo.errors import GraphError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import Draft
 from whichdo.graph.formats.roles import Marks, as_truth, give, has_meaning, meaning
 from whichdo.graph.projection import project
+from whichdo.text import nearest, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,7 +80,7 @@ def _from_pairs(draft: Draft, pairs: Iterable[Any]) -> list[str]:
     nodes: dict[str, None] = {}
     for pair in pairs:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise UsageError(f"Expected a list of pairs (cause, effect), found {_shown(pair)} in it. {ACCEPTED}")
+            raise UsageError(f"Expected a list of pairs (cause, effect), found {shown(pair)} in it. {ACCEPTED}")
         tail, head = (_name(end, "Write the names as text.") for end in pair)
         draft.arrow(tail, head)
         nodes |= {tail: None, head: None}
@@ -141,7 +142,7 @@ def _marks(name: str, attributes: Mapping[Any, Any]) -> Marks:
             continue
         truth = as_truth(str(value).strip('"'))
         if truth is None:
-            raise GraphError(f"The node {quoted(name)} has {key}={_shown(value)}. Write True or False.")
+            raise GraphError(f"The node {quoted(name)} has {key}={shown(value)}. Write True or False.")
         found = meaning(key, truth=truth)
         if found is not None and marks.setdefault(*found) is not found[1]:
             clash = "both hidden and observed" if found[0] == "hidden" else f"both {found[0]} and not"
@@ -183,7 +184,7 @@ def _edge_kind(tail: str, head: str, key: str, attributes: Mapping[str, Any], kn
     kind = known.get(str(value).strip('"'))
     if kind is None:
         raise GraphError(
-            f"The edge ({quoted(tail)}, {quoted(head)}) has {key}={_shown(value)}, which is neither -> nor <->. "
+            f"The edge ({quoted(tail)}, {quoted(head)}) has {key}={shown(value)}, which is neither -> nor <->. "
             f'Remove the attribute from an edge ->, or write dir="both" for <->.'
         )
     return [kind]
@@ -221,7 +222,7 @@ def _check_directed(graph: Any) -> None:
 
 def _refuse(obj: Any) -> NoReturn:
     if isinstance(obj, (str, bytes)):
-        raise UsageError(f"This is text: {_shown(obj)}. CausalGraph.parse(text) reads text, read_graph(path) a file.")
+        raise UsageError(f"This is text: {shown(obj)}. CausalGraph.parse(text) reads text, read_graph(path) a file.")
     if isinstance(obj, dict):
         raise UsageError(
             "A dict does not say whether it lists parents or children. If d[node] are the parents of a node, give "
@@ -232,7 +233,7 @@ def _refuse(obj: Any) -> NoReturn:
     conversion = CONVERSIONS.get(package)
     if conversion is not None:
         raise UsageError(f"A graph of {package} ({_kind(obj)}) is not read directly. Give {conversion}. {ACCEPTED}")
-    raise UsageError(f"A causal graph cannot be made from {_shown(obj)} ({_kind(obj)}). {ACCEPTED}")
+    raise UsageError(f"A causal graph cannot be made from {shown(obj)} ({_kind(obj)}). {ACCEPTED}")
 
 
 def _check_hidden(hidden: Iterable[str], nodes: Iterable[str]) -> None:
@@ -250,14 +251,9 @@ def _variable(node: Any) -> str:
 
 def _name(node: Any, hint: str = "In networkx, nx.relabel_nodes(graph, str) does it.") -> str:
     if not isinstance(node, str):
-        raise UsageError(f"The node {_shown(node)} is of type {_kind(node)}; names must be text. {hint}")
+        raise UsageError(f"The node {shown(node)} is of type {_kind(node)}; names must be text. {hint}")
     return node
 
 
 def _kind(obj: Any) -> str:
     return type(obj).__name__
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from whichdo.errors import nearest
 from whichdo.graph.formats.scan import show
+from whichdo.text import nearest
 
 if TYPE_CHECKING:
     from whichdo.graph.draft import Draft

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from whichdo.errors import GraphSyntaxError, Place, quoted
+from whichdo.errors import GraphSyntaxError, Place
+from whichdo.text import quoted
 
 __all__ = ["LETTERS", "Scanner", "one_of", "show", "spell"]
 

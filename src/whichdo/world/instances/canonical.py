@@ -10,7 +10,8 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from whichdo.errors import UsageError, nearest, quoted
+from whichdo.errors import UsageError
+from whichdo.text import nearest, quoted
 from whichdo.world.instances.confounded import linear
 from whichdo.world.instances.instance import Instance
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli

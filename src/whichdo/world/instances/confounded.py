@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.errors import TooLarge, UsageError
+from whichdo.errors import TooLargeError, UsageError
 from whichdo.world.instances.instance import Instance, Seed, child, generator
 from whichdo.world.instances.paper import random_parents
 from whichdo.world.network import MAX_TABLE, CausalNetwork, Mechanism, bernoulli
@@ -303,7 +303,7 @@ def _check_inputs(count: int) -> None:
     """Refuse a table of 0/1 nodes that would not fit, before it is made."""
     cells = 2 ** (count + 1)
     if cells > MAX_TABLE:
-        raise TooLarge(
+        raise TooLargeError(
             f"A node with {count} inputs has a table of {cells:,} cells; {MAX_TABLE:,} are allowed. "
             f"Ask for fewer chains, confounders or parents."
         )

@@ -30,11 +30,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.checking.denial import statement_scopes
-from whichdo.errors import UsageError, nearest, quoted
+from whichdo.errors import UsageError
 from whichdo.evidence import observe
 from whichdo.formulas import Reading
 from whichdo.graph.admg import CausalGraph
 from whichdo.problem import Problem
+from whichdo.text import nearest, quoted
 from whichdo.world.instances.instance import Instance, Seed, child, generator
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World

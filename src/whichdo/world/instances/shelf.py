@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whichdo.errors import UsageError, nearest, quoted
+from whichdo.errors import UsageError
+from whichdo.text import nearest, quoted
 from whichdo.world.instances import experiment_1, experiment_2, experiment_4, experiment_5, families
 
 if TYPE_CHECKING:

@@ -1,0 +1,157 @@
+"""Commands: what somebody wants of a campaign, and the answer to it.
+
+`whichdo.campaign.decide` says what a command puts on record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whichdo.campaign.events import Said
+    from whichdo.campaign.logs import Log
+    from whichdo.problem import Arm
+
+__all__ = [
+    "Allow",
+    "Amend",
+    "Ask",
+    "Command",
+    "Decision",
+    "Forbid",
+    "Observe",
+    "Pause",
+    "Receipt",
+    "Restart",
+    "Resume",
+    "Settle",
+    "Tell",
+    "Void",
+]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The answer to a write: it is on the disk, as event ``seq`` with this ``hash``."""
+
+    seq: int
+    hash: str
+    repeated: bool = False
+    """Whether the same was on record already."""
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.hash}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The receipt as JSON can hold it."""
+        return {"receipt": str(self), "repeated": self.repeated, "notes": list(map(str, self.notes))}
+
+    @classmethod
+    def of(cls, text: str, *, repeated: bool = False, notes: tuple[str, ...] = ()) -> Receipt:
+        """From ``seq:hash``."""
+        seq, _, digest = text.partition(":")
+        return cls(int(seq), digest, repeated, notes)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The events that a command puts on record, or the receipt that the same command got before; and remarks on it."""
+
+    events: tuple[Said, ...] = ()
+    notes: tuple[str, ...] = ()
+    before: Receipt | None = None
+    make_way: bool = False
+    """Whether these only make way: the command is decided again when they are on record, in the same transaction."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Tickets for a client, up to so many with those that it holds; ``keyed`` notes what was wanted and held."""
+
+    wanted: int
+    client: str
+    keyed: bool = False
+    process: str = ""
+
+
+@dataclass(frozen=True)
+class Tell:
+    """The row of a ticket; ``arm`` must be the ticket's, if it is said."""
+
+    ticket: str
+    row: object
+    arm: str | Arm | None = None
+    client: str | None = None
+
+
+@dataclass(frozen=True)
+class Void:
+    """A ticket came to nothing."""
+
+    ticket: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Amend:
+    """Another row for a ticket, whatever it came to before."""
+
+    ticket: str
+    row: object
+    reason: str
+
+
+@dataclass(frozen=True)
+class Observe:
+    """Logs that were counted; with ``restart`` the policy begins anew unless it knows all of them."""
+
+    logs: tuple[Log, ...]
+    restart: bool = False
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Hand out nothing more."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Hand out tickets again."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Forbid:
+    """Arms that may not be pulled from now on."""
+
+    arms: tuple[Arm, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Allow:
+    """Arms that may be pulled again."""
+
+    arms: tuple[Arm, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Let the policy begin anew; repeated for the same reason it is one restart, unless it is ``keyed``."""
+
+    reason: str
+    keyed: bool = False
+
+
+@dataclass(frozen=True)
+class Settle:
+    """What the clock says, and nothing else."""
+
+
+Command = Ask | Tell | Void | Amend | Observe | Pause | Resume | Forbid | Allow | Restart | Settle

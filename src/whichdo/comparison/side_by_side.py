@@ -1,0 +1,289 @@
+"""`compare`: several policies at several horizons on one network, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+from whichdo.errors import UnsuitableError, UsageError
+from whichdo.evidence import whole_number
+from whichdo.frames import frame_of, html_table, plain, text_table
+from whichdo.plots.canvas import WIDE, Plotted
+from whichdo.policy_names import as_policy, policy_text
+from whichdo.simulation import Job, check_horizon, simulate_all
+from whichdo.text import counted, short_number, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from whichdo.policies.base import Policy
+    from whichdo.problem import Problem
+    from whichdo.progress import Progress
+    from whichdo.simulation import Outcomes
+    from whichdo.world.network import CausalNetwork
+
+__all__ = ["Cell", "Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One policy at one horizon: its runs, or the reason why it was not played."""
+
+    policy: str
+    horizon: float
+    outcomes: Outcomes | None
+    refusal: str | None = None
+    """Why the policy cannot serve this horizon or this problem."""
+
+    @property
+    def regret(self) -> float:
+        """The mean regret, in utility; NaN where there are no runs."""
+        return nan if self.outcomes is None else self.outcomes.mean
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean regret; NaN for a single run."""
+        return nan if self.outcomes is None else self.outcomes.error
+
+    @property
+    def interval(self) -> str:
+        """The 95% interval of the mean regret in words; "?" for a single run."""
+        if isnan(self.error):
+            return "?"
+        return f"{max(0.0, self.regret - WIDE * self.error):.3g} to {self.regret + WIDE * self.error:.3g}"
+
+    @property
+    def share_best(self) -> float:
+        """The share of runs that named a best arm."""
+        return nan if self.outcomes is None else self.outcomes.share_best
+
+    @property
+    def spent(self) -> float:
+        """The mean of what the runs spent, in cost units."""
+        return nan if self.outcomes is None else float(self.outcomes.spent.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Plotted):
+    """A table with a row for each policy and horizon; made by `compare`.
+
+    `plot` draws mean regret against the horizon, a line for each policy; bands are 95% intervals of the mean.
+    """
+
+    problem: Problem
+    runs: int
+    seed: int
+    cells: tuple[Cell, ...]
+    """By policy in the order given, then by horizon."""
+    subject: str = ""
+    """What was played, where it has a name: that of a network, or of a file."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies as they are written: name, then parameters that are not the default."""
+        return tuple(dict.fromkeys(cell.policy for cell in self.cells))
+
+    @property
+    def horizons(self) -> tuple[float, ...]:
+        """The horizons, ascending."""
+        return tuple(dict.fromkeys(cell.horizon for cell in self.cells))
+
+    def __getitem__(self, place: tuple[str, float]) -> Cell:
+        try:
+            return self._places[place]
+        except (KeyError, TypeError):
+            known = f"Policies: {', '.join(self.policies)}; horizons: {', '.join(map(short_number, self.horizons))}."
+            raise UsageError(f"{place!r} is no policy and horizon of this comparison. {known}") from None
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, float], Cell]:
+        return {(cell.policy, cell.horizon): cell for cell in self.cells}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it, an entry for each policy and horizon; what is not known is None."""
+        columns = self.columns()
+        return plain(
+            {
+                "subject": self.subject,
+                "reward": self.problem.reward,
+                "goal": str(self.problem.goal),
+                "arms": len(self.problem.arms),
+                "runs": self.runs,
+                "seed": self.seed,
+                "rows": [{name: column[place] for name, column in columns.items()} for place in range(len(self.cells))],
+            }
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table by columns."""
+        columns = ("policy", "horizon", "regret", "error", "share_best", "spent", "refusal")
+        return {name: [getattr(cell, name) for cell in self.cells] for name in columns}
+
+    def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
+        """The table as a data frame.
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        labels
+            For readers: heads that say what regret is measured in.
+        """
+        columns = self.columns()
+        if not labels:
+            return frame_of(columns, backend)
+        heads = {
+            "horizon": "horizon (budget of a run)",
+            "regret": self._regret,
+            "error": self.problem.in_unit("standard error"),
+            "share_best": "best arm found (share)",
+            "spent": "spent (cost units)",
+            "refusal": "why not played",
+        }
+        return frame_of({heads.get(name, name): column for name, column in columns.items()}, backend)
+
+    def _plotted(self, path: Path | None, ax: Any, title: str | None, *, force: bool) -> Any:
+        from whichdo.plots.regret import Curve, regret_plot
+
+        played = {
+            name: cells for name in self.policies if (cells := [c for c in self._of(name) if c.outcomes is not None])
+        }
+        curves = {
+            name: Curve(*zip(*((cell.horizon, cell.regret, cell.error) for cell in cells), strict=True))
+            for name, cells in played.items()
+        }
+        refused = [name for name in self.policies if name not in played]
+        more = f" Not served here: {', '.join(refused)}." if refused else ""
+        reward, arms = visible(self.problem.label(self.problem.reward)), counted(len(self.problem.arms), "arm")
+        return regret_plot(
+            curves,
+            self.horizons,
+            axis=f"{self._regret} (lower is better)",
+            title=f"Regret in {reward}, {arms}" if title is None else title,
+            footnote=f"{counted(self.runs, 'run')} a point; bands: 95% intervals of the mean.{more}",
+            path=path,
+            ax=ax,
+            force=force,
+        )
+
+    def _of(self, policy: str) -> list[Cell]:
+        return [cell for cell in self.cells if cell.policy == policy]
+
+    @property
+    def _kind(self) -> str:
+        """Which regret it is."""
+        summed = any(cell.outcomes is not None and cell.outcomes.curve is not None for cell in self.cells)
+        return "cumulative" if summed else "simple"
+
+    @property
+    def _regret(self) -> str:
+        """What is measured, with its unit."""
+        return self.problem.in_unit(f"mean {self._kind} regret")
+
+    def __str__(self) -> str:
+        return text_table(self._heads, self._shown_rows)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._heads, self._shown_rows, repr(self)[1:-1])
+
+    @property
+    def _heads(self) -> tuple[str, ...]:
+        return ("policy", "horizon", self._regret, "95% interval", "best arm found")
+
+    @property
+    def _shown_rows(self) -> list[tuple[str, ...]]:
+        """What people read: a policy that cannot serve a horizon says so."""
+        rows: list[tuple[str, ...]] = []
+        for cell in self.cells:
+            numbers = ("-", "-", "-")
+            if cell.refusal is None:
+                numbers = (f"{cell.regret:.4g}", cell.interval, f"{cell.share_best:.0%}")
+            rows.append((cell.policy, short_number(cell.horizon), *numbers))
+        return rows
+
+    def __repr__(self) -> str:
+        policies, horizons = (
+            f"{len(these)} {word}" if len(these) > 1 else f"1 {word[:-1]}"
+            for these, word in ((self.policies, "policies "), (self.horizons, "horizons"))
+        )
+        return f"<Comparison of {policies.strip()} at {horizons}, {counted(self.runs, 'run')} each>"
+
+
+def compare(
+    policies: Iterable[Policy | str] | Policy | str,
+    network: CausalNetwork,
+    problem: Problem,
+    *,
+    horizons: Iterable[float] | float,
+    runs: int,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | bool = False,
+) -> Comparison:
+    """Play several policies at several horizons, ``runs`` times each, all against the same worlds.
+
+    A policy is a `Policy` or a text such as ``"srm"`` or ``"srm(second_phase=rejects)"``.  One that cannot serve a
+    horizon is passed over there, and its cell holds the reason; if none can serve any, that is an error.  ``workers``
+    and ``progress`` as for `simulate`; results do not depend on them.  Simple and cumulative regret are different
+    scales, so policies of both kinds are not compared in one table.
+    """
+    played = _played(policies)
+    _same_objective(played)
+    lengths = _lengths(horizons)
+    start = whole_number(seed, "seed")
+    network.check(problem)
+    refusals = {
+        (name, horizon): _refusal(each, problem, horizon) for name, each in played.items() for horizon in lengths
+    }
+    wanted = [place for place, refusal in refusals.items() if refusal is None]
+    if not wanted:
+        raise UnsuitableError(" ".join(dict.fromkeys(filter(None, refusals.values()))))
+    jobs = [Job(played[name], horizon, start) for name, horizon in wanted]
+    found = dict(
+        zip(wanted, simulate_all(jobs, network, problem, runs, workers=workers, progress=progress), strict=True)
+    )
+    cells = tuple(Cell(*place, found.get(place), refusal) for place, refusal in refusals.items())
+    return Comparison(problem, int(runs), start, cells)
+
+
+def _same_objective(played: dict[str, Policy]) -> None:
+    by_kind = {str(each.objective): name for name, each in played.items()}
+    if len(by_kind) > 1:
+        (first, one), (second, other) = by_kind.items()
+        raise UsageError(
+            f"{one} is about {first} regret and {other} about {second} regret, which are different scales. "
+            f"Compare policies of one kind at a time."
+        )
+
+
+def _played(given: Iterable[Policy | str] | Policy | str) -> dict[str, Policy]:
+    from whichdo.policies.base import Policy
+
+    found: dict[str, Policy] = {}
+    for each in [given] if isinstance(given, (str, Policy)) else given:
+        made = as_policy(each)
+        name = policy_text(made)
+        if name in found:
+            raise UsageError(f"The policy {name} is listed twice.")
+        found[name] = made
+    if not found:
+        raise UsageError("There is no policy to compare; name one, such as warm-halving.")
+    return found
+
+
+def _lengths(given: Iterable[float] | float) -> list[float]:
+    numbers = [given] if isinstance(given, (int, float)) else list(given)
+    if not numbers:
+        raise UsageError("There is no horizon to compare at; give one, such as 500.")
+    return sorted({check_horizon(number) for number in numbers})
+
+
+def _refusal(policy: Policy, problem: Problem, horizon: float) -> str | None:
+    try:
+        policy.check(problem, horizon)
+    except UnsuitableError as refused:
+        return str(refused)
+    return None

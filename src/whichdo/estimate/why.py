@@ -1,0 +1,142 @@
+"""Why an arm's estimate is what it is, in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whichdo.graph.identify import Route
+from whichdo.text import counted, listed
+
+if TYPE_CHECKING:
+    from whichdo.blends import Blend
+    from whichdo.estimate.estimator import Looked
+    from whichdo.formulas import Formula
+    from whichdo.graph.identify import Verdict
+    from whichdo.identification.estimand import Names
+    from whichdo.problem import Problem
+
+__all__ = ["method", "reason", "weakest"]
+
+
+def method(problem: Problem, looked: Looked, position: int, pulls: int) -> str:
+    """How an arm is estimated, in a few words."""
+    arm = problem.arms[position]
+    blend, parts = looked.blends.get(arm.targets), []
+    if arm.is_look:
+        parts += ["look"] if looked.looks else []
+    elif arm.targets in looked.taken:
+        parts += [str(looked.taken[arm.targets].route)] if looked.looks else []
+    elif blend is not None and () in blend.sources:
+        verdict = problem.verdicts[arm.targets]
+        parts.append(str(verdict.route) if verdict.identified else "looks")
+    experiments = [] if arm.is_look else _experiments(looked, position)
+    if experiments:
+        parts.append(f"experiments on {listed(experiments)}")
+    if pulls:
+        parts.append("direct")
+    return " + ".join(parts) or "none"
+
+
+def _experiments(looked: Looked, position: int) -> list[str]:
+    """The target sets, in words, whose rows are part of an arm's estimate."""
+    origins = looked.origins_of(position)
+    return [" with ".join(each.source) for each in origins if each.source]
+
+
+def weakest(looked: Looked, problem: Problem, position: int) -> tuple[str, int] | None:
+    """What the arm's estimate knows least about: a setting that it conditions on, and how often that was seen."""
+    arm = problem.arms[position]
+    formula = looked.taken.get(arm.targets)
+    if formula is None or formula.route is Route.SAME or not looked.looks:
+        return None
+    entry = int(looked.sources[position])
+    columns, codes = looked.weakest[formula.targets]
+    settings = zip(columns, codes[entry - looked.start_of(entry)].tolist(), strict=True)
+    ordered = sorted(settings, key=lambda setting: problem.graph.index(setting[0]))
+    text = ", ".join(f"{name}={problem.domains[name][code]}" for name, code in ordered)
+    return text, int(looked.settled.weakest_sizes[entry])
+
+
+def reason(
+    problem: Problem, looked: Looked, position: int, cell: tuple[str, int] | None, pulls: int, shared: int = 0
+) -> str:
+    """One sentence on how the arm is known, or why it is not; ``shared`` of the pulls are of arms that equal it."""
+    arm = problem.arms[position]
+    words = _looking(problem, looked, position, cell)
+    if pulls and not arm.is_look:
+        words += f"; {counted(pulls, 'direct pull')}"
+        if shared:
+            words += f", {shared:,} of them of arms that are the same"
+    return words
+
+
+def _looking(problem: Problem, looked: Looked, position: int, cell: tuple[str, int] | None) -> str:
+    arm = problem.arms[position]
+    blend = looked.blends.get(arm.targets)
+    if blend is None and (arm.is_look or not looked.looks):
+        return "the mean of all looks" if looked.looks else "not looked at"
+    verdict = problem.verdicts[arm.targets]
+    if verdict.route is Route.SAME:
+        act = "do" if arm.is_joint else "does"
+        return f"{listed(arm.targets)} {act} not act on {problem.reward}: the same as do()"
+    formula = looked.taken.get(arm.targets)
+    same = "" if verdict.acting == arm.targets else f"the same as setting {listed(verdict.acting)} alone: "
+    if blend is not None:
+        settles = "" if verdict.identified else "looking does not settle it, experiments do: "
+        return f"{same}{settles}{_laws(blend)}"
+    if formula is None:
+        return looked.why_not.get(arm.targets) or _never(verdict)
+    experiments = _experiments(looked, position)
+    lent = f"; rows of experiments on {listed(experiments)} count as well" if experiments else ""
+    return f"{same}{_how(problem, formula)}{_seen(cell)}{lent}"
+
+
+def _laws(blend: Blend) -> str:
+    """Which law comes from which sources."""
+    by_sources: dict[tuple[Names, ...], list[str]] = {}
+    for factor in blend.factors:
+        sources = tuple(source for source, _ in factor.sources)
+        by_sources.setdefault(sources, []).extend(factor.nodes)
+    parts = []
+    for sources, nodes in by_sources.items():
+        tried = listed(" with ".join(each) for each in sources if each)
+        words = ["looks"] if () in sources else []
+        words += [f"experiments on {tried}"] if tried else []
+        parts.append(f"{listed(nodes)} from {listed(words)}")
+    law = "law" if sum(map(len, by_sources.values())) == 1 else "laws"
+    return f"by the {law} of {'; '.join(parts)}"
+
+
+def _never(verdict: Verdict) -> str:
+    if verdict.identified:
+        return "the paper's algorithms do not cover it: try it"
+    return "cannot be learned by looking: " + verdict.reason.split(": ", 1)[-1]
+
+
+def _how(problem: Problem, formula: Formula) -> str:
+    if not formula.shared and formula.route is not Route.GENERAL:
+        return f"by the laws of {listed(_spoken_of(formula))}, each given what acts on it"
+    if formula.route is Route.ADJUSTMENT:
+        return f"adjusting for {listed(formula.given)}" if formula.given else "nothing to adjust for"
+    if formula.route is Route.GENERAL:
+        return f"by complete identification, given {listed(formula.given)}"
+    node = listed(formula.targets)
+    within = problem.graph.subgraph(problem.graph.ancestors([problem.reward]))
+    tied = {name for target in formula.targets for name in within.c_component(target)}
+    others = [name for name in formula.given if name not in tied]
+    if problem.reward in tied:
+        return f"{node} <-> {problem.reward} is blocked by {listed(others)}"
+    return f"counting {node} together with {listed(formula.given)}, to which hidden causes tie it"
+
+
+def _spoken_of(formula: Formula) -> list[str]:
+    """The nodes whose laws a formula reads."""
+    return list(dict.fromkeys(name for each in formula.estimand.conditionals for name in each.nodes))
+
+
+def _seen(cell: tuple[str, int] | None) -> str:
+    if cell is None or not cell[0]:
+        return ""
+    text, count = cell
+    rows = "no row" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"
+    return f": {rows} had {text}"
