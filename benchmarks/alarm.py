@@ -5,6 +5,10 @@ one edge left out, one hidden cause left out, or one arrow turned round.  Counte
 looking is off by more than .1 for some arm.  ``spread``: 2,000 logged looks, then 300 pulls spread equally over the
 arms, the alarm heard after every five.  ``campaigns``: the same through the verbs of a campaign, with the policy named.
 ``python -m benchmarks.alarm spread 200 7`` measures 200 graphs of each kind from seed 7 on.
+
+As many logs are checked too.  Told is how often the alarm, the check and either of them finds the mistake: of all; of
+those that logs can refute, which imply an independence that does not hold; and of these where the bias of some arm
+times the root of its pulls, over .5, is 4 or more.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ from whichdo.estimate.estimator import look
 from whichdo.evidence import Tally
 from whichdo.formulas import counted_scopes
 from whichdo.graph.admg import CausalGraph
+from whichdo.graph.implied import implied_statements
+from whichdo.graph.separation import m_separated
 from whichdo.monitoring.alarm import conflicts
 from whichdo.problem import LOOK, Arm, Problem
 from whichdo.tables import Table
@@ -110,6 +116,33 @@ def right_graphs(count: int, seed: int) -> Iterator[Wrong]:
         yield Wrong(instance.network, instance.problem, np.zeros(1))
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one wrong graph."""
+
+    alarmed: bool
+    """Whether the alarm went off."""
+    refuted: bool
+    """Whether a check of the logs failed."""
+    visible: float
+    """The largest bias of an arm times the root of its pulls, over .5."""
+    refutable: bool
+    """Whether logs can refute the graph: it implies an independence that does not hold."""
+
+
+def is_refutable(case: Wrong) -> bool:
+    """Whether the believed graph implies an independence that the true one does not."""
+    true = case.network.graph
+    statements = implied_statements(case.problem.graph).statements
+    return not all(m_separated(true, [each.left], [each.right], each.given) for each in statements)
+
+
+def is_refuted(case: Wrong, seed: int, logs: int = LOGS) -> bool:
+    """Whether a check of logs fails."""
+    rows = case.network.sample(logs, seed=seed)
+    return not wd.check(case.problem, {name: rows[name] for name in case.problem.graph.nodes}).ok
+
+
 def spread(case: Wrong, seed: int, logs: int = LOGS, pulls: int = PULLS) -> tuple[bool, float]:
     """Whether the alarm goes off while all arms are pulled in turn; and how visible the bias was at the end."""
     believed = Believed(case.network, case.problem, seed)
@@ -159,11 +192,21 @@ def main(how: str, count: int, seed: int, policy: str) -> None:
             found = []
             for number, case in enumerate(cases, start=1000 * (*KINDS, "right").index(kind)):
                 own = seed * 10_000 + number
-                found.append(spread(case, own) if how == "spread" else in_campaign(case, own, policy, Path(folder)))
-            went = np.array([each[0] for each in found])
-            plain = np.array([each[1] >= 4 for each in found])
-            share = f"{went[plain].mean():.2f} of {plain.sum()}" if plain.any() else "-"
-            print(f"{kind:20} {how}: went off in {went.mean():.3f} of {len(went)}; where clearly visible {share}")
+                went, visible = spread(case, own) if how == "spread" else in_campaign(case, own, policy, Path(folder))
+                found.append(Outcome(went, is_refuted(case, own), visible, is_refutable(case)))
+            print(f"{kind:20} {how}: {told(found)}", flush=True)
+
+
+def told(found: list[Outcome]) -> str:
+    """Shares: the alarm alone, check alone, either; of refutable graphs, and of those whose bias is clearly visible."""
+
+    def share(of: list[Outcome]) -> str:
+        both = np.array([[each.alarmed, each.refuted, each.alarmed or each.refuted] for each in of], float)
+        return f"{' / '.join(f'{part:.2f}' for part in both.mean(axis=0))} of {len(of)}" if of else "-"
+
+    refutable = [each for each in found if each.refutable]
+    clear = [each for each in refutable if each.visible >= 4]
+    return f"alarm / check / either {share(found)}; refutable {share(refutable)}; clearly visible {share(clear)}"
 
 
 if __name__ == "__main__":

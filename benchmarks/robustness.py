@@ -2,17 +2,20 @@
 
 ``make robustness`` writes docs/robustness.md.  Worlds are those of `whichdo.world.instances.mistakes`; logs are worth
 500 to 5,000 pulls of an arm, evenly on the logarithmic scale.  Graph-free policies get no logs.  Rules were tuned on
-seed 900; the page uses another.
+seeds 900, 901 and 950; the page uses another.  A run that was cut off goes on where it was (``--kept``); what another
+revision of a policy has played is not taken.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +25,10 @@ from whichdo.simulation import played, run_rounds
 from whichdo.world.instances import MISTAKES, planted
 from whichdo.world.sampler import World
 
+if TYPE_CHECKING:
+    from whichdo.evidence import Tally
+    from whichdo.world.instances import Planted
+
 WORLDS, SEED = 200, 17
 DOUBTS = tuple(sorted({0.0, 0.1, 0.3, 0.5, DOUBT, DOUBT_WHEN_NAMING}))
 MARKS = (300, 3_000, 30_000)
@@ -29,6 +36,8 @@ HORIZONS = (150, 600, 2_400)
 RUNS = 2
 """Of each simple-regret policy on each world."""
 WORTH = (500.0, 5_000.0)
+KEPT = Path(__file__).parents[1] / ".cache" / "robustness"
+"""What was played is kept here, policy by policy, so that a run that was cut off goes on where it was."""
 FREE = ("ue", "sr", "sh")
 WRONG_AT_MOST, GAIN_AT_MOST, RIGHT_AT_MOST = 2.75, 2.0, 0.40
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -46,39 +55,108 @@ class Cell:
     """Simple regret, a column for each of HORIZONS."""
 
 
-def cell(task: tuple[str, bool, int, int]) -> Cell:
-    """Play everything on the worlds of a family."""
-    family, right, count, seed = task
+@dataclass(frozen=True)
+class Part:
+    """One policy on the worlds of a family, wrong or right: what is played, kept and not played again."""
+
+    family: str
+    right: bool
+    policy: str
+    doubt: float | None
+    count: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """As tables call it."""
+        if self.policy == "warm-halving":
+            return f"{self.doubt:g}"
+        return f"{self.policy} {self.doubt:g}" if self.policy == "causal-ts" else self.policy
+
+    @property
+    def made(self) -> wd.Policy:
+        """The policy."""
+        return wd.policy(self.policy, **({} if self.doubt is None else {"doubt": self.doubt}))
+
+    @property
+    def file(self) -> str:
+        """Where the result is kept; another revision of the policy has another."""
+        right = "right" if self.right else "wrong"
+        numbers = f"{self.count}-{self.seed}-{self.made.revision}"
+        return f"{self.family}-{right}-{self.name.replace(' ', '-')}-{self.policy}-{numbers}.json"
+
+
+def parts(count: int, seed: int) -> list[Part]:
+    """All there is to play, family by family."""
+    names: list[tuple[str, float | None]] = [("ts", None), *((each, None) for each in FREE), ("causal-kl-ucb", None)]
+    names += [(each, doubt) for each in ("causal-ts", "warm-halving") for doubt in DOUBTS]
+    return [Part(family, right, *each, count, seed) for family in MISTAKES for right in (False, True) for each in names]
+
+
+@lru_cache(maxsize=1)
+def beginnings(family: str, count: int, seed: int, *, right: bool) -> tuple[list[Planted], list[Tally]]:
+    """The worlds of a family and their logs."""
     worlds = planted(family, count, seed, right=right)
     worths = np.exp(np.random.default_rng([seed, right]).uniform(np.log(WORTH[0]), np.log(WORTH[1]), count))
     logs = [world.logs(worth, seed=number) for number, (world, worth) in enumerate(zip(worlds, worths, strict=True))]
+    return worlds, logs
 
-    def earn(policy: wd.Policy, *, with_logs: bool) -> Array:
-        found = []
-        for number, world in enumerate(worlds):
-            key, rng = np.array([number, seed], np.uint64), np.random.default_rng([number, seed])
-            seen = logs[number] if with_logs else None
-            pulls, _, _ = run_rounds(policy, world.network, world.problem, MARKS[-1], key, rng, np.array(MARKS), seen)
-            found.append(pulls @ (world.means.max() - world.means))
-        return np.array(found)
 
-    def name(policy: wd.Policy, *, with_logs: bool) -> Array:
-        found = np.zeros((count, len(HORIZONS)))
-        for number, world in enumerate(worlds):
-            for column, horizon in enumerate(HORIZONS):
-                for run in range(RUNS):
-                    answers = World(world.network, world.problem, np.array([number, seed + run], np.uint64))
-                    rng = np.random.default_rng([number, run, seed])
-                    arm, _ = played(policy, answers, horizon, rng, logs[number] if with_logs else None)
-                    found[number, column] += (world.means.max() - world.means[arm]) / RUNS
+def play(part: Part) -> Array:
+    """Regrets of a policy, a row for each world; policies without a graph get no logs."""
+    worlds, logs = beginnings(part.family, part.count, part.seed, right=part.right)
+    policy, seed, with_logs = part.made, part.seed, part.policy not in {"ts", *FREE}
+
+    def earn(number: int, world: Planted, seen: Tally | None) -> Array:
+        key, rng = np.array([number, seed], np.uint64), np.random.default_rng([number, seed])
+        pulls, _, _ = run_rounds(policy, world.network, world.problem, MARKS[-1], key, rng, np.array(MARKS), seen)
+        return np.asarray(pulls @ (world.means.max() - world.means))
+
+    def name(number: int, world: Planted, seen: Tally | None) -> Array:
+        found = np.zeros(len(HORIZONS))
+        for column, horizon in enumerate(HORIZONS):
+            for run in range(RUNS):
+                answers = World(world.network, world.problem, np.array([number, seed + run], np.uint64))
+                arm, _ = played(policy, answers, horizon, np.random.default_rng([number, run, seed]), seen)
+                found[column] += (world.means.max() - world.means[arm]) / RUNS
         return found
 
-    earned = {"ts": earn(wd.policy("ts"), with_logs=False)}
-    earned |= {f"causal-ts {doubt:g}": earn(wd.policy("causal-ts", doubt=doubt), with_logs=True) for doubt in DOUBTS}
-    earned["causal-kl-ucb"] = earn(wd.policy("causal-kl-ucb"), with_logs=True)
-    named = {each: name(wd.policy(each), with_logs=False) for each in FREE}
-    named |= {f"{doubt:g}": name(wd.policy("warm-halving", doubt=doubt), with_logs=True) for doubt in DOUBTS}
-    return Cell(family, right, earned, named)
+    once = earn if part.policy in {"ts", "causal-ts", "causal-kl-ucb"} else name
+    return np.array([once(number, each, logs[number] if with_logs else None) for number, each in enumerate(worlds)])
+
+
+def kept(task: tuple[Part, Path]) -> Array:
+    """The result of a part, played unless it was kept; written whole or not at all."""
+    part, folder = task
+    path = folder / part.file
+    if not path.exists():
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(play(part).tolist()), encoding="utf-8")
+        unfinished.replace(path)
+    return np.array(json.loads(path.read_text(encoding="utf-8")))
+
+
+def cells(count: int, seed: int, folder: Path) -> list[Cell]:
+    """Everything, from what was kept and what is played now."""
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = parts(count, seed)
+    each = len(asked) // (2 * len(MISTAKES))  # the parts of a family share their worlds, so one process has them all
+    with ProcessPoolExecutor(2) as crew:
+        found = dict(zip(asked, crew.map(kept, [(part, folder) for part in asked], chunksize=each), strict=True))
+    made = []
+    for family in MISTAKES:
+        for right in (False, True):
+            own = {part: regrets for part, regrets in found.items() if (part.family, part.right) == (family, right)}
+            earning = {"ts", "causal-ts", "causal-kl-ucb"}
+            made.append(
+                Cell(
+                    family,
+                    right,
+                    {part.name: regrets for part, regrets in own.items() if part.policy in earning},
+                    {part.name: regrets for part, regrets in own.items() if part.policy not in earning},
+                )
+            )
+    return made
 
 
 def earning_rows(cells: list[Cell], *, right: bool) -> tuple[list[str], dict[str, float], dict[str, float]]:
@@ -222,12 +300,10 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--worlds", type=int, default=WORLDS)
     asked.add_argument("--seed", type=int, default=SEED)
+    asked.add_argument("--kept", type=Path, default=KEPT, help="where finished parts are kept, and read from again")
     asked.add_argument("--print", action="store_true", help="print the page instead of writing it")
     options = asked.parse_args()
-    tasks = [(family, right, options.worlds, options.seed) for family in MISTAKES for right in (False, True)]
-    with ProcessPoolExecutor(2) as crew:
-        cells = list(crew.map(cell, tasks))
-    text = page(cells, options.worlds, options.seed)
+    text = page(cells(options.worlds, options.seed, options.kept), options.worlds, options.seed)
     if options.print:
         print(text)
     else:

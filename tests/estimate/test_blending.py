@@ -18,7 +18,7 @@ from whichdo.blends import experiment_scopes, find_blend
 from whichdo.counting import count
 from whichdo.estimate.blending import learn
 from whichdo.estimate.estimator import Rule
-from whichdo.estimate.provenance import equal_arms
+from whichdo.estimate.pooling import equal_arms
 from whichdo.estimate.rank import ranking
 from whichdo.formulas import Reading
 from whichdo.identification.estimand import Conditional

@@ -93,6 +93,28 @@ def test_an_arm_that_only_its_pulls_know_keeps_its_interval() -> None:
     assert row.effect_low < plain[do(X=1)].effect_low
 
 
+def test_old_logs_are_told_from_a_wrong_graph() -> None:
+    """Today's looks and pulls agree with each other and not with the logs: what was seen today counts in full.
+
+    With as many looks that agree with the logs and pulls that do not, pulls and a hint are all that is left.  So 160 of
+    .3 and what old logs are worth, 20 of .7; then 100 of .3 and a hint, 6 of .7.
+    """
+    problem = Problem("X -> Y", "Y", {"X": [0, 1]})
+
+    def looks(rates: tuple[float, float], rows: int) -> Tally:
+        wins = [round(rate * rows) for rate in rates]
+        x = [0] * rows + [1] * rows
+        y = [1] * wins[0] + [0] * (rows - wins[0]) + [1] * wins[1] + [0] * (rows - wins[1])
+        return count(problem, {"X": x, "Y": y})
+
+    logs, pulls = looks((0.3, 0.7), 500), Tally(problem, np.array([[0, 0], [70, 30], [70, 30]]))
+    for fresh, worth, size in ((looks((0.3, 0.3), 60), 0.344, 180), (looks((0.3, 0.7), 60), 0.323, 106)):
+        today = fresh + pulls
+        found = ranking(logs + today, doubt=0.5, logged=logs, today=today)[do(X=1)]
+        assert found.estimate == pytest.approx(worth, abs=0.01)
+        assert found.effective_n == pytest.approx(size, abs=8)
+
+
 def test_a_doubt_that_is_not_a_chance_is_refused() -> None:
     with pytest.raises(UsageError, match="from 0 to 1"):
         ranking(Tally.empty(Problem("X -> Y", "Y")), doubt=2)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.policies.driving import driven
 from whichdo.errors import UsageError
-from whichdo.estimate.doubt import FEW, LEFT, MANY, belief
+from whichdo.estimate.doubt import CHANGED, FEW, LEFT, MANY, OLD, belief
 from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh, wrong_chances
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import policy
@@ -72,14 +72,55 @@ def test_belief_is_bayes_rule_over_every_set_of_wrong_arms() -> None:
         wins, losses, means, sizes = np.array(arms).T
         found = belief(doubt, wins, losses, means, sizes, denied)
         chances, wrong = enumerated(doubt, arms, denied.tolist())
-        assert found.chances == pytest.approx(chances)
+        assert found.cases[:2] == pytest.approx(chances)
         assert found.wrong.tolist() == pytest.approx(wrong)
+
+
+def test_old_logs_and_a_wrong_graph_are_told_apart_by_bayes_rule() -> None:
+    """Over every way in which each of three arms is right, wrong by the graph, or old in logs; do() is the first."""
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        arms, doubt = random_arms(rng)[:3], float(rng.uniform(0.01, 0.99))
+        today = [(float(rng.uniform(0.1, 0.9)), float(rng.choice([0.0, 3.0, 60.0]))) for _ in arms]
+        denied = rng.choice([0.0, 0.0, 0.3, 0.9], 3).tolist()
+        arms[0] = (0.0, 0.0, *arms[0][2:])  # looks of today are in `today`
+        old, wrong, total = [0.0] * 3, [0.0] * 3, 0.0
+        cases = [(1 - doubt, 0.0, 0.0)]
+        cases += [(doubt * OLD / 2, 0.0, each) for each in (FEW, MANY)]
+        cases += [(doubt * (1 - OLD) / 2, each, 0.0) for each in (FEW, MANY)]
+        for prior, by_graph, by_age in cases:
+            for states in product(("right", "wrong", "old"), repeat=3):
+                weight = prior
+                for place, state in enumerate(states):
+                    won, lost, mean, size = arms[place]
+                    now, worth = today[place]
+                    came, missed, both = worth * now, worth * (1 - now), size + worth
+                    bad = 1 - (1 - by_graph) * (1 - denied[place])
+                    aged = by_age * (1 - bad)
+                    bad = 0.0 if place == 0 else bad
+                    if state == "right":
+                        weight *= (1 - bad - aged) * likelihood(won + came, lost + missed, mean, size)
+                    elif state == "old":
+                        weight *= aged * likelihood(won + came, lost + missed, mean, min(size, CHANGED))
+                    else:
+                        joint = (size * mean + came) / both if both else 0.0
+                        weight *= bad * likelihood(came, missed, mean, size)
+                        weight *= likelihood(won, lost, joint, min(both, LEFT))
+                total += weight
+                for place, state in enumerate(states):
+                    old[place] += weight * (state == "old")
+                    wrong[place] += weight * (state == "wrong")
+        means, sizes = np.array(today).T
+        wins, losses, logged, worths = np.array(arms).T
+        found = belief(doubt, wins, losses, logged, worths, np.array(denied), (means, sizes))
+        assert found.old == pytest.approx(np.array(old) / total)
+        assert found.wrong == pytest.approx(np.array(wrong) / total)
 
 
 def test_doubts_of_nothing_and_of_everything_stay() -> None:
     arms = np.array([(5.0, 1.0, 0.2, 300.0), (1.0, 5.0, 0.2, 300.0)]).T
-    assert belief(0.0, *arms).chances == (0.0, 0.0)
-    assert sum(belief(1.0, *arms).chances) == 1.0
+    assert belief(0.0, *arms).cases.tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+    assert belief(1.0, *arms).cases.tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("levels", [2, 4], ids=["coins", "fractions"])
@@ -97,7 +138,7 @@ def test_pulls_one_by_one_and_all_at_once_are_the_belief(levels: int) -> None:
             wins[arm] += reward
             losses[arm] += 1 - reward
         expected = belief(doubt, wins, losses, means, sizes, denied)
-        assert whole[OF_FEW : OF_MANY + 1] == pytest.approx(expected.chances)
+        assert whole[OF_FEW : OF_MANY + 1] == pytest.approx(expected.cases[:2])
         assert wrong_chances(Doubts(factors, shares, whole)) == pytest.approx(expected.wrong)
         again = before_pulls(doubt, denied)
         recount(*again, wins, losses, means, sizes)

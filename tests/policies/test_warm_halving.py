@@ -87,12 +87,12 @@ def test_eleven_arms_take_six_rounds() -> None:
     assert cuts(11)[0].tolist() == [11, 8, 6, 4, 3, 2, 1]
 
 
-def first_batch(name: str, looks_at_hand: int = 0) -> Batch:
+def first_batch(name: str, looks_at_hand: int = 0, doubt: float = 0.3) -> Batch:
     instance = canonical(name)
     seen = Tally.empty(instance.problem)
     if looks_at_hand:
         seen = World(instance.network, instance.problem, 1).pull(observe(looks_at_hand))
-    return next(policy("warm-halving").play(instance.problem, 100, np.random.default_rng(1), seen))
+    return next(policy("warm-halving", doubt=doubt).play(instance.problem, 100, np.random.default_rng(1), seen))
 
 
 def test_half_is_looked_where_looking_serves_every_arm() -> None:
@@ -107,7 +107,13 @@ def test_nothing_is_looked_where_looking_serves_none() -> None:
 
 def test_logs_at_hand_are_looks_already_made() -> None:
     assert first_batch("frontdoor", 30).counts == (20,)
-    assert do(X=1) in first_batch("frontdoor", 5000).arms
+    assert do(X=1) in first_batch("frontdoor", 5000, doubt=0.0).arms
+
+
+def test_a_tenth_of_the_looks_is_made_again_where_logs_may_be_old() -> None:
+    batch = first_batch("frontdoor", 5000)
+    assert (batch.arms, batch.counts) == ((do(),), (5,))
+    assert first_batch("frontdoor", 47).counts == (5,)
 
 
 def test_caution_must_be_positive() -> None:
@@ -157,6 +163,21 @@ def test_mechanisms_are_counted_where_three_pulls_a_row_can_be_paid() -> None:
     assert {batch.detail for batch in batches[1:]} == {REWARDS}
 
 
+def test_pulls_of_do_leave_what_logs_say_in_place() -> None:
+    """A hidden cause acts, so pulls tell their reward alone; logs of 20,000 looks still tell the means, mostly to .03.
+
+    Seen to fail where pulls of do() were added to the logs without their tables, which were lost to all other arms.
+    """
+    instance, errors = canonical("frontdoor"), []
+    for seed in range(9):
+        world = World(instance.network, instance.problem, seed)
+        logs = world.pull(observe(20_000))
+        batches, _, final = driven(policy("warm-halving"), instance.problem, 90, world.pull, seen=logs)
+        assert any(do() in batch.arms for batch in batches[1:])
+        errors.append(np.abs(np.asarray(final.means) - instance.means).max())
+    assert np.median(errors) < 0.03
+
+
 def test_looks_at_hand_must_be_counted_by_mechanism_or_a_note_says_so() -> None:
     instance = experiment_3()
     problem, scopes = instance.problem, details(instance.problem, 100).scopes
@@ -164,6 +185,6 @@ def test_looks_at_hand_must_be_counted_by_mechanism_or_a_note_says_so() -> None:
     assert details(problem, 100, fit).scopes == scopes
     world = World(instance.network, problem, 2)
     unfit = world.pull(observe(20))
-    batches, _, final = driven(policy("warm-halving"), problem, 100, world.pull, seen=unfit)
+    batches, _, final = driven(policy("warm-halving", doubt=0.0), problem, 100, world.pull, seen=unfit)
     assert {batch.detail for batch in batches[1:]} == {REWARDS}
     assert "not counted by mechanism (X1, X3 together)" in final.notes[0]

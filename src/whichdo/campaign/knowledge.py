@@ -128,11 +128,15 @@ class Knowledge:
         """
         doubt = float(getattr(self.terms.policy, "doubt", 0.0))
         problem, denial = self.believed, self.denial()
-        logged = pooled(problem, self.trusted, [], nodes=self.nodes) if doubt and self.trusted else None
+        logged = today = None
+        if doubt and self.trusted:
+            rows, scopes = self.tickets.outcomes(looks_alone=False), statement_scopes(self.allowed)
+            logged = pooled(problem, self.trusted, [], nodes=self.nodes)
+            today = pooled(problem, [], rows, nodes=self.nodes, scopes=scopes, teaching=True)
         denied = np.zeros(len(problem.arms))
         denied[[problem.index(arm) for arm in self.allowed.arms]] = denial.chances
         seen, shown = self.evidence(), self.allowed
-        return ranking(seen, confidence=confidence, doubt=doubt, logged=logged, denied=denied, shown=shown)
+        return ranking(seen, confidence=confidence, doubt=doubt, logged=logged, today=today, denied=denied, shown=shown)
 
     def denial(self) -> Denial:
         """What the logs that count deny of the graph, and which arms the policy therefore doubts."""

@@ -1,7 +1,7 @@
 """The demonstration's story many times over, each time with new luck: how often does each way name the best measure?
 
-A repeat draws a survey and the experiments of each way from the same town.  Nothing is stored, so two hundred take a
-second.  Policies have all experiments to themselves here, where a campaign keeps a part for audits.
+A repeat draws a survey and the experiments of each way from the same town.  Nothing is stored, so two hundred take some
+ten seconds.  Policies have all experiments to themselves here, where a campaign keeps a part for audits.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ target sets are taken as independent.  An error above the estimate is drawn on t
 upper limit, one below on that of the lower, since errors at low rates are lopsided.
 
 Where estimates by looking are doubted (`whichdo.estimate.doubted`), a draw first says whether something is wrong, and
-then which arms are known by their pulls and a hint alone.
+then which arms are known by their pulls and a hint alone, or by what was seen today.
 
 The best of many estimates looks too good (the winner's curse), so that the limit on the bad side of
 the chosen mean must be further away.  How far is found by playing the choice again: effects are shrunk
@@ -237,23 +237,26 @@ class Contest:
             return self._plausible(rng, arms, scatter)
         pooled, hints, belief = self.pooled, self.pooled.hints, self.pooled.belief
         drawn = replace(self, pooled=pooled.right)._plausible(rng, arms, scatter)
-        few, many = belief.chances
-        luck = rng.random((DRAWS, 1))
-        shares = np.where(
-            luck < many,
-            belief.shares[1, arms],
-            np.where(luck < few + many, belief.shares[0, arms], belief.shares[2, arms]),
-        )
-        wrong = (rng.random((DRAWS, len(arms))) < shares) & hints.at_stake[arms]
+        case = rng.choice(len(belief.cases), DRAWS, p=belief.cases)
+        luck = rng.random((DRAWS, len(arms)))
+        wrong = (luck < belief.shares[case][:, arms]) & hints.at_stake[arms]
         nothing = pooled.right.means[0] if self._anchored else self._middle
-        noise = hints.variances[arms]
+        means, noise = hints.means[arms], hints.variances[arms]
+        if pooled.today is not None:
+            today = pooled.today
+            old = (1 - luck < belief.outdated[case][:, arms]) & today.known[arms]
+            means, noise = (
+                np.where(old, then, now) for then, now in ((today.means[arms], means), (today.variances[arms], noise))
+            )
+            wrong |= old
         z = rng.standard_normal((DRAWS, len(arms)))
         prior = (scatter * self._middle * (1 - self._middle)) ** 2
         total = prior + noise
         part = np.divide(prior, total, out=np.zeros(total.shape), where=total > 0)
-        found = np.where(wrong, part * (hints.means[arms] - nothing) + np.sqrt(part * noise) * z, drawn)
+        found = np.where(wrong, part * (means - nothing) + np.sqrt(part * noise) * z, drawn)
         if self._anchored:  # where do() is wrong, all others are better or worse than it by as much
-            fallen = np.where(wrong[:, 0], nothing - hints.means[0] - np.sqrt(noise[0]) * z[:, 0], 0.0)
+            means, noise = (np.broadcast_to(each, wrong.shape)[:, 0] for each in (means, noise))
+            fallen = np.where(wrong[:, 0], nothing - means - np.sqrt(noise) * z[:, 0], 0.0)
             found = found + fallen[:, None]
             found[:, 0] = 0.0
         return found

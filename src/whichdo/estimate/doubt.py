@@ -16,12 +16,23 @@ is wrong for that reason with a chance d of its own, whatever else is: e is 1 - 
 d itself where nothing else is wrong; the odds are against the product of (1 - d + d * B).
 
 Looks made since the start are direct pulls of do(); logged ones say of do() what looking says of any arm.
+
+Where logs stand beside evidence of today, two things can be wrong, each with half of the doubt: the graph, or the logs,
+which may be of another season.  What today's looks and the pulls of *other* arms say of an arm, by the graph, then
+stands between the logs and its own pulls, and tells the two apart.  With L what logs say, F what today says by the
+graph, D the pulls, and | for what is taken as known beforehand:
+
+    nothing is wrong of it     chance of (F and D | L)
+    its logs are old           chance of (F and D | a larger hint of L)  F and D still count in full
+    the graph is wrong of it   chance of (F | L) times that of (D | a hint of L and F)
+
+Doing nothing needs no graph, so of do() only the logs can be wrong.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, inf, lgamma, log
+from math import lgamma
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +49,10 @@ FEW, MANY = 0.3, 0.7
 """If something is wrong, how likely that is for what looking says of any one arm: of few, or of many."""
 LEFT = 6.0
 """How many pulls a wrong estimate by looking still counts for."""
+CHANGED = 20.0
+"""How many pulls old logs are worth in the chance of what was seen today: the truth may have moved by some .1."""
+OLD = 0.5
+"""The part of the doubt that is about logs, where there is evidence of today to compare them with."""
 
 
 def checked_doubt(doubt: object) -> float:
@@ -51,17 +66,29 @@ def checked_doubt(doubt: object) -> float:
 
 @dataclass(frozen=True)
 class Belief:
-    """How likely it is, after some pulls, that estimates by looking are wrong."""
+    """How likely it is, after some pulls, that estimates by looking are wrong.
 
-    chances: tuple[float, float]
-    """That they are wrong of few arms, and of many."""
+    There are five cases: the graph is wrong of few arms, or of many; the logs are old for few, or for many; or nothing
+    is, but for what the logs deny.
+    """
+
+    cases: FloatArray
+    """How likely each case is."""
     shares: FloatArray
-    """Rows for few, for many and for neither: for each arm the chance that it is one of those that are wrong."""
+    """A row for each case: for each arm the chance that the graph is wrong of it."""
+    outdated: FloatArray
+    """The same: that the logs are old for it."""
 
     @property
     def wrong(self) -> FloatArray:
-        """For each arm: that what looking says of it is wrong."""
-        found: FloatArray = np.array([*self.chances, 1 - sum(self.chances)]) @ self.shares
+        """For each arm: that what looking says of it is wrong, though looks are of today."""
+        found: FloatArray = self.cases @ self.shares
+        return found
+
+    @property
+    def old(self) -> FloatArray:
+        """For each arm: that what logs say of it has changed since."""
+        found: FloatArray = self.cases @ self.outdated
         return found
 
 
@@ -72,6 +99,7 @@ def belief(
     means: FloatArray,
     sizes: FloatArray,
     denied: FloatArray | None = None,
+    today: tuple[FloatArray, FloatArray] | None = None,
 ) -> Belief:
     """What direct pulls make of a doubt.
 
@@ -82,39 +110,67 @@ def belief(
     wins, losses
         For each arm its direct pulls: the sum of their utilities, and of what they are short of 1.
     means, sizes
-        What looking says of each arm, and how many pulls that is worth; 0 where it says nothing.
+        What looking says of each arm, and how many pulls that is worth; 0 where it says nothing.  With ``today``, what
+        the logs alone say.
     denied
         For each arm how likely it is wrong because the logs deny what the graph says of them; None: they deny nothing.
+    today
+        What looks of today and pulls of other arms say of each arm, as means and sizes; do() is the first arm.  None:
+        logs are not told from other looks, and nothing but the graph is doubted.
     """
-    factors = [
-        _log_factor(*map(float, each)) if each[3] > 0 else 0.0 for each in zip(wins, losses, means, sizes, strict=True)
-    ]
-    before = log(doubt / (1 - doubt)) if 0 < doubt < 1 else (inf if doubt else -inf)
-    own = np.zeros(len(factors)) if denied is None else denied
-    odds, shares = np.array([before - log(2), before - log(2), 0.0]), np.empty((3, len(factors)))
-    for row, each in enumerate((FEW, MANY, 0.0)):
-        for arm, factor in enumerate(factors):
-            share = 1 - (1 - each) * (1 - float(own[arm]))
-            top = max(factor, 0.0)
-            either = (1 - share) * exp(-top) + share * exp(factor - top)
-            odds[row] += top + log(either)
-            shares[row, arm] = share * exp(factor - top) / either
+    own = np.zeros(len(wins)) if denied is None else denied
+    if today is None:
+        graph, stale = _at_stake(sizes, _chance(wins, losses, means, np.minimum(sizes, LEFT))), np.zeros(len(wins))
+        graph -= _at_stake(sizes, _chance(wins, losses, means, sizes))
+    else:
+        graph, stale = _factors(wins, losses, (means, sizes), today)
+    old = 0.0 if today is None else OLD
+    before = doubt * np.array([(1 - old) / 2, (1 - old) / 2, old / 2, old / 2, 0.0])
+    before[-1] = 1 - doubt
+    wrong = np.array([[FEW], [MANY], [0.0], [0.0], [0.0]])
+    wrong = 1 - (1 - wrong) * (1 - own)
+    outdated = np.array([[0.0], [0.0], [FEW], [MANY], [0.0]]) * (1 - wrong)
+    if today is not None:
+        wrong[:, 0] = 0.0
+    top = np.maximum(np.maximum(graph, stale), 0.0)
+    parts = np.stack(
+        [wrong * np.exp(graph - top), outdated * np.exp(stale - top), (1 - wrong - outdated) * np.exp(-top)]
+    )
+    total = parts.sum(axis=0)
+    shares = parts / total
     if doubt in (0, 1):
-        return Belief((0.5 * doubt, 0.5 * doubt), shares)
-    weights = np.exp(odds - odds.max())
-    few, many, _ = weights / weights.sum()
-    return Belief((float(few), float(many)), shares)
+        return Belief(before, shares[0], shares[1])
+    possible = before > 0
+    odds = np.log(before[possible]) + (top + np.log(total[possible])).sum(axis=1)
+    cases = np.zeros(len(before))
+    cases[possible] = np.exp(odds - odds.max())
+    return Belief(cases / cases.sum(), shares[0], shares[1])
 
 
-def _log_factor(won: float, lost: float, mean: float, size: float) -> float:
-    """The logarithm of an arm's Bayes factor: wrong against right."""
+def _factors(
+    wins: FloatArray, losses: FloatArray, logged: tuple[FloatArray, FloatArray], today: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """The logarithms of each arm's Bayes factors against nothing being wrong: of a wrong graph, and of old logs."""
+    means, sizes = logged
+    now, worth = today
+    came, missed = worth * now, worth * (1 - now)
+    right = _chance(wins + came, losses + missed, means, sizes)
+    stale = _chance(wins + came, losses + missed, means, np.minimum(sizes, CHANGED))
+    both = sizes + worth
+    joint = (sizes * means + came) / np.where(both > 0, both, 1.0)
+    graph = _chance(came, missed, means, sizes) + _chance(wins, losses, joint, np.minimum(both, LEFT))
+    return _at_stake(both, graph - right), _at_stake(sizes, stale - right)
 
-    def chance(worth: float) -> float:
-        before, against = 1 + worth * mean, 1 + worth * (1 - mean)
-        return _log_beta(before + won, against + lost) - _log_beta(before, against)
 
-    return chance(min(size, LEFT)) - chance(size)
+def _at_stake(sizes: FloatArray, factors: FloatArray) -> FloatArray:
+    return np.where(sizes > LEFT, factors, 0.0)
 
 
-def _log_beta(a: float, b: float) -> float:
-    return lgamma(a) + lgamma(b) - lgamma(a + b)
+def _chance(won: FloatArray, lost: FloatArray, means: FloatArray, sizes: FloatArray) -> FloatArray:
+    """The logarithm of how likely pulls are, beforehand known by so many others of that mean."""
+    before, against = 1 + sizes * means, 1 + sizes * (1 - means)
+    return _log_beta(before + won, against + lost) - _log_beta(before, against)
+
+
+def _log_beta(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.array([lgamma(x) + lgamma(y) - lgamma(x + y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])

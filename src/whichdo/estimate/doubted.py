@@ -1,21 +1,25 @@
-"""Looking and direct pulls together, where looking may be wrong: for each arm a mixture of two estimates.
+"""Looking and direct pulls together, where looking may be wrong: for each arm a mixture of two or three estimates.
 
-If looking is right, an arm is known by looking and its pulls; if it is wrong, by its pulls and a hint.  How likely each
-is, follows from the pulls (`whichdo.estimate.doubt`).  Where pulls agree with looking the mixture is what looking says;
-where they contradict it, the pulls win; and where there are none, intervals are as wide as the doubt demands.
+If looking is right, an arm is known by looking and its pulls; if the graph is wrong, by its pulls and a hint; if the
+logs are old, by all that was seen today, looks and pulls of every arm.  How likely each is, follows from the pulls
+(`whichdo.estimate.doubt`).  Where pulls agree with looking the mixture is what looking says; where they contradict it,
+the pulls win; and where there are none, intervals are as wide as the doubt demands.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from math import erfc
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.estimate.doubt import LEFT, belief
+from whichdo.estimate.blending import learn
+from whichdo.estimate.doubt import CHANGED, LEFT, belief
+from whichdo.estimate.estimator import Rule
 from whichdo.estimate.limits import mean_limits
-from whichdo.estimate.pooling import Pooled, direct_rows
+from whichdo.estimate.pooling import Pooled, direct_rows, equal_arms, pool, with_shared_pulls
 from whichdo.estimate.shrinkage import rows_of
 
 if TYPE_CHECKING:
@@ -23,10 +27,13 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray, FloatArray
     from whichdo.estimate.doubt import Belief
+    from whichdo.estimate.estimator import Looked
     from whichdo.evidence import Tally
 
-__all__ = ["DoubtedPool", "Hints", "pool_with_doubt"]
+__all__ = ["DoubtedPool", "Hints", "Logged", "pool_with_doubt"]
 
+LEAST_LOOKS = 5
+"""With fewer looks of today than these, logs are not told apart from them."""
 HALVINGS = 50
 Limits = tuple["FloatArray", "FloatArray"]
 
@@ -59,11 +66,25 @@ class DoubtedPool(Pooled):
     """If nothing is wrong."""
     hints: Hints
     belief: Belief
+    today: Pooled | None = None
+    """If the logs are old."""
+
+    @property
+    def old(self) -> FloatArray:
+        """For each arm how likely its logs are old; 0 where nothing was seen of it today."""
+        return _old(self.today, self.belief)
+
+    @property
+    def wrong(self) -> FloatArray:
+        """For each arm how likely the graph is wrong of it; 0 where that makes no difference."""
+        return np.where(self.hints.at_stake, self.belief.wrong, 0.0)
 
     def limits(self, z: float) -> Limits:
         """The limits of each mean, each missed with the chance of z standard errors; the whole range if unknown."""
-        within, wide = self.right.limits(z), self.hints.limits(z)
-        return self._mixed(self.right.means, within, self.hints.means, wide, z, self.hints.at_stake)
+        parts = [(self.right.means, self.right.limits(z)), (self.hints.means, self.hints.limits(z))]
+        if self.today is not None:
+            parts.append((self.today.means, self.today.limits(z)))
+        return self._mixed(parts, self.wrong, self.old, z)
 
     def effect_limits(self, z: float) -> Limits:
         """The limits of each effect; NaN where either mean is not known.  That of do() is 0."""
@@ -74,35 +95,45 @@ class DoubtedPool(Pooled):
         means = np.where(hints.at_stake, hints.means, right.means)
         effects = means - means[0]
         wide = (effects - np.hypot(below, above[0]), effects + np.hypot(above, below[0]))
-        at_stake = hints.at_stake | hints.at_stake[0]  # every effect leans on do()
-        found = self._mixed(right.effects, right.effect_limits(z), effects, wide, z, at_stake)
+        parts = [(right.effects, right.effect_limits(z)), (effects, wide)]
+        if self.today is not None:
+            parts.append((self.today.effects, self.today.effect_limits(z)))
+        wrong, old = self.belief.wrong * (hints.at_stake | hints.at_stake[0]), self.old  # every effect leans on do()
+        found = self._mixed(parts, wrong, np.minimum(np.maximum(old, old[0]), 1 - wrong), z)
         for side, plain in zip(found, right.effect_limits(z), strict=True):
             side[0] = plain[0]
         return found
 
-    def _mixed(
-        self, right: FloatArray, within: Limits, wrong: FloatArray, wide: Limits, z: float, at_stake: BoolArray
-    ) -> Limits:
+    def _mixed(self, parts: list[tuple[FloatArray, Limits]], wrong: FloatArray, old: FloatArray, z: float) -> Limits:
         """Limits of mixtures: each part is normal on either side of its middle, as its own limits say."""
-        chances = self.belief.wrong
-        low, high = within[0].copy(), within[1].copy()
-        at = np.flatnonzero(at_stake & (chances > 0) & ~np.isnan(low))
+        low, high = parts[0][1][0].copy(), parts[0][1][1].copy()
+        at = np.flatnonzero((wrong + old > 0) & ~np.isnan(low))
         if not len(at):
             return low, high
-        chance, first, second = chances[at], right[at], wrong[at]
+        weights = [(1 - wrong - old)[at], wrong[at], old[at]][: len(parts)]
+        # A part that has no weight may not be known.
+        middles = [np.where(weight > 0, part[0][at], 0.0) for weight, part in zip(weights, parts, strict=True)]
 
-        def side(narrow: FloatArray, far: FloatArray, sign: float) -> FloatArray:
-            scales = (np.maximum(np.abs(each), 1e-12) / z for each in (first - narrow[at], second - far[at]))
-            inner, outer = scales
+        def side(place: int, sign: float) -> FloatArray:
+            ends = [np.where(weight > 0, part[1][place][at], 0.0) for weight, part in zip(weights, parts, strict=True)]
+            scales = [np.maximum(np.abs(middle - end), 1e-12) / z for middle, end in zip(middles, ends, strict=True)]
 
             def beyond(x: FloatArray) -> FloatArray:
-                return (1 - chance) * _tail(sign * (x - first) / inner) + chance * _tail(sign * (x - second) / outer)
+                tails = [_tail(sign * (x - middle) / scale) for middle, scale in zip(middles, scales, strict=True)]
+                return sum((weight * tail for weight, tail in zip(weights, tails, strict=True)), np.zeros(len(x)))
 
-            ends = np.stack([first, second, narrow[at], far[at]])
-            return _solved(beyond, ends.min(axis=0), ends.max(axis=0), float(_tail(np.array([z]))[0]), sign)
+            heavy = [
+                np.where(weight > 0, each, middles[0]) for weight, each in zip(weights * 2, middles + ends, strict=True)
+            ]
+            spread = np.stack(heavy)
+            return _solved(beyond, spread.min(axis=0), spread.max(axis=0), float(_tail(np.array([z]))[0]), sign)
 
-        low[at], high[at] = side(within[0], wide[0], -1.0), side(within[1], wide[1], 1.0)
+        low[at], high[at] = side(0, -1.0), side(1, 1.0)
         return low, high
+
+
+def _old(today: Pooled | None, belief: Belief) -> FloatArray:
+    return np.zeros(belief.shares.shape[1]) if today is None else np.where(today.known, belief.old, 0.0)
 
 
 def _tail(z: FloatArray) -> FloatArray:
@@ -122,28 +153,52 @@ def _solved(
 
 
 def pool_with_doubt(
-    right: Pooled, seen: Tally, worth: FloatArray, doubt: float, logged: Tally | None, denied: FloatArray | None = None
+    right: Pooled,
+    seen: Tally,
+    worth: FloatArray,
+    doubt: float,
+    logged: Tally | None = None,
+    denied: FloatArray | None = None,
+    today: Tally | None = None,
+    rule: Rule | None = None,
 ) -> Pooled:
     """The same evidence, if a share ``doubt`` of graphs and logs is wrong; ``logged`` are the looks that may be old.
 
-    ``denied`` is for each arm how likely it is wrong because the looks deny what the graph says of them.
+    ``denied`` is for each arm how likely it is wrong because the looks deny what the graph says of them.  ``today`` is
+    all that was seen besides the logs; None where the two are not told apart.
     """
     if doubt == 0:
         return right
-    looked, rows = right.looked, direct_rows(seen, worth)
+    apart = None if logged is None else Logged(logged, worth, doubt, denied, rule or Rule()).apart(today)
+    return _doubted(right, seen, worth, doubt, logged, denied, apart)
+
+
+def _doubted(
+    right: Pooled,
+    seen: Tally,
+    worth: FloatArray,
+    doubt: float,
+    logged: Tally | None,
+    denied: FloatArray | None,
+    apart: tuple[Looked, Pooled] | None,
+) -> DoubtedPool:
+    rows = direct_rows(seen, worth)
     pulls, plain = np.where(right.pulls > 0, right.direct_sizes, 0.0), np.nan_to_num(right.direct)
     squares = np.where(right.pulls > 0, rows.squares, 0.0)
-    means = np.nan_to_num(np.where(looked.known, looked.by_arm(looked.settled.means), 0.0))
-    sizes = np.nan_to_num(
-        np.where(looked.known & (looked.by_arm(looked.settled.most) > 0), looked.by_arm(looked.settled.sizes), 0.0)
-    )
-    sizes[0] = 0.0
-    if logged is not None and logged.counts[0].any():
-        old = rows_of(logged.counts[:1].astype(np.float64), worth)
-        new = rows_of((seen.counts[:1] - logged.counts[:1]).astype(np.float64), worth)
-        means[0], sizes[0] = old.means[0], old.sizes[0]
-        pulls[0], plain[0], squares[0] = new.sizes[0], np.nan_to_num(new.means[0]), np.nan_to_num(new.squares[0])
-    found = belief(doubt, pulls * plain, pulls * (1 - plain), means, sizes, denied)
+    means, sizes = _said(right.looked)
+    today = None
+    if apart is not None:
+        logs, now = apart
+        found = belief(doubt, pulls * plain, pulls * (1 - plain), *_said(logs), denied, _said(now.looked))
+        today = _with_hint(now, *_said(logs))
+    else:
+        sizes[0] = 0.0
+        if logged is not None and logged.counts[0].any():
+            old = rows_of(logged.counts[:1].astype(np.float64), worth)
+            new = rows_of((seen.counts[:1] - logged.counts[:1]).astype(np.float64), worth)
+            means[0], sizes[0] = old.means[0], old.sizes[0]
+            pulls[0], plain[0], squares[0] = new.sizes[0], np.nan_to_num(new.means[0]), np.nan_to_num(new.squares[0])
+        found = belief(doubt, pulls * plain, pulls * (1 - plain), means, sizes, denied)
     left = np.minimum(sizes, LEFT)
     total = pulls + left
     scale = np.where(total > 0, total, 1.0)
@@ -151,17 +206,72 @@ def pool_with_doubt(
     middle = (1 - part) * plain + part * means
     spread = (1 - part) * squares + part * means - middle**2  # the hint is worth coins of that mean
     hints = Hints(middle, np.maximum(spread, 0.0) / scale, scale, part, sizes > LEFT)
-    wrong = np.where(hints.at_stake, found.wrong, 0.0)
+    wrong, old_chance = np.where(hints.at_stake, found.wrong, 0.0), _old(today, found)
 
-    def mixed(first: FloatArray, second: FloatArray) -> FloatArray:
-        # Written so that two equal numbers mix to just that number.
-        return np.where(wrong > 0, np.nan_to_num(first) + wrong * (second - np.nan_to_num(first)), first)
+    def mixed(first: FloatArray, second: FloatArray, third: FloatArray | None) -> FloatArray:
+        # Written so that equal numbers mix to just that number.
+        known = np.nan_to_num(first)
+        found = known + wrong * (second - known)
+        if third is not None:
+            found = found + old_chance * (np.nan_to_num(third) - known)
+        return np.where(wrong + old_chance > 0, found, first)
 
-    apart = np.where(wrong > 0, wrong * (1 - wrong) * (np.nan_to_num(right.means) - hints.means) ** 2, 0.0)
-    own = {field.name: getattr(right, field.name) for field in fields(Pooled)} | {
-        "means": mixed(right.means, hints.means),
-        "variances": mixed(right.variances, hints.variances) + apart,
-        "part": mixed(right.part, hints.part),
-        "sizes": mixed(right.sizes, hints.sizes),
-    }
-    return DoubtedPool(**own, right=right, hints=hints, belief=found)
+    own = {field.name: getattr(right, field.name) for field in fields(Pooled)}
+    for name, hint in (("means", middle), ("variances", hints.variances), ("part", part), ("sizes", scale)):
+        own[name] = mixed(own[name], hint, None if today is None else getattr(today, name))
+    squared = mixed(right.means**2, middle**2, None if today is None else today.means**2)
+    between = np.where(wrong + old_chance > 0, squared - np.nan_to_num(own["means"]) ** 2, 0.0)
+    own["variances"] = own["variances"] + np.maximum(between, 0.0)
+    return DoubtedPool(**own, right=right, hints=hints, belief=found, today=today)
+
+
+@dataclass(frozen=True)
+class Logged:
+    """Logged looks, with a doubt about them and about the graph."""
+
+    seen: Tally
+    worth: FloatArray
+    """Of each level of the reward, from 0 to 1."""
+    doubt: float
+    denied: FloatArray | None
+    """For each arm how likely it is wrong because the logs deny what the graph says of them."""
+    rule: Rule
+
+    @cached_property
+    def looked(self) -> Looked:
+        """What they say by themselves."""
+        return learn(self.seen.problem, self.seen, self.worth, self.rule)
+
+    def apart(self, today: Tally | None) -> tuple[Looked, Pooled] | None:
+        """What logs alone say, and all that was seen today; None where one of the two has hardly a look."""
+        if today is None or min(self.seen.pulls[0], today.pulls[0]) < LEAST_LOOKS:
+            return None
+        now = learn(today.problem, today, self.worth, self.rule)
+        return self.looked, pool(now, with_shared_pulls(today, equal_arms(today.problem)), self.worth)
+
+    def beside(self, today: Tally) -> DoubtedPool:
+        """All evidence, these looks and what was seen today."""
+        seen = self.seen + today
+        by_arm = with_shared_pulls(seen, equal_arms(seen.problem))
+        right = pool(learn(seen.problem, seen, self.worth, self.rule), by_arm, self.worth)
+        return _doubted(right, by_arm, self.worth, self.doubt, self.seen, self.denied, self.apart(today))
+
+
+def _with_hint(today: Pooled, means: FloatArray, sizes: FloatArray) -> Pooled:
+    """What was seen today, and what old logs are still worth."""
+    hint = np.minimum(sizes, CHANGED)
+    part = np.where(today.known, hint / np.maximum(today.sizes + hint, 1e-12), 0.0)
+    spread = means * (1 - means) / np.where(hint > 0, hint, 1.0)
+    return replace(
+        today,
+        means=today.means + part * (means - today.means),
+        variances=(1 - part) ** 2 * today.variances + part**2 * spread,
+        sizes=today.sizes + np.where(today.known, hint, 0.0),
+    )
+
+
+def _said(looked: Looked) -> tuple[FloatArray, FloatArray]:
+    """What looks say of each arm, and how many pulls that is worth; 0 where they say nothing."""
+    settles = looked.known & (looked.by_arm(looked.settled.most) > 0)
+    means = np.nan_to_num(np.where(looked.known, looked.by_arm(looked.settled.means), 0.0))
+    return means, np.nan_to_num(np.where(settles, looked.by_arm(looked.settled.sizes), 0.0))

@@ -14,14 +14,15 @@ import numpy as np
 
 from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.shrinkage import rows_of, rows_of_table
+from whichdo.evidence import Tally
 
 if TYPE_CHECKING:
     from whichdo.arrays import BoolArray, FloatArray, IntArray
     from whichdo.estimate.estimator import Looked
     from whichdo.estimate.shrinkage import Rows
-    from whichdo.evidence import Tally
+    from whichdo.problem import Problem
 
-__all__ = ["Pooled", "direct_rows", "pool"]
+__all__ = ["Pooled", "direct_rows", "equal_arms", "pool", "with_shared_pulls"]
 
 LEAST = 1e-12
 """A lower limit below this is 0."""
@@ -162,3 +163,33 @@ def direct_rows(seen: Tally, worth: FloatArray) -> Rows:
             ):
                 part[place] = better
     return rows
+
+
+def equal_arms(problem: Problem) -> IntArray:
+    """For each arm the position of the first one that does the same to the reward; arms that equal do() have theirs.
+
+    An arm with a member that is idle once the others are set is the same as without that member.
+    """
+    first: dict[object, int] = {}
+    found = np.zeros(len(problem.arms), np.int64)
+    for position, arm in enumerate(problem.arms[1:], start=1):
+        acting = problem.verdicts[arm.targets].acting
+        found[position] = first.setdefault(tuple((name, arm.settings[name]) for name in acting), position)
+    return found
+
+
+def with_shared_pulls(seen: Tally, equal: IntArray) -> Tally:
+    """A tally in which each arm has the direct pulls of all that are equal to it; do() has its looks alone."""
+    problem, counts, tables = seen.problem, seen.counts.copy(), dict(seen.tables)
+    for first in np.flatnonzero(np.bincount(equal[1:]) > 1).tolist():
+        same = np.flatnonzero(equal == first)
+        held = [seen.tables.get(problem.arms[place]) or {} for place in same.tolist() if seen.pulls[place]]
+        counts[same] = seen.counts[same].sum(axis=0)
+        for scope in ((), (problem.reward,)):
+            if held and all(scope in each for each in held):
+                whole = held[0][scope]
+                for each in held[1:]:
+                    whole = whole + each[scope]
+                for arm in (problem.arms[place] for place in same.tolist()):
+                    tables[arm] = {**tables.get(arm, {}), scope: whole}
+    return Tally(problem, counts, tables, seen.rows)

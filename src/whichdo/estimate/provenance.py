@@ -1,4 +1,4 @@
-"""Where the estimate of each arm comes from, and which arms share their direct pulls."""
+"""Where the estimate of each arm comes from."""
 
 from __future__ import annotations
 
@@ -8,44 +8,12 @@ import numpy as np
 
 from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.ranking import Source
-from whichdo.evidence import Tally
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.arrays import FloatArray
     from whichdo.estimate.pooling import Pooled
-    from whichdo.problem import Problem
 
-__all__ = ["equal_arms", "sources_of_arms", "with_shared_pulls"]
-
-
-def equal_arms(problem: Problem) -> IntArray:
-    """For each arm the position of the first one that does the same to the reward; arms that equal do() have theirs.
-
-    An arm with a member that is idle once the others are set is the same as without that member.
-    """
-    first: dict[object, int] = {}
-    found = np.zeros(len(problem.arms), np.int64)
-    for position, arm in enumerate(problem.arms[1:], start=1):
-        acting = problem.verdicts[arm.targets].acting
-        found[position] = first.setdefault(tuple((name, arm.settings[name]) for name in acting), position)
-    return found
-
-
-def with_shared_pulls(seen: Tally, equal: IntArray) -> Tally:
-    """A tally in which each arm has the direct pulls of all that are equal to it; do() has its looks alone."""
-    problem, counts, tables = seen.problem, seen.counts.copy(), dict(seen.tables)
-    for first in np.flatnonzero(np.bincount(equal[1:]) > 1).tolist():
-        same = np.flatnonzero(equal == first)
-        held = [seen.tables.get(problem.arms[place]) or {} for place in same.tolist() if seen.pulls[place]]
-        counts[same] = seen.counts[same].sum(axis=0)
-        for scope in ((), (problem.reward,)):
-            if held and all(scope in each for each in held):
-                whole = held[0][scope]
-                for each in held[1:]:
-                    whole = whole + each[scope]
-                for arm in (problem.arms[place] for place in same.tolist()):
-                    tables[arm] = {**tables.get(arm, {}), scope: whole}
-    return Tally(problem, counts, tables, seen.rows)
+__all__ = ["sources_of_arms"]
 
 
 def sources_of_arms(

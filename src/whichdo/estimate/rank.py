@@ -18,8 +18,8 @@ from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.modelled import judged_by_models, model_arms
 from whichdo.estimate.overlap import counted_overlaps, thin_words
-from whichdo.estimate.pooling import pool
-from whichdo.estimate.provenance import equal_arms, sources_of_arms, with_shared_pulls
+from whichdo.estimate.pooling import equal_arms, pool, with_shared_pulls
+from whichdo.estimate.provenance import sources_of_arms
 from whichdo.estimate.ranking import ArmRank, Ranking
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
 from whichdo.estimate.why import method, reason, weakest
@@ -172,17 +172,19 @@ def ranking(
     sampled: int | None = None,
     doubt: float = 0.0,
     logged: Tally | None = None,
+    today: Tally | None = None,
     denied: FloatArray | None = None,
     notes: tuple[str, ...] = (),
     shown: Problem | None = None,
     overlap: bool = False,
     kept: tuple[str, KeptRows] | None = None,
 ) -> Ranking:
-    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and six.
+    """Rank every arm from a tally: its looks, and direct pulls where it holds any; parameters as of `rank`, and more.
 
     ``doubt`` is how likely the graph or the logs were thought to be wrong before any pull, from 0 to 1.  Looking and
     direct pulls of an arm are then not added up blindly: where pulls contradict looking, the pulls win.  ``logged`` are
     those of the looks that were logged and may be of another season; without it all are pulls of do() of today.
+    ``today`` is all that was seen since: with a few looks among it, old logs are told apart from a wrong graph.
     ``shown`` is the problem whose arms are ranked, by default the tally's: pruned, where pulls of all arms teach.
     ``overlap`` asks for the answers where looks have a counterpart, ``kept`` is a model and the rows that it reads.
     ``denied`` is for each arm how likely looking is wrong of it because the looks deny what the graph says of them
@@ -203,7 +205,7 @@ def ranking(
     equal = equal_arms(problem)
     seen_by_arm = with_shared_pulls(seen, equal)
     plain = pool(looked, seen_by_arm, worth)
-    pooled = pool_with_doubt(plain, seen_by_arm, worth, doubt, logged, denied)
+    pooled = pool_with_doubt(plain, seen_by_arm, worth, doubt, logged, denied, today, rule)
     z = normal_quantile(0.5 + confidence / 2)
     low, high = pooled.limits(z)
     effect_low, effect_high = pooled.effect_limits(z)

@@ -11,11 +11,12 @@ and 1 where there are none.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from whichdo.evidence import REWARDS, Batch, Tally
+from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
 from whichdo.kernels.compiling import always_of_types, compiled
 from whichdo.policies.allocation import best_few, best_of
 from whichdo.policies.bounding import within
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.evidence import Detail
+    from whichdo.evidence import Course, Detail
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Race", "best_left", "narrow", "plausible", "pooled", "raced", "survivors"]
+__all__ = ["Pulling", "Race", "best_left", "narrow", "plausible", "pooled", "raced", "survivors"]
 
 
 class RaceState(Protocol):
@@ -77,15 +78,43 @@ class Race(Generic[State]):
         return self.state.levels - before
 
 
-def raced(
-    problem: Problem, race: Race[State], detail: Detail = REWARDS, scopes: tuple[Scope, ...] | None = None
-) -> Generator[Batch, Tally, Tally]:
-    """Run a race, batch by batch: all that was told."""
+@dataclass(frozen=True)
+class Pulling:
+    """How the arms of a play are pulled, and what their pulls tell."""
+
+    problem: Problem
+    detail: Detail = REWARDS
+    scopes: tuple[Scope, ...] | None = None
+    looks: tuple[Scope, ...] | None = None
+    """How pulls of do() are counted, where they are added up with looks and the others tell their reward alone."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether do() is pulled in batches of its own: looks without tables would take the others' away."""
+        return self.looks is not None and self.detail < TABLES
+
+    def pull(self, arms: IntArray, counts: IntArray, course: Course | None = None) -> Generator[Batch, Tally, Tally]:
+        """Pull some arms so often."""
+        told, taken = Tally.empty(self.problem), counts > 0
+        if self.is_apart:
+            looks = int(counts[arms == 0].sum())
+            taken &= arms != 0
+            if looks:
+                told = told + (yield observe(looks, scopes=self.looks))
+        if taken.any():
+            batch = Batch.at(self.problem, arms[taken], counts[taken], self.detail, self.scopes, course)
+            told = told + (yield batch) if self.is_apart else (yield batch)
+        return told
+
+
+def raced(problem: Problem, race: Race[State], pulling: Pulling | None = None) -> Generator[Batch, Tally, Tally]:
+    """Run a race, batch by batch: all that was told, rewards alone where nothing else is said."""
     tried: Tally | None = None
-    course = race if detail is REWARDS else None
+    pulling = pulling or Pulling(problem)
+    course = race if pulling.detail is REWARDS and not pulling.is_apart else None
     while race.number:
         arms, counts = race.state.arms[: race.number].copy(), race.state.counts[: race.number].copy()
-        told = yield Batch.at(problem, arms, counts, detail, scopes, course)
+        told = yield from pulling.pull(arms, counts, course)
         race.take(told)
         tried = told if tried is None else tried + told
     return Tally.empty(problem) if tried is None else tried

@@ -26,8 +26,9 @@ The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with
 first is run as if looking were wrong, among all arms, without bounds and with what looking says as a mere hint; the
 second as before, but for arms of which the first has shown that looking is likely wrong.  The last word weighs both
 readings of every arm by how likely all pulls have made them; what mechanisms say counts unless something is more likely
-wrong than not.  Looks at hand that deny the graph raise the doubt of the arms that this touches
-(`whichdo.checking.denial`).
+wrong than not.  With logs a few looks are made first, duels follow the first race instead of another
+(`whichdo.policies.duels`), and old logs are told from a wrong graph.  Looks at hand that deny the graph raise the doubt
+of the arms that this touches (`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
 and the budget follows the arms that are still in question.
@@ -44,6 +45,8 @@ import numpy as np
 from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
+from whichdo.estimate.doubted import Logged
+from whichdo.estimate.estimator import Rule
 from whichdo.estimate.frontier import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
@@ -64,7 +67,8 @@ from whichdo.policies.base import (
 )
 from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds
 from whichdo.policies.doubting import OF_FEW, OF_MANY, before_pulls, recount
-from whichdo.policies.racing import Race, best_left, narrow, plausible, pooled, raced, survivors
+from whichdo.policies.duels import Duels
+from whichdo.policies.racing import Pulling, Race, best_left, narrow, plausible, pooled, raced, survivors
 from whichdo.policies.registry import register
 from whichdo.problem import LOOK, per_problem
 
@@ -79,6 +83,8 @@ if TYPE_CHECKING:
 __all__ = ["WarmHalving"]
 
 PULLS_A_ROW = 3
+FRESH = 0.1
+"""How many looks are made beside logged ones that may be old, as a share of those that would be made without."""
 AS_IF_WRONG = 0.75
 """The share of the race's money that is spent as if looking were wrong, where that is doubted."""
 UNCOUNTED = (
@@ -106,7 +112,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 5
+    revision = 6
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -135,8 +141,10 @@ class WarmHalving(Policy):
         luck, price, utility = rng.random(len(problem.arms)), all_prices(problem), utilities(problem)
         known, logs, left = self._known(problem, budget, seen), seen, float(budget)
         model, counted, scopes = known.model, known.counted, known.scopes
+        fresh = Tally.empty(problem)
         if known.looks:
-            seen = seen + (yield look_batch(problem, known.looks, scopes or counted))
+            fresh = yield look_batch(problem, known.looks, scopes or counted)
+            seen = seen + fresh
             left -= known.looks * float(price[0])
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = always_of_types(evidence, model.plan, counts, model.sources, utility)(
@@ -144,17 +152,25 @@ class WarmHalving(Policy):
         )
         bounds = bounds_of(problem, counted, counts, utility)
         denied = denial(problem, logs, self.doubt, self.reading)
-        levels, logged = logs.counts.copy(), bool(logs.counts[0].any())
+        levels, duels = logs.counts.copy(), bool(self.doubt and logs.counts[0].any())
         levels[0] = 0
+        direct = Tally(problem, levels.copy())
         if self.doubt:
             base[0], sizes[0] = _logged(logs, utility)
-            levels[0] = seen.counts[0] - logs.counts[0]
+            levels[0] = fresh.counts[0]
         held = _Held(base, sizes, bounds.lows, bounds.highs, denied.chances, price, luck, utility)
-        terms = _Terms(float(self.caution), float(self.optimism), float(self.doubt), logged, problem.first_answer)
+        terms = _Terms(float(self.caution), float(self.optimism), float(self.doubt), duels, problem.first_answer)
         race = Race(_start(levels, held, terms, left), step, loop)
-        tried = yield from raced(problem, race, TABLES if scopes else REWARDS, scopes)
+        pulling = Pulling(problem, TABLES if scopes else REWARDS, scopes, counted if duels else None)
+        tried = yield from raced(problem, race, pulling)
+        if duels:
+            believed = Logged(logs, utility, self.doubt, denied.chances, Rule(checked_reading(self.reading)))
+            last = Duels(pulling, price, luck, terms.optimism, believed, fresh, bounds, terms.first)
+            money = race.state.money
+            unspent = left - (money[GIVEN] - money[LEFT_NOW])
+            return (yield from last.run(direct + tried, int(race.state.winners[0]), unspent, known.notes))
         means, winner, chance = always_of_types(last_word, race.state)(race.state)
-        if scopes and max(chance, denied.anything if self.doubt else 0.0) <= 0.5:
+        if scopes and chance <= 0.5:
             means = learned_means(problem, seen + tried)
             return Recommendation(problem.arms[best_of(means, luck, problem.first_answer)], means)
         return Recommendation(problem.arms[winner], means, known.notes)
@@ -167,7 +183,10 @@ class WarmHalving(Policy):
 
     def _prepare(self, problem: Problem, budget: float, seen: Tally) -> _Known:
         model = self._model(problem, budget, seen)
-        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
+        logged = int(seen.counts[0].sum())
+        looks = max(0, _looks(model, budget) - logged)  # logged ones are made already
+        if self.doubt and logged:  # but they may be old
+            looks = max(looks, int(FRESH * _looks(model, budget)))
         counted = tuple(dict.fromkeys((*model.scopes, *bounding_scopes(problem))))
         return _Known(model, counted, looks, *self._asked(problem, budget, seen))
 
@@ -176,7 +195,7 @@ class WarmHalving(Policy):
         if not (self.mechanisms and _pays(problem, budget)) or seen.counts[1:].any():  # pulls at hand have no tables
             return None, ()
         wanted = tuple(step.scope for step in steps(problem))
-        if seen.counts[0].any():
+        if seen.counts[0].any() and not self.doubt:  # with a doubt, logs are not added up with pulls by mechanism
             lacking = [scope for scope in wanted if scope not in seen.tables.get(LOOK, {})]
             if lacking:
                 return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
@@ -206,12 +225,12 @@ def _unseen(problem: Problem, policy: WarmHalving, budget: float) -> _Known:
 
 
 class _Terms(NamedTuple):
-    """The policy's parameters, whether anything is logged, and from which arm on arms are compared."""
+    """The policy's parameters, whether duels follow the first race, and from which arm on arms are compared."""
 
     caution: float
     optimism: float
     doubt: float
-    logged: bool
+    duels: bool
     first: int
 
 
@@ -378,7 +397,7 @@ def _enter(state: _Racing) -> None:
     for arm in range(held.sizes.size):
         state.sizes[arm] = min(held.sizes[arm], LEFT)
         state.lows[arm], state.highs[arm] = 0.0, 1.0  # bounds are looks too
-    _line_up(state, np.arange(terms.first, held.base.size), some, 1)
+    _line_up(state, np.arange(terms.first, held.base.size), some, 0 if terms.duels else 1)
 
 
 @compiled
@@ -412,9 +431,9 @@ def _line_up(state: _Racing, chosen: IntArray, money: float, to_come: int) -> No
 
 @compiled
 def _by_all(levels: IntArray, held: _Held, terms: _Terms) -> tuple[FloatArray, FloatArray, float]:
-    """As `weighed`, the means within their bounds as far as these hold."""
+    """As `weighed`, the means within their bounds."""
     means, believed, chance = weighed(terms.doubt, held.denied, held.base, held.sizes, levels, held.utility)
-    narrow(means, levels.sum(axis=1), chance if terms.logged else 0.0, held.lows, held.highs)
+    narrow(means, levels.sum(axis=1), 0.0, held.lows, held.highs)
     return means, believed, chance
 
 
