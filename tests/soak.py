@@ -27,8 +27,8 @@ def repeated(count: int, *, quick: int) -> int:
 
 HEAD = """# Soak
 
-Written by `make soak`; a run of some of the tests (`WHICHDO_SOAK=1 pytest -m soak tests/campaign`) replaces their rows
-alone. `make test` runs the same at about a twentieth.
+Written by `make soak`; a run of some of the tests (`WHICHDO_SOAK=1 pytest -m soak tests/campaign`)
+replaces their rows alone. `make test` runs the same at about a twentieth.
 
 | test | result | counts and seed | time | date, whichdo, Python |
 |---|---|---|---|---|
