@@ -31,8 +31,10 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="The folder for results; a run that stopped resumes there.")] = Path(
         "reproduction"
     ),
-    workers: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="The address of a Dask scheduler, instead of processes.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per core.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler to use instead of processes.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed: equal seeds give equal results.")] = 0,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:

@@ -51,7 +51,7 @@ def simulate(
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each policy at each horizon.")] = 200,
     seed: Annotated[int, typer.Option(help="Random seed: equal seeds give equal results.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per core.")] = None,
     network: Annotated[str | None, typer.Option(help="A BIF file: the probabilities for a problem.")] = None,
     reward: Annotated[str | None, typer.Option(help="The node of a BIF file that is to be improved.")] = None,
     intervene: Annotated[list[str] | None, typer.Option(help="Nodes that can be set; by default all others.")] = None,

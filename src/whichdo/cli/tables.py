@@ -26,12 +26,12 @@ LogsArgument = Annotated[
 ]
 TableOption = Annotated[
     str | None,
-    typer.Option(help="The table of a database, which counts it: only counts come here.", show_default=False),
+    typer.Option(help="The table; the database counts it and returns only counts.", show_default=False),
 ]
 WhereOption = Annotated[
-    str | None, typer.Option(help="Of --table: which rows, as in \"day >= '2026-01-01'\".", show_default=False)
+    str | None, typer.Option(help="With --table: which rows, as in \"day >= '2026-01-01'\".", show_default=False)
 ]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Of --table: show what the database ran.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="With --table: show the SQL that the database ran.")]
 
 
 def given_logs(logs: Sequence[str], table: str | None, where: str | None) -> Any:
