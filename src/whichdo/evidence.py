@@ -295,7 +295,7 @@ class Tally:
                 tables[arm] = mine
             else:
                 tables[arm] = _together(mine, others)
-        return Tally(self.problem, self.counts + other.counts, tables, _joined(self.rows, other.rows))
+        return Tally(self.problem, self.counts + other.counts, tables, _join(self.rows, other.rows))
 
 
 def _together(first: Mapping[Scope, Table], second: Mapping[Scope, Table]) -> Mapping[Scope, Table]:
@@ -304,7 +304,7 @@ def _together(first: Mapping[Scope, Table], second: Mapping[Scope, Table]) -> Ma
     return {scope: table + second[scope] for scope, table in first.items() if scope in second}
 
 
-def _joined(first: Rows | None, second: Rows | None) -> Rows | None:
+def _join(first: Rows | None, second: Rows | None) -> Rows | None:
     if first is None or second is None:
         return first if second is None else second
     return Rows(np.concatenate([first.arms, second.arms]), np.concatenate([first.codes, second.codes]))

@@ -417,7 +417,7 @@ def _read_header(path: Path, *, packed: bool, known: frozenset[str]) -> Header:
     if data[start : start + 1] in {b"\r", b"\n"}:
         raise DataError(f"{path.name} begins with an empty line. The first line must name the columns.")
     cut = len(data) > LONGEST_LINE
-    text = _decoded(data, path.name, cut=cut)
+    text = _decode(data, path.name, cut=cut)
     found = [
         Header(tuple(plain_name(name) for name in record), delimiter)
         for delimiter in ("\t" if path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else DELIMITERS)
@@ -434,7 +434,7 @@ def _read_header(path: Path, *, packed: bool, known: frozenset[str]) -> Header:
     return header
 
 
-def _decoded(data: bytes, name: str, *, cut: bool) -> str:
+def _decode(data: bytes, name: str, *, cut: bool) -> str:
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut).removeprefix("\ufeff")
     except UnicodeDecodeError as error:

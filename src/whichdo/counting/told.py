@@ -116,7 +116,7 @@ class TellReader:
                 first = 0
                 for columns in part.chunks(list(place.values()), CHUNK):
                     named = dict(zip(place, columns, strict=True))
-                    blocks.append(self._decoded(arm, part, first, named, needed, faults))
+                    blocks.append(self._decode(arm, part, first, named, needed, faults))
                     first += len(columns[0])
                 rows += first
         if not rows:
@@ -124,7 +124,7 @@ class TellReader:
         faults.check(rows, drop=False)
         return self._told(np.concatenate(blocks), needed, extra)
 
-    def _decoded(
+    def _decode(
         self, arm: Arm, part: Part, first: int, columns: Mapping[str, Any], needed: Sequence[str], faults: Faults
     ) -> CodeArray:
         """The codes of one chunk, which begins at row ``first``; what is wrong is noted."""
@@ -174,7 +174,7 @@ class TellReader:
         levels = tally.counts[position].astype(np.int64)
         if not levels.any():
             raise DataError(f"This tally holds no pull of {arm}; nothing was stored.")
-        tables = {scope: self._checked(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
+        tables = {scope: self._check(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
         if tally.rows is not None:
             return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])
         reward: Scope = (problem.reward,)
@@ -203,7 +203,7 @@ class TellReader:
             self._check_applied(arm, name, np.bincount(codes[:, problem.graph.index(name)]))
         return codes
 
-    def _checked(self, arm: Arm, scope: Scope, table: Table | Array, levels: IntArray) -> Table:
+    def _check(self, arm: Arm, scope: Scope, table: Table | Array, levels: IntArray) -> Table:
         """A table of a tally, or an array with an axis for each column, which must fit its counts."""
         problem = self._problem
         if any(name not in problem.domains for name in scope) or len(set(scope)) < len(scope):

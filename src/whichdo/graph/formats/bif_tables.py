@@ -83,9 +83,9 @@ def read_table(cursor: Cursor, family: Family, budget: int) -> FloatArray | None
     if table is not None:
         if rows or default is not None:
             cursor.fail(f"{quoted(family.child)} has a table and other rows too. Keep one of them.", table.start(2))
-        return _normalised(cursor, family, [table], _whole(cursor, family, table)).reshape(shape)
+        return _normalise(cursor, family, [table], _whole(cursor, family, table)).reshape(shape)
     statements = rows if default is None else [*rows, default]
-    found = _normalised(cursor, family, statements, _numbers(cursor, family, statements, len(family.values)))
+    found = _normalise(cursor, family, statements, _numbers(cursor, family, statements, len(family.values)))
     positions = _positions(cursor, family, rows)
     _check_coverage(cursor, family, rows, positions, complete=default is None)
     cells = np.empty((family.rows, len(family.values)))
@@ -268,7 +268,7 @@ def _whole(cursor: Cursor, family: Family, table: Match[str]) -> FloatArray:
     return np.ascontiguousarray(numbers.reshape(len(family.values), family.rows).T)
 
 
-def _normalised(cursor: Cursor, family: Family, statements: Sequence[Match[str]], rows: FloatArray) -> FloatArray:
+def _normalise(cursor: Cursor, family: Family, statements: Sequence[Match[str]], rows: FloatArray) -> FloatArray:
     """The rows divided by their sums, which must be near one.
 
     A row whose sum differs from one by rounding alone stays as it is: reading what was written changes nothing.

@@ -48,7 +48,7 @@ def read_file(path: Path) -> str:
     data = _bytes(path)
     name = visible(path.name)
     if data.startswith(GZIP):
-        data = _unpacked(data, name)
+        data = _unpack(data, name)
     for magic, what, advice in FOREIGN:
         if data.startswith(magic):
             raise InputError(f"{name} is {what}. {advice}.")
@@ -77,7 +77,7 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _unpacked(data: bytes, name: str) -> bytes:
+def _unpack(data: bytes, name: str) -> bytes:
     """Unpack gzip, but no more than the limit and one byte."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
