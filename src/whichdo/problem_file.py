@@ -306,7 +306,7 @@ def _domains(content: dict[str, Any], graph: CausalGraph) -> dict[str, Any]:
     cut = _all_bins(_lists(content.get("bins", {}), "bins"))
     both = [name for name in cut if name in declared]
     if both:
-        raise ProblemError(f"{quoted(both[0])} stands under [domains] and under [bins]. Keep one of the two.")
+        raise ProblemError(f"{quoted(both[0])} is under both [domains] and [bins]. Keep one of the two.")
     numeric = {content.get("reward") or next(iter(graph.outcomes), "")} if "reward_range" in content else set()
     own = {name: _number(values) for name, values in graph.values.items() if name not in numeric}
     return {**own, **declared, **cut}

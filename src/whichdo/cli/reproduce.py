@@ -46,7 +46,7 @@ def reproduce(
 
     numbers = _numbers(which)
     if cluster is not None and workers is not None:
-        raise UsageError("--workers are processes of this machine; a cluster brings its own. Leave one of the two out.")
+        raise UsageError("--workers are processes of this machine; a cluster brings its own. Leave out one of the two.")
     chosen = chosen_policies(policies if policies in ("paper", "all") else _names(policies), numbers)
     executor: Executor = Processes(_hands(workers)) if cluster is None else Cluster(cluster)
     say_if_compiling()

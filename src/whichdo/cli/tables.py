@@ -43,7 +43,7 @@ def given_logs(logs: Sequence[str], table: str | None, where: str | None) -> Any
         if where is not None:
             raise UsageError("--where goes with the address of a database and --table.")
         if addresses:
-            raise UsageError(f"{masked(addresses[0])} is the address of a database. Which table? Say --table.")
+            raise UsageError(f"{masked(addresses[0])} is the address of a database. Which table? Give --table.")
         return logs[0] if len(logs) == 1 else list(logs)
     if len(logs) != 1 or not addresses:
         given = quoted(logs[0]) if len(logs) == 1 else f"{len(logs):,} logs"

@@ -170,10 +170,10 @@ class TellReader:
             raise DataError(f"The counts of a tally are {shape[0]} arms by {shape[1]} reward levels, not below 0.")
         others = [str(problem.arms[j]) for j in np.flatnonzero(tally.pulls) if j != position]
         if others:
-            raise UsageError(f"This tally of {arm} also holds pulls of {listed(others)}. Tell each arm by itself.")
+            raise UsageError(f"This tally of {arm} also holds pulls of {listed(others)}. Tell each arm separately.")
         levels = tally.counts[position].astype(np.int64)
         if not levels.any():
-            raise DataError(f"This tally holds no pull of {arm}; nothing was stored.")
+            raise DataError(f"This tally has no pull of {arm}; nothing was stored.")
         tables = {scope: self._check(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
         if tally.rows is not None:
             return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])
@@ -182,7 +182,7 @@ class TellReader:
         lacking = [scope for scope in scopes if scope not in tables and scope not in own]
         if lacking:
             raise DataError(
-                f"This tally holds no table of {listed(lacking[0], most=12)}, which the policy counts together. Tell "
+                f"This tally has no table of {listed(lacking[0], most=12)}, which the policy counts together. Tell "
                 f"rows, or a tally with this table."
             )
         return Told(levels, tables={scope: tables[scope] if scope in tables else own[scope] for scope in scopes})
@@ -217,7 +217,7 @@ class TellReader:
         if table.total != levels.sum():
             raise DataError(f"{what} holds {table.total:,} pulls, where {int(levels.sum()):,} were counted.")
         if problem.reward in scope and np.any(table.marginal((problem.reward,)).count != levels):
-            raise DataError(f"{what} has other rewards than its counts.")
+            raise DataError(f"{what} has different rewards from its counts.")
         for name in arm.targets:
             if name in scope:
                 self._check_applied(arm, name, table.marginal((name,)).count)

@@ -145,7 +145,7 @@ class Model:
         if not seen.counts[0].any():  # nothing looked at yet
             return np.zeros(self.problem.cells(scope), np.int64)
         raise UsageError(
-            f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
+            f"The tally has no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
             f"detail TABLES."
         )
 

@@ -137,7 +137,7 @@ def _check_size(cursor: Cursor, family: Family, budget: int) -> None:
     if family.cells > budget:
         raise TooLargeError(
             f"{cursor.place(family.header)}: with the table of {quoted(family.child)} ({family.cells:,} cells) the "
-            f"network passes {MAX_TOTAL_CELLS:,} cells in all, the most that are read."
+            f"network passes {MAX_TOTAL_CELLS:,} cells in all, the limit."
         )
 
 
@@ -197,7 +197,7 @@ def _check_coverage(
             if before != number:
                 line = cursor.place(rows[before].start(1)).line
                 cursor.fail(
-                    f"the row {family.combination(position)} of {quoted(family.child)} stands on line {line} already.",
+                    f"the row {family.combination(position)} of {quoted(family.child)} is already on line {line}.",
                     rows[number].start(1) - 1,
                 )
     if complete and len(seen) < family.rows:

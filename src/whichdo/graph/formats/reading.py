@@ -92,7 +92,7 @@ def _unpack(data: bytes, name: str) -> bytes:
 
 
 def _too_large(name: str) -> TooLargeError:
-    return TooLargeError(f"{name} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
+    return TooLargeError(f"{name} holds more than {MAX_BYTES // 2**20} MB, the limit for a graph.")
 
 
 def _reason(error: Exception) -> str:
