@@ -34,8 +34,8 @@ ROOMS = (
 )
 HEAD = """# Benchmarks
 
-Written by `make bench`, or a section at a time by `python -m benchmarks ROOM`. Each figure is the best of several
-repetitions; peers are measured in the same run.
+Written by `make bench`, or a section at a time by `python -m benchmarks ROOM`. Each figure is the
+best of several repetitions; peers are measured in the same run.
 """
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 

@@ -45,6 +45,30 @@ def fickle() -> Iterator[type[Policy]]:
     registered.pop("fickle")
 
 
+def test_what_a_policy_raises_is_no_divergence(tmp_path: Path, fickle: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As code that cannot be compiled on a full disk did: the log is as it was, and no restart is called for."""
+    campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
+    run(campaign, np.random.default_rng(1), most=5)
+    campaign.ask()
+    expected = campaign.verify()
+
+    def broken(*_: object) -> Play:
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fickle, "play", broken)
+        again = wd.Campaign.open(tmp_path / "a.db", "spring")
+        found = again.verify()
+        assert found == expected
+        (note,) = found.notes
+        assert note.startswith("fickle stopped with OSError: No space left on device. The chain was checked; asks")
+        with pytest.raises(wd.ConflictError, match=r"cannot go on \(OSError: No space left on device\)"):
+            again.ask(5)
+        assert again.status().trouble == "OSError: No space left on device"
+        assert again.recommend().pulls == 3  # and two looks
+    assert wd.Campaign.open(tmp_path / "a.db", "spring").verify() == expected
+
+
 def test_a_log_that_the_same_revision_would_not_make_any_more(tmp_path: Path, fickle: Any) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
     ticket = campaign.ask()

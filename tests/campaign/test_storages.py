@@ -11,14 +11,14 @@ import whichdo as wd
 from tests.campaign.trials import create, run
 from tests.campaign.trials import rng as random
 from whichdo.campaign.storage import Place, open_storage
-from whichdo.campaign.storage.addresses import address_of
+from whichdo.campaign.storage.locations import address_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whichdo.campaign.chain import Event
     from whichdo.campaign.storage import Storage
-    from whichdo.campaign.storage.base import Connection
+    from whichdo.campaign.storage.contract import Connection
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_snapshot_is_kept_in_place_of_the_one_before(storage: Storage, monkeyp
     for body in (b"", bytes(range(256)) * 300, b"\0"):
         storage.run(lambda connection: storage.keep_snapshot(connection, place, 1, body), writes=True)  # noqa: B023
         assert storage.run(lambda connection: storage.snapshot_of(connection, place)) == body
-    monkeypatch.setattr("whichdo.campaign.storage.base.MOST_BYTES", 0)
+    monkeypatch.setattr("whichdo.campaign.storage.contract.MOST_BYTES", 0)
     storage.run(lambda connection: storage.keep_snapshot(connection, place, 1, b"longer"), writes=True)
     assert storage.run(lambda connection: storage.snapshot_of(connection, place)) is None  # nor is one too large read
 

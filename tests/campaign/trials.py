@@ -14,7 +14,7 @@ import whichdo as wd
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whichdo.campaign.storage.base import Connection, Storage
+    from whichdo.campaign.storage.contract import Connection, Storage
 
 PROBLEM = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"])
 

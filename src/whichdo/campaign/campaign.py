@@ -21,7 +21,7 @@ from whichdo.campaign.receipts import ReceiptFile, Verified, verified
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.storage import PATIENCE, open_storage
-from whichdo.campaign.storage.addresses import who_am_i
+from whichdo.campaign.storage.locations import who_am_i
 from whichdo.campaign.terms import agreed, plain_text
 from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
 from whichdo.evidence import whole_number

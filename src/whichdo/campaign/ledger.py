@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.commands import Command
     from whichdo.campaign.events import Said
     from whichdo.campaign.receipts import ReceiptFile
-    from whichdo.campaign.storage.base import Connection, Storage
+    from whichdo.campaign.storage.contract import Connection, Storage
 
     Clock = Callable[[], datetime]
 

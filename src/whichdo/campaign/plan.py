@@ -174,9 +174,9 @@ def _span(play: Followed) -> str:
     return f"event {first}" if first == last else f"events {first} to {last}"
 
 
-def divergence(state: State, play: Play | Followed | None, event: Event, pull: str, number: int) -> str:
+def divergence(state: State, play: Play | Followed, event: Event, pull: str, number: int) -> str:
     """An ask on record for a ``pull`` of play ``number`` is not what comes next: what would, and what to do."""
-    plan, name, coming = state.plan, state.terms.policy.name, "nothing" if play is None else play.expected
+    plan, name, coming = state.plan, state.terms.policy.name, play.expected
     asked = f"Event {event.seq} of campaign {state.terms.name!r} asked for {pull}"
     way = "All that was told is kept: go on with the version it began with, or restart the play with what is left."
     if isinstance(play, Followed):

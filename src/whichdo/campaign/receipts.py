@@ -192,6 +192,13 @@ def verified(
         said += (f"{ENVIRONMENT} is set, but this campaign began without a key: its hashes are plain.",)
     if state.diverged is not None:
         raise ReplayDivergedError(state.diverged)
+    if state.failure is not None:
+        said += (
+            (
+                f"{state.terms.policy.name} stopped with {state.failure.rstrip('.')}. The chain was checked; asks from "
+                f"there on are not derived again."
+            ),
+        )
     return Verified(name, state.receipt, (*said, *decided_elsewhere(state)))
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, IntArray
     from whichdo.campaign.chain import Event
-    from whichdo.campaign.storage.base import Connection, Storage
+    from whichdo.campaign.storage.contract import Connection, Storage
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 

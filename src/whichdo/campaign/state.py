@@ -259,7 +259,7 @@ class State(Knowledge):
             play.note_ask(event.seq)
         for each in ask.tickets:
             arm = self.arms[each.arm]
-            if play is None or play.failure is None:
+            if play is not None and play.failure is None:  # what a policy raises is itself, not another decision
                 self._check_same(event, play, ask.play, each.slot, arm)
             if play is not None and play.failure is None:
                 play.hand_out(each.slot, arm, ask.needed)
@@ -277,15 +277,12 @@ class State(Knowledge):
                 self.tickets.lease[position] = ends
                 self.leases.add(ends, self.tickets.id(position))
 
-    def _check_same(self, event: Event, play: Play | Followed | None, number: int, slot: int, arm: Arm) -> None:
+    def _check_same(self, event: Event, play: Play | Followed, number: int, slot: int, arm: Arm) -> None:
         """Whether the policy, run again, asks for the same; if not, it is left there."""
-        if play is not None and play.number == number and play.expects(slot, arm):
+        if play.number == number and play.expects(slot, arm):
             return
         self.diverged = divergence(self, play, event, f"pull {slot}, {arm}", number)
-        if play is not None:
-            play.fail(self.diverged)
-        else:
-            self._failure = self.diverged
+        play.fail(self.diverged)
 
     def _tell(self, event: Event, told: on_record.Told) -> None:
         position = self.tickets.position(told.ticket)

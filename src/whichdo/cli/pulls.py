@@ -64,7 +64,7 @@ def ask(
 
     Exits with code 6 if open tickets must be told first.
     """
-    from whichdo.campaign.storage.addresses import user_at_host
+    from whichdo.campaign.storage.locations import user_at_host
 
     campaign = opened(db, name, receipts)
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whichdo.campaign.storage.addresses import address_of
-from whichdo.campaign.storage.base import PATIENCE, Place, Storage
+from whichdo.campaign.storage.contract import PATIENCE, Place, Storage
+from whichdo.campaign.storage.locations import address_of
 from whichdo.errors import UsageError
 from whichdo.text import masked, visible
 

@@ -20,7 +20,7 @@ from whichdo.campaign.storage import migrations, schema
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from whichdo.campaign.storage.base import Storage
+    from whichdo.campaign.storage.contract import Storage
 
 __all__ = ["migrate"]
 

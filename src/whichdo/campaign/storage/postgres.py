@@ -19,9 +19,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from whichdo.campaign.storage import schema
-from whichdo.campaign.storage.addresses import who_am_i
-from whichdo.campaign.storage.base import AGAIN, PAGE, Place, Storage, first_line
+from whichdo.campaign.storage.contract import AGAIN, PAGE, Place, Storage, first_line
 from whichdo.campaign.storage.libpq import ServerError, exchange, is_ready
+from whichdo.campaign.storage.locations import who_am_i
 from whichdo.errors import DamagedError, NotOursError, StorageError, UsageError
 from whichdo.text import masked, quoted, visible
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.campaign.chain import Event
-    from whichdo.campaign.storage.addresses import Address
     from whichdo.campaign.storage.libpq import Command, Rows
+    from whichdo.campaign.storage.locations import Address
     from whichdo.errors import WhichdoError
 
 __all__ = ["PostgresStorage"]

@@ -18,7 +18,6 @@ from urllib.parse import quote
 from weakref import finalize
 
 from whichdo.campaign.storage import schema
-from whichdo.campaign.storage.base import AGAIN, Storage, first_line
 from whichdo.campaign.storage.companions import (
     Companions,
     abandon,
@@ -29,6 +28,7 @@ from whichdo.campaign.storage.companions import (
     rescue,
     who_locks,
 )
+from whichdo.campaign.storage.contract import AGAIN, Storage, first_line
 from whichdo.campaign.storage.turns import Turns
 from whichdo.errors import ConflictError, DamagedError, NotOursError, StorageError
 from whichdo.files import draft_of, guard, sync_folder
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.campaign.chain import Event
-    from whichdo.campaign.storage.addresses import Address
-    from whichdo.campaign.storage.base import Place
+    from whichdo.campaign.storage.contract import Place
+    from whichdo.campaign.storage.locations import Address
     from whichdo.errors import WhichdoError
 
 __all__ = ["SqliteStorage"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from whichdo.campaign.storage.addresses import Address
+    from whichdo.campaign.storage.locations import Address
 
 __all__ = ["AGAIN", "PAGE", "PATIENCE", "Connection", "Place", "Storage", "first_line"]
 
