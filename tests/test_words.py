@@ -22,7 +22,6 @@ BEING_REWRITTEN = (
     "simulation.py",
     "world/",
 )
-HISTORY = ("CHANGELOG.md",)
 INSTEAD = {
     r"dear(?:er|est|ly)?": "expensive",
     r"money": "budget",
@@ -102,7 +101,6 @@ PAGES = [
         *sorted((ROOT / "docs" / "tutorials").glob("*.*")),
         *sorted(PACKAGE.rglob("*.html")),
     ]
-    if path.name not in HISTORY
 ]
 
 
