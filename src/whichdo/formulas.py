@@ -127,7 +127,7 @@ def formulas(problem: Problem, targets: Targets, reading: Reading) -> tuple[Form
 
 
 def few_cells(rows: int) -> float:
-    """How many cells are few for so many rows: 64, or a tenth of the rows, rounded down to a power of two."""
+    """How many cells count as few for this many rows: 64, or a tenth of the rows, rounded down to a power of two."""
     return max(FEW_CELLS, (1 << max(rows, 1).bit_length() - 1) / ROWS_PER_CELL)
 
 

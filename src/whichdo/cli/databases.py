@@ -156,7 +156,7 @@ def _open(source: str) -> Iterator[tuple[str, TextIO]]:
 
 
 def _line_of(file: TextIO, name: str) -> str:
-    """The next line; one that goes on for ever is not read to its end."""
+    """The next line; an endless one is not read to its end."""
     return _read(file, name, LONGEST + 2, line=True)
 
 

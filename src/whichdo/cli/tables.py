@@ -35,7 +35,7 @@ ExplainOption = Annotated[bool, typer.Option("--explain", help="With --table: sh
 
 
 def given_logs(logs: Sequence[str], table: str | None, where: str | None) -> Any:
-    """What is to be counted: paths, or a table of a database."""
+    """What to count: paths, or a table of a database."""
     from whichdo.counting.addresses import is_address, table_at
 
     addresses = [log for log in logs if is_address(log)]

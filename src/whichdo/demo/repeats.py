@@ -50,7 +50,7 @@ class Score:
 def scores(
     network: CausalNetwork, problem: Problem, *, looks: int, pulls: int, runs: int, seed: int
 ) -> dict[str, Score]:
-    """For each of `WAYS` how it fared in so many repeats."""
+    """For each of `WAYS` how it did in this many repeats."""
     truth = network.means(problem)
     best = float(truth.min())
     chosen: dict[str, list[int]] = {way: [] for way in WAYS}
@@ -115,7 +115,7 @@ def naive_best(problem: Problem, survey: Tally) -> Arm:
 
 
 def experiment(chosen: Policy, world: World | _Retold, pulls: int, seen: Tally, seed: int) -> Recommendation:
-    """What a policy names after so many experiments, with the logged looks."""
+    """What a policy recommends after ``pulls`` experiments, given the logged looks."""
     play = chosen.play(world.problem, float(pulls), np.random.default_rng(seed), seen)
     answer: Any = None
     while True:
