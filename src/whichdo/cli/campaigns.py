@@ -72,10 +72,10 @@ def start(
         ),
     ] = "warm-halving",
     horizon: Annotated[
-        int | None, typer.Option(help="Horizon: how many pulls the campaign may make.", show_default=False)
+        int | None, typer.Option(help="How many pulls the campaign may make.", show_default=False)
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(help="Budget: what all pulls may cost together.", show_default=False)
+        float | None, typer.Option(help="What all pulls may cost together, instead of --horizon.", show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the policy's random choices.")] = 0,
     lease: Annotated[
