@@ -153,7 +153,7 @@ def test_cuts_that_are_refused(cuts: Any, words: str) -> None:
         ('["east", "west"]', '["north"]', 'puts "north" of "region" into "other", but it is a value or in a group'),
         ('"healthy after a year"', "3", 'The label of "Y" is "3"; it must be a line of text'),
         ("Y = \"healthy", "Z = \"healthy", '`labels` names a node that cannot have one: "Z" is not in the graph.'),
-        ("region = [\"north\"", "age = [1]\nregion = [\"north\"", '"age" stands under [domains] and under [bins].'),
+        ("region = [\"north\"", "age = [1]\nregion = [\"north\"", '"age" is under both [domains] and [bins].'),
         ('other = ["east", "west"]', "other = {east = 1}", '`groups.region` gives "other" the value'),
         ("[groups.region]\n", "[groups]\nregion = 3\n[x]\n", 'unknown key "x"'),
         ('[groups.region]\nother = ["east", "west"]', "[groups]\nregion = 3", '`groups` gives "region" 3; it must be'),

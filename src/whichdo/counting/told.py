@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["TellReader", "Told"]
 
 PLAIN = frozenset({int, float, str, bool, type(None)})
-NOTHING = "There are no rows; nothing was stored."
+NOTHING = "There are no rows to store."
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class TellReader:
             raise UsageError(f"This tally of {arm} also holds pulls of {listed(others)}. Tell each arm separately.")
         levels = tally.counts[position].astype(np.int64)
         if not levels.any():
-            raise DataError(f"This tally has no pull of {arm}; nothing was stored.")
+            raise DataError(f"This tally has no pull of {arm}.")
         tables = {scope: self._check(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
         if tally.rows is not None:
             return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])

@@ -161,7 +161,7 @@ class _Parser:
         if inside.kind == "top" and self.graph is None and key not in HEADER:
             raise self._no_key()
         if inside.kind == "other" and key in ("source", "target"):
-            raise scanner.error(f'{show(key)}is outside an edge: expected it in "edge [ ... ]".')
+            raise scanner.error(f'{show(key)} is outside an edge: expected it in "edge [ ... ]".')
         scanner.step()
         if scanner.kind == "open":
             check_depth(scanner, self.stack)
