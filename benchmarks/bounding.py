@@ -25,10 +25,9 @@ from whichdo.estimate.shrinkage import reward_scale
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.open_arms import lower_law_scopes, natural_scope, open_targets
+from whichdo.policies import bounding
 from whichdo.policies.base import Objective
-from whichdo.policies.sequential import Sequential
-from whichdo.rounds import run_rounds
-from whichdo.simulation import Lots, played
+from whichdo.simulation import Lots, played, run_rounds
 from whichdo.world.instances import bows, half_open, random_confounded
 from whichdo.world.sampler import World
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from whichdo.policies.base import Policy
     from whichdo.policies.bounding import Bounds
+    from whichdo.policies.sequential import Sequential
     from whichdo.problem import Problem
     from whichdo.world.instances import Instance
 
@@ -132,7 +132,7 @@ def one_run(
         told = logged(instance, key, logs)
         seen = Tally(problem, told.counts, told.tables)
     gaps = instance.means.max() - instance.means
-    if not isinstance(policy, Sequential):
+    if policy.objective is Objective.SIMPLE:
         arms = [played(policy, World(instance.network, problem, key), each, rng, seen)[0] for each in marks]
         return [(float(gaps[arm]), 0.0) for arm in arms]
     record, _, _ = run_rounds(policy, instance.network, problem, max(marks), key, rng, np.array(marks), seen)
@@ -145,8 +145,12 @@ def one_run(
 
 def without_bounds(problem: Problem) -> Problem:
     """The same problem, for which policies count nothing for bounds."""
-    plain = problem.but()
-    plain.remember("bounding scopes", tuple)
+    plain, most = problem.but(), bounding.MOST_CELLS
+    try:
+        bounding.MOST_CELLS = -1
+        bounding.bounding_scopes(plain)  # found now, and kept with the problem
+    finally:
+        bounding.MOST_CELLS = most
     return plain
 
 

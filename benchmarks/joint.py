@@ -21,9 +21,8 @@ from benchmarks.wrapping import wrapped
 from whichdo.errors import TooLargeError, UnsuitableError
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
-from whichdo.policies.sequential import Sequential
-from whichdo.rounds import run_rounds
-from whichdo.simulation import TIE, Lots, simulate
+from whichdo.policies.base import Objective
+from whichdo.simulation import TIE, Lots, run_rounds, simulate
 from whichdo.world.instances import joint_confounded, structural
 from whichdo.world.instances.instance import child
 from whichdo.world.sampler import World
@@ -115,7 +114,7 @@ def _curves(name: str, instance: Instance, budgets: Sequence[int], runs: int, se
     posed = replace(instance, problem=problem)
     policy = wd.policy(text).trusting()
     try:
-        if not isinstance(policy, Sequential):
+        if policy.objective is Objective.SIMPLE:
             return np.stack(
                 [simulate(policy, posed.network, problem, horizon=T, runs=runs, seed=seed).regret for T in budgets], 1
             )
@@ -125,7 +124,7 @@ def _curves(name: str, instance: Instance, budgets: Sequence[int], runs: int, se
         return None
 
 
-def _rounds(policy: Sequential, instance: Instance, marks: Sequence[int], runs: int, seed: int, logs: int) -> Regrets:
+def _rounds(policy: Policy, instance: Instance, marks: Sequence[int], runs: int, seed: int, logs: int) -> Regrets:
     network, problem = instance.network, instance.problem
     gaps = instance.means.max() - instance.means
     lots, found = Lots(seed), []
@@ -140,7 +139,8 @@ def _rounds(policy: Sequential, instance: Instance, marks: Sequence[int], runs: 
 def logged(policy: Policy, instance: Instance, rows: int, seed: int) -> Tally:
     """Logged looks, counted by all that any policy wants to know."""
     problem = instance.problem
-    own = policy.suited(problem).scopes(problem) if isinstance(policy, Sequential) else None
+    rounds = policy.play_by_round(problem, 1.0, np.random.default_rng(seed), Tally.empty(problem))
+    own = None if rounds is None else rounds.scopes
     scopes = dict.fromkeys([*(own or ()), *counted_scopes(problem, Reading.GRAPH)])
     return World(instance.network, problem, child(seed, 9)).pull(observe(rows, scopes=list(scopes)))
 

@@ -61,7 +61,7 @@ def test_it_conforms(added: wd.Policy) -> None:
     conformance.test_an_obvious_best_arm_is_found_in_95_percent_of_200_runs(added)
     conformance.test_decides_the_same_told_at_once_or_pull_by_pull_or_in_any_split(added, 177)
     conformance.test_costs_are_paid(added)
-    conformance.test_a_compiled_run_is_play(added, dear=True)
+    conformance.test_run_at_once_it_decides_as_batch_by_batch(added, dear=True)
 
 
 def test_it_is_simulated_and_compared_by_name(added: wd.Policy) -> None:

@@ -50,7 +50,6 @@ LAYERS = {
     "policy_names": 4,
     "session": 4,
     "world": 4,
-    "rounds": 5,
     "simulation": 5,
     "comparison": 5,
     "campaign": 6,

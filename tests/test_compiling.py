@@ -65,7 +65,7 @@ def test_each_kernel_is_compiled_once_by_processes_that_begin_together(tmp_path:
 def test_an_edit_touches_what_depends_on_it() -> None:
     """Helpers of helpers, types that kernels take, and constants; not the kernels of another policy."""
     found = compiling.dependencies("whichdo.policies.ucb")
-    assert {"whichdo.kernels.rounds", "whichdo.kernels.random", "whichdo.policies.base"} < found
+    assert {"whichdo.kernels.rounds", "whichdo.kernels.random", "whichdo.policies.sequential"} < found
     assert not found & {"whichdo.policies.crm", "whichdo.simulation", "whichdo.problem"}
     assert "whichdo.kernels.plans" in compiling.dependencies("whichdo.kernels.codes")
     assert compiling.dependencies("__main__") == set(compiling.sources())

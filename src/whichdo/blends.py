@@ -26,6 +26,7 @@ from whichdo.graph.identify import Route
 from whichdo.identification.engine import CFactors
 from whichdo.identification.estimand import CFactor, Estimand, conditionals_in
 from whichdo.identification.invariance import leaves_alone
+from whichdo.problem import per_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,22 +87,28 @@ class Blend:
                 yield from conditionals_in(expression)
 
 
+@per_problem
+def c_factors(problem: Problem) -> CFactors:
+    """Finds the factors of target sets, and remembers them."""
+    return CFactors(problem.graph, problem.reward, problem.target_sets)
+
+
 def find_blend(problem: Problem, targets: Targets) -> Blend | None:
     """The blend of the arms on some targets from looks and all experiments that the problem has arms for.
 
     None where there is none: some factor has no source, or the targets do not act on the reward.
     """
-    known: dict[Targets, Blend | None] = problem.remember("blends", dict)
-    acting = problem.verdicts[targets].acting
-    if acting not in known:
-        finder: CFactors = problem.remember(
-            "c-factors", lambda: CFactors(problem.graph, problem.reward, problem.target_sets)
-        )
-        factors = finder.of(acting) if acting else ()
-        whole = Estimand(Estimand.outlined(factors, problem.reward), acting, problem.reward) if factors else None
-        own = {each for each in problem.target_sets if is_equal(problem, each, acting)}
-        known[acting] = None if whole is None else Blend(whole, factors).limited(lambda source, _: source not in own)
-    return known[acting]
+    return _blend(problem, problem.verdicts[targets].acting)
+
+
+@per_problem
+def _blend(problem: Problem, acting: Targets) -> Blend | None:
+    factors = c_factors(problem).of(acting) if acting else ()
+    if not factors:
+        return None
+    own = {each for each in problem.target_sets if is_equal(problem, each, acting)}
+    whole = Estimand(Estimand.outlined(factors, problem.reward), acting, problem.reward)
+    return Blend(whole, factors).limited(lambda source, _: source not in own)
 
 
 def is_equal(problem: Problem, targets: Targets, acting: Targets) -> bool:
@@ -117,18 +124,16 @@ def uses_blend(problem: Problem, targets: Targets, reading: Reading) -> bool:
     return reading is Reading.GRAPH or not candidates or candidates[0].route is Route.GENERAL
 
 
+@per_problem
 def borrowed_sources(problem: Problem, formula: Formula) -> tuple[Targets, ...]:
     """The experiments whose rows have the law of the reward that a formula reads among looks."""
     if not formula.shared or formula.route is Route.SAME:
         return ()
-    known: dict[Formula, tuple[Targets, ...]] = problem.remember("borrowed sources", dict)
-    if formula not in known:
-        known[formula] = tuple(
-            each
-            for each in problem.target_sets
-            if not is_equal(problem, each, formula.targets) and leaves_alone(problem.graph, each, formula.reward)
-        )
-    return known[formula]
+    return tuple(
+        each
+        for each in problem.target_sets
+        if not is_equal(problem, each, formula.targets) and leaves_alone(problem.graph, each, formula.reward)
+    )
 
 
 def experiment_scopes(problem: Problem, reading: Reading, columns: frozenset[str] | None = None) -> tuple[Scope, ...]:

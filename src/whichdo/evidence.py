@@ -11,21 +11,22 @@ ROWS      the rows themselves, in the order of pulling.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from whichdo.errors import UsageError
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray
+    from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope, Table
 
@@ -34,12 +35,15 @@ __all__ = [
     "ROWS",
     "TABLES",
     "Batch",
+    "Course",
     "Detail",
     "Rows",
     "Tally",
+    "all_prices",
     "observe",
     "pull",
     "spread",
+    "utilities",
 ]
 
 
@@ -54,9 +58,21 @@ class Detail(IntEnum):
 REWARDS, TABLES, ROWS = Detail.REWARDS, Detail.TABLES, Detail.ROWS
 
 
-@dataclass(frozen=True)
+class Course(Protocol):
+    """How a play goes on after a batch, in compiled steps that a simulated world can run at once."""
+
+    def run(self, streams: RewardStreams) -> IntArray:
+        """Pull from these streams until the course is over; the counts of reward levels of each arm by position."""
+
+
 class Batch:
     """What to pull next: ``arms[i]`` ``counts[i]`` times.  Made by `pull`, `observe` and `spread`.
+
+    Policies that work with positions make batches by `Batch.at`; their arms are looked up only when somebody asks for
+    them.
+
+    ``course`` is for simulated worlds, which may run it to its end instead of answering this batch and those that would
+    follow.  Everybody else answers the batch.
 
     Parameters
     ----------
@@ -70,17 +86,25 @@ class Batch:
         The columns to count together; None for all that the problem's arms need.
     """
 
-    arms: tuple[Arm, ...]
-    counts: tuple[int, ...]
-    detail: Detail = REWARDS
-    scopes: tuple[Scope, ...] | None = None
+    detail: Detail
+    scopes: tuple[Scope, ...] | None
+    course: Course | None
+    _problem: Problem
+    _places: IntArray
+    _numbers: IntArray
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", tuple(self.arms))
-        object.__setattr__(self, "counts", tuple(whole_number(count, "number of pulls") for count in self.counts))
-        object.__setattr__(self, "detail", Detail(self.detail))
-        if self.scopes is not None:
-            object.__setattr__(self, "scopes", tuple(map(tuple, self.scopes)))
+    def __init__(
+        self,
+        arms: Iterable[Arm],
+        counts: Iterable[int],
+        detail: Detail = REWARDS,
+        scopes: Iterable[Scope] | None = None,
+    ) -> None:
+        self.arms = tuple(arms)
+        self.counts = tuple(whole_number(count, "number of pulls") for count in counts)
+        self.detail = Detail(detail)
+        self.scopes = None if scopes is None else tuple(map(tuple, scopes))
+        self.course = None
         if len(self.arms) != len(self.counts):
             raise UsageError(
                 f"A batch needs a count for each arm; it has {len(self.arms)} arms, {len(self.counts)} counts."
@@ -88,10 +112,61 @@ class Batch:
         if len(set(self.arms)) < len(self.arms):
             raise UsageError("A batch lists an arm twice; add the counts.")
 
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        places: IntArray,
+        counts: IntArray,
+        detail: Detail = REWARDS,
+        scopes: tuple[Scope, ...] | None = None,
+        course: Course | None = None,
+    ) -> Batch:
+        """Pull the arms at some positions of ``problem.arms``, each once in the list, so often."""
+        made = cls.__new__(cls)
+        made._problem, made._places, made._numbers = problem, places, counts
+        made.detail, made.scopes, made.course = detail, scopes, course
+        return made
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms to pull."""
+        return tuple(map(self._problem.arms.__getitem__, self._places.tolist()))
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How often to pull each."""
+        return tuple(self._numbers.tolist())
+
+    def places(self, problem: Problem) -> IntArray:
+        """The positions of the arms in ``problem.arms``."""
+        if self.__dict__.get("_problem") is problem:
+            return self._places
+        return np.array([problem.index(arm) for arm in self.arms], np.int64)
+
+    @property
+    def numbers(self) -> IntArray:
+        """The counts as an array."""
+        return self._numbers if "_numbers" in self.__dict__ else np.array(self.counts, np.int64)
+
     @property
     def pulls(self) -> int:
         """The number of pulls in all."""
         return sum(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Batch) and self._said == other._said
+
+    def __hash__(self) -> int:
+        return hash(self._said)
+
+    @property
+    def _said(self) -> tuple[object, ...]:
+        return self.arms, self.counts, self.detail, self.scopes
+
+    def __repr__(self) -> str:
+        pulls = ", ".join(f"{arm} {count:,}" for arm, count in zip(self.arms, self.counts, strict=True))
+        return f"<Batch: {pulls or 'no pulls'}; {self.detail.name.lower()}>"
 
 
 def whole_number(value: object, what: str) -> int:
@@ -193,6 +268,18 @@ def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batc
     return Batch(chosen, tuple(each + (position < more) for position in range(len(chosen))), detail)
 
 
+@per_problem
+def utilities(problem: Problem) -> FloatArray:
+    """What each level of the reward is worth, more is better; not to be written to."""
+    return np.array(list(problem.utility.values()), np.float64)
+
+
+@per_problem
+def all_prices(problem: Problem) -> FloatArray:
+    """What a pull of each arm costs, by position; not to be written to."""
+    return np.array([problem.costs[arm] for arm in problem.arms], np.float64)
+
+
 @dataclass(frozen=True)
 class Rows:
     """Rows in the order of pulling: ``arms[i]`` is an arm's position, ``codes[i]`` a code for each observed node."""
@@ -204,7 +291,7 @@ class Rows:
         return len(self.arms)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Tally:
     """What came back from pulls, as counts; tallies of the same problem can be added.
 
@@ -223,8 +310,19 @@ class Tally:
 
     problem: Problem
     counts: IntArray
-    tables: Mapping[Arm, Mapping[Scope, Table]] = field(default_factory=dict)
-    rows: Rows | None = None
+    tables: Mapping[Arm, Mapping[Scope, Table]]
+    rows: Rows | None
+
+    def __init__(
+        self,
+        problem: Problem,
+        counts: IntArray,
+        tables: Mapping[Arm, Mapping[Scope, Table]] | None = None,
+        rows: Rows | None = None,
+    ) -> None:
+        own = self.__dict__  # a simulated run makes several
+        own["problem"], own["counts"], own["rows"] = problem, counts, rows
+        own["tables"] = {} if tables is None else tables
 
     @classmethod
     def empty(cls, problem: Problem) -> Tally:
@@ -242,10 +340,15 @@ class Tally:
         """
         return cls(problem, np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64))
 
-    @cached_property
+    @property
     def pulls(self) -> IntArray:
         """How often each arm was pulled, in the problem's order."""
-        pulls: IntArray = self.counts.sum(axis=1)
+        pulls: IntArray | None = self.__dict__.get("_pulls")
+        if pulls is None:
+            pulls = self.counts[:, 0].copy()
+            for level in range(1, self.counts.shape[1]):  # rows are short: faster than a sum by axis
+                pulls += self.counts[:, level]
+            self.__dict__["_pulls"] = pulls
         return pulls
 
     @cached_property
@@ -253,13 +356,24 @@ class Tally:
         """For each arm that was pulled, how often each reward level came."""
         return {arm: self.counts[j] for j, arm in enumerate(self.problem.arms) if self.pulls[j]}
 
-    @cached_property
+    @property
     def means(self) -> FloatArray:
         """The mean utility of each arm, more is better; NaN for an arm never pulled."""
-        utility = np.array(list(self.problem.utility.values()))
-        total = np.cumsum(self.counts * utility, axis=1)[:, -1]  # added in order, as compiled runs do
-        means: FloatArray = np.divide(total, self.pulls, out=np.full(len(total), np.nan), where=self.pulls > 0)
+        means: FloatArray | None = self.__dict__.get("_means")
+        if means is None:
+            means = self.__dict__["_means"] = self._found_means()
         return means
+
+    def _found_means(self) -> FloatArray:
+        levels, utility = self.counts.T.astype(np.float64, order="C"), utilities(self.problem)
+        total: FloatArray = levels[0] * utility[0]
+        pulls: FloatArray = levels[0]
+        for level in range(1, len(utility)):  # added in order, as kernels do
+            total += levels[level] * utility[level]
+            pulls += levels[level]
+        pulls[pulls == 0.0] = np.nan
+        total /= pulls
+        return total
 
     def onto(self, problem: Problem) -> Tally:
         """Convert the tally to a problem that differs only in its arms.
@@ -285,6 +399,8 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         if self.problem is not other.problem and self.problem != other.problem:
             raise UsageError("Tallies of different problems do not add up.")
+        if not self.tables and self.rows is None and not self.counts.any():
+            return other
         tables = {}
         for arm in {**self.tables, **other.tables}:
             position = self.problem.index(arm)

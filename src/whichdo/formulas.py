@@ -29,6 +29,7 @@ from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand
 from whichdo.identification.forms import paper_estimand, stratified_estimand, weight_estimand, weighted_components
+from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Radix
 from whichdo.text import quoted
 
@@ -120,10 +121,12 @@ def formulas(problem: Problem, targets: Targets, reading: Reading) -> tuple[Form
 
     ``targets`` () is do() itself.
     """
-    maker: FormulaMaker = problem.remember(
-        "formulas", lambda: FormulaMaker(problem.graph, problem.reward, problem.sizes, problem.verdicts)
-    )
-    return maker.formulas(targets, reading)
+    return _maker(problem).formulas(targets, reading)
+
+
+@per_problem
+def _maker(problem: Problem) -> FormulaMaker:
+    return FormulaMaker(problem.graph, problem.reward, problem.sizes, problem.verdicts)
 
 
 def few_cells(rows: int) -> float:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whichdo.blends import is_equal
+from whichdo.blends import c_factors, is_equal
 from whichdo.formulas import Reading, naive_scope
 from whichdo.identification.bounds import factor_bounds, natural_bounds
-from whichdo.identification.engine import CFactors
 from whichdo.identification.estimand import conditionals_in
+from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
@@ -29,17 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["factor_law", "lower_law_scopes", "natural_scope", "open_targets"]
 
 
+@per_problem
 def open_targets(problem: Problem) -> tuple[Targets, ...]:
     """The target sets that looking does not settle, but that act on the reward."""
-    found: tuple[Targets, ...] = problem.remember(
-        "open targets",
-        lambda: tuple(
-            each
-            for each in problem.target_sets
-            if problem.verdicts[each].acting and not problem.verdicts[each].identified
-        ),
+    return tuple(
+        each for each in problem.target_sets if problem.verdicts[each].acting and not problem.verdicts[each].identified
     )
-    return found
 
 
 def natural_scope(problem: Problem, targets: Targets) -> Scope:
@@ -62,9 +57,7 @@ def factor_law(
         Whether the rows of a source hold what an expression needs.  None: looks alone are there, with everything.
     """
     acting = problem.verdicts[targets].acting
-    finder: CFactors = problem.remember(
-        "c-factors", lambda: CFactors(problem.graph, problem.reward, problem.target_sets)
-    )
+    finder = c_factors(problem)
     own = {each for each in problem.target_sets if is_equal(problem, each, acting)}
 
     def usable(source: Names, expression: Expression) -> bool:

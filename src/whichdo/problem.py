@@ -7,11 +7,11 @@ those belong to the world.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import islice, product
 from math import prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from whichdo.arguments import (
     Goal,
@@ -67,8 +67,12 @@ __all__ = [
     "Value",
     "check_domain",
     "do",
+    "per_problem",
     "plain_value",
 ]
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 MAX_NODES_SHOWN, MOST_SHOWN = 50, 6
 HEADS = ("node", "part", "values")
@@ -485,27 +489,9 @@ class Problem:
         early = (STOPPED_EARLY,) if self._stopped_early else ()
         return (*self.graph.notes, *verdict_warnings(self.verdicts, self.reward), *early)
 
-    def remember(self, key: str, make: Callable[[], Any]) -> Any:
-        """Cache something that another module derives from this problem.
-
-        Parameters
-        ----------
-        key
-            The name under which it is kept.
-        make
-            Called once to compute it.
-
-        Returns
-        -------
-        object
-            The cached result.
-        """
-        if key not in self._memory:
-            self._memory[key] = make()
-        return self._memory[key]
-
     @cached_property
-    def _memory(self) -> dict[str, Any]:
+    def _kept(self) -> dict[object, object]:
+        """What functions that are `per_problem` have worked out; they alone write and read it."""
         return {}
 
     def __eq__(self, other: object) -> bool:
@@ -683,6 +669,34 @@ class Problem:
 
     def _nearest(self, text: str) -> str:
         return nearest(text, map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
+
+
+class Owner(Protocol):
+    """A problem, or whatever else results are kept with."""
+
+    @property
+    def _kept(self) -> dict[object, object]: ...
+
+
+Kept = TypeVar("Kept", bound=Owner)
+
+
+def per_problem(make: Callable[Concatenate[Kept, Given], Result]) -> Callable[Concatenate[Kept, Given], Result]:
+    """Have a function of a problem work its result out once; it is kept as long as the problem is.
+
+    The function owns its results: they are found by itself and what else it is given, which must be hashable.  Equal
+    problems that are not the same object do not share them.
+    """
+
+    @wraps(make)
+    def result(owner: Kept, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        key = (make, given, *named.items()) if given or named else make
+        kept = owner._kept
+        if key not in kept:
+            kept[key] = make(owner, *given, **named)
+        return kept[key]  # type: ignore[return-value]
+
+    return result
 
 
 def _single_arms(intervene: Mapping[str, tuple[Value, ...]]) -> tuple[Arm, ...]:

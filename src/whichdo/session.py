@@ -20,6 +20,7 @@ import numpy as np
 from whichdo.counting.gathering import Desk, Gathering
 from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError
 from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
+from whichdo.kernels.compiling import uncompiled
 from whichdo.policies.base import ROUNDING, Policy, Recommendation, check_policy
 from whichdo.policy_names import as_policy
 from whichdo.problem import LOOK
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 MOST_EMPTY = 10_000
-
+FEW_NUMBERS = 1_000
+"""A policy of ours that decides on so many numbers does so before a compiler would be loaded; and decides the same."""
 
 MOST = 10**12
 """The longest horizon, and the largest budget."""
@@ -71,6 +73,7 @@ class Session:
         self._budget = _budget(problem, horizon, budget)
         self._seen = _at_hand(played, problem, seen)
         check_policy(played, problem, self._budget)
+        self._is_small = played.origin is None and played.numbers_read(problem) <= FEW_NUMBERS
         self._desk = Desk(problem)
         self._told = Tally.empty(problem)
         self._rows: list[Rows] = []
@@ -202,7 +205,9 @@ class Session:
         """Let the policy go on until it wants pulls or recommends.  Batches of no pulls are answered at once."""
         for _ in range(MOST_EMPTY):
             try:
-                asked = self._accepted(self._play.send(answer))  # type: ignore[arg-type]
+                with uncompiled(self._is_small):
+                    batch = self._play.send(answer)  # type: ignore[arg-type]
+                asked = self._accepted(batch)
             except StopIteration as stop:
                 self._final = self._recommended(stop.value)
                 return

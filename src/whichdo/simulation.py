@@ -20,14 +20,13 @@ import numpy as np
 from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally, whole_number
-from whichdo.policies.base import check_policy
-from whichdo.policies.sequential import Sequential, named
+from whichdo.kernels.random import run_words
+from whichdo.policies.base import Objective, check_policy
 from whichdo.policy_names import as_policy
 from whichdo.progress import progress_bar
-from whichdo.rounds import log_spaced, run_rounds
 from whichdo.text import counted
 from whichdo.world.exact import reward_laws
-from whichdo.world.sampler import SimulatedArena, World, exact_laws
+from whichdo.world.sampler import World, exact_laws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     Part = tuple[IntArray, FloatArray, FloatArray]
 
-__all__ = ["Job", "Outcomes", "check_horizon", "simulate", "simulate_all"]
+__all__ = ["Job", "Outcomes", "check_horizon", "log_spaced", "played", "run_rounds", "simulate", "simulate_all"]
 
 PARTS = 16
 """A job is cut into so many parts for each worker."""
@@ -55,6 +54,8 @@ SURE = 0.1
 STEP = 0.05
 """Seconds between two reports while there are no workers."""
 NO_CURVE: FloatArray = np.zeros(0)
+AHEAD = 64
+"""Runs whose beginnings are worked out together."""
 TIE = 1e-12
 """Regrets below this are none: the means of best arms, rounded differently."""
 
@@ -143,7 +144,7 @@ class Job(NamedTuple):
 
     def marks(self, problem: Problem) -> IntArray:
         """The rounds whose regret is recorded; none for a policy that recommends at the end."""
-        if not isinstance(self.policy, Sequential):
+        if self.policy.objective is not Objective.CUMULATIVE:
             if self.rounds is not None:
                 raise UsageError(f"{self.policy.name} recommends at the end; its regret has no rounds to record.")
             return np.zeros(0, np.int64)
@@ -289,22 +290,14 @@ class _Runs:
     def _prepared(self, job: Job) -> Callable[[int], Run]:
         """A run by its number."""
         policy, budget, network, problem = job.policy, job.horizon, self.network, self.problem
-        lot = Lots(job.seed)
-        if isinstance(policy, Sequential):
-            gaps, marks = self.truth.max() - self.truth, job.marks(problem)
-
-            def round_by_round(number: int) -> Run:
-                key, rng = lot.drawn(number)
-                pulls, means, spent = run_rounds(policy, network, problem, budget, key, rng, marks)
-                return Run(named(problem, means), spent, pulls @ gaps)
-
-            return round_by_round
-        arena = SimulatedArena.of(network, problem)
-        fast = None if arena is None else policy.compiled_run(problem, budget, arena)
+        lot, marks, gaps = Lots(job.seed), job.marks(problem), self.truth.max() - self.truth
+        nothing = Tally.empty(problem)
 
         def run(number: int) -> Run:
             key, rng = lot.drawn(number)
-            return Run(*(fast(key, rng) if fast else played(policy, World(network, problem, key), budget, rng)))
+            world = World(network, problem, key, marks)
+            arm, spent = played(policy, world, budget, rng, nothing)
+            return Run(arm, spent, world.record @ gaps if len(marks) else NO_CURVE)
 
         return run
 
@@ -327,12 +320,15 @@ class Lots:
         self._seed = np.random.SeedSequence(seed)
         self._base = self._seed.generate_state(2, np.uint64).astype(np.uint64)
         self._generator = np.random.Generator(np.random.SFC64(self._seed))
+        self._first, self._words = 0, np.zeros((0, 6), np.uint64)
 
     def drawn(self, number: int) -> tuple[WordArray, np.random.Generator]:
         """What a run begins with; the generator is good until the next."""
-        from whichdo.kernels.random import run_words
-
-        words = run_words(self._base, number)
+        place = number - self._first
+        if not 0 <= place < len(self._words):
+            place, self._first = 0, number
+            self._words = run_words(self._base, number, AHEAD)
+        words = self._words[place]
         self._generator.bit_generator.state = {
             "bit_generator": "SFC64",
             "state": {"state": words[2:]},
@@ -345,16 +341,47 @@ class Lots:
 def played(
     policy: Policy, world: World, budget: float, rng: np.random.Generator, seen: Tally | None = None
 ) -> tuple[int, float]:
-    """One run through `play`: the position of the recommended arm, and what was spent; ``seen`` as of `run_rounds`."""
-    problem = world.problem
-    play = policy.play(problem, budget, rng, Tally.empty(problem) if seen is None else seen)
-    spent = 0.0
+    """One run: the position of the recommended arm, and what was spent; ``seen`` is what is known before, or None."""
+    problem, before = world.problem, Tally.empty(world.problem) if seen is None else seen
+    rounds = policy.play_by_round(problem, budget, rng, before)
+    if rounds is not None:
+        rounds.run(world)
+        return problem.index(rounds.recommendation().arm), float(budget - rounds.left)
+    play = policy.play(problem, budget, rng, before)
     answer: Any = None
     while True:
         try:
             batch: Batch = play.send(answer)
         except StopIteration as stop:
             final: Recommendation = stop.value
-            return problem.index(final.arm), spent
-        spent += sum(problem.costs[arm] * count for arm, count in zip(batch.arms, batch.counts, strict=True))
-        answer = world.pull(batch)
+            return problem.index(final.arm), world.spent
+        answer = world.run(batch)
+
+
+def run_rounds(
+    policy: Policy,
+    network: CausalNetwork,
+    problem: Problem,
+    budget: float,
+    key: WordArray,
+    rng: np.random.Generator,
+    marks: IntArray,
+    seen: Tally | None = None,
+) -> tuple[IntArray, FloatArray, float]:
+    """One run of a sequential policy: the pulls of each arm at each of ``marks``, the final means, and what was spent.
+
+    ``marks`` are rounds, rising; ``seen`` is what is known before the first round, such as logged looks, or None.  The
+    run ends at the last mark, or where the money does not pay the chosen arm; the pulls then stay as they are.
+    """
+    rounds = policy.play_by_round(problem, budget, rng, Tally.empty(problem) if seen is None else seen)
+    if rounds is None:
+        raise UsageError(f"{policy.name} does not decide in every round.")
+    world = World(network, problem, key, marks)
+    rounds.run(world)
+    return world.record, rounds.recommendation().means, float(budget - rounds.left)
+
+
+def log_spaced(rounds: int, count: int = 60) -> IntArray:
+    """Round numbers from 1 to ``rounds``, about evenly spaced on the logarithmic scale."""
+    found: IntArray = np.unique(np.rint(np.geomspace(1, max(1, rounds), count)).astype(np.int64))
+    return found

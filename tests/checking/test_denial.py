@@ -11,8 +11,8 @@ import whichdo as wd
 from tests.policies.driving import driven
 from whichdo.checking.denial import CAPPED, denial, statement_scopes
 from whichdo.evidence import Tally
-from whichdo.policies.sequential import Sequential
-from whichdo.rounds import run_rounds
+from whichdo.policies.base import Objective
+from whichdo.simulation import run_rounds
 from whichdo.world.instances import planted
 from whichdo.world.sampler import World
 
@@ -93,7 +93,7 @@ def lost(name: str, world: Planted, seen: Tally, seed: int) -> float:
     played = wd.policy(name)
     key = np.array([seed, 9], np.uint64)
     gaps = world.means.max() - world.means
-    if isinstance(played, Sequential):
+    if played.objective is Objective.CUMULATIVE:
         rng, marks = np.random.default_rng(seed), np.array([300])
         pulls, _, _ = run_rounds(played, world.network, world.problem, 300, key, rng, marks, seen)
         return float(pulls[0] @ gaps)

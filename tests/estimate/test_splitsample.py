@@ -11,7 +11,7 @@ import pytest
 
 from tests.estimate.draws_twin import UNIT, split_draws
 from whichdo.estimate.splitsample import SIZE, SUM, Split, look, parents_of, split_sample, with_room
-from whichdo.policies.base import utilities
+from whichdo.evidence import utilities
 from whichdo.problem import Problem, do
 
 if TYPE_CHECKING:

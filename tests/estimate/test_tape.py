@@ -12,7 +12,7 @@ import pytest
 from tests.estimate.draws_twin import UNIT, tape_draws
 from whichdo.estimate.splitsample import SIZE, SUM
 from whichdo.estimate.tape import Tape, networks_of, tape, tape_look, unseen_on_tape, with_tape
-from whichdo.policies.base import utilities
+from whichdo.evidence import utilities
 from whichdo.problem import Problem
 
 if TYPE_CHECKING:

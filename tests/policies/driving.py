@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from whichdo.evidence import Batch
     from whichdo.policies.base import Policy, Recommendation
     from whichdo.problem import Problem
+    from whichdo.world.sampler import World
 
 
 def driven(
@@ -36,3 +37,11 @@ def driven(
             return batches, answers, stop.value
         told = answer(batches[-1])
         answers.append(told)
+
+
+def batch_by_batch(
+    policy: Policy, world: World, budget: float, seed: int, seen: Tally | None = None
+) -> tuple[int, float]:
+    """A run in which no course is run at once: the position of the recommended arm, and what was spent."""
+    _, _, final = driven(policy, world.problem, budget, world.pull, seed, seen)
+    return world.problem.index(final.arm), world.spent

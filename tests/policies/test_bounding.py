@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import whichdo as wd
+from benchmarks.bounding import without_bounds
 from tests.soak import repeated, scaled
 from whichdo.evidence import Tally, observe
 from whichdo.kernels.chance import generator
@@ -17,8 +18,7 @@ from whichdo.policies.bounding import ROOM, Bounds, beta_below, bounding_scopes,
 from whichdo.policies.causal_kl_ucb import _hope
 from whichdo.policies.doubting import old_logs
 from whichdo.problem import do
-from whichdo.rounds import run_rounds
-from whichdo.simulation import Lots, played
+from whichdo.simulation import Lots, played, run_rounds
 from whichdo.world.instances import half_open
 from whichdo.world.instances.confounded import linear
 from whichdo.world.network import CausalNetwork, bernoulli
@@ -209,11 +209,12 @@ def test_compiled_runs_decide_as_play_does_with_bounds(name: str, doubt: float) 
             key, rng = Lots(number).drawn(run)
             if name == "warm-halving":
                 fast = wd.simulate(policy, instance.network, problem, horizon=150, runs=run + 1, seed=number)
-                arm, _ = played(policy, World(instance.network, problem, key), 150, rng)
-                assert arm == fast.recommended[run]
+                pulls, final = driven(policy, instance.network, problem, 150, (key, rng), Tally.empty(problem))
+                assert problem.index(final.arm) == fast.recommended[run]
+                assert pulls.sum() == fast.spent[run]
                 continue
             seen = logs_of(instance.network, problem, 400, key) if run else None
-            record, _, _ = run_rounds(policy, instance.network, problem, 120, key, rng, np.array([120]), seen)  # type: ignore[arg-type]
+            record, _, _ = run_rounds(policy, instance.network, problem, 120, key, rng, np.array([120]), seen)
             known = Tally.empty(problem) if seen is None else seen
             pulls, _ = driven(policy, instance.network, problem, 120, Lots(number).drawn(run), known)
             assert pulls.tolist() == record[-1].tolist()
@@ -243,7 +244,7 @@ def test_bounds_of_old_logs_do_not_lock_an_arm_out(name: str) -> None:
         logs = logs_of(old, old.problem("Y"), 3_000, key)
         seen = Tally(problem, logs.counts, logs.tables)
         policy: Policy = wd.policy(name, doubt=0.5)
-        record, _, _ = run_rounds(policy, now, problem, 1_500, key, rng, np.array([1_500]), seen)  # type: ignore[arg-type]
+        record, _, _ = run_rounds(policy, now, problem, 1_500, key, rng, np.array([1_500]), seen)
         pulls.append(record[-1][problem.index(do(X=0))])
     assert min(pulls) > 300
 
@@ -261,8 +262,7 @@ def test_bounds_save_a_tenth_where_half_of_the_arms_are_open(name: str, less: fl
     regret = np.zeros((2, len(instances)))
     for number, instance in enumerate(instances):
         gaps = instance.means.max() - instance.means
-        plain = instance.problem.but()
-        plain.remember("bounding scopes", tuple)
+        plain = without_bounds(instance.problem)
         for row, problem in enumerate((plain, instance.problem)):
             for run in range(8 if name == "warm-halving" else 3):
                 key, rng = Lots(number).drawn(run)
@@ -273,7 +273,7 @@ def test_bounds_save_a_tenth_where_half_of_the_arms_are_open(name: str, less: fl
                     regret[row, number] += gaps[arm]
                 else:
                     marks = np.array([600])
-                    record, _, _ = run_rounds(policy, instance.network, problem, 600, key, rng, marks, seen)  # type: ignore[arg-type]
+                    record, _, _ = run_rounds(policy, instance.network, problem, 600, key, rng, marks, seen)
                     regret[row, number] += record[-1] @ gaps
     without, bounded = regret.mean(axis=1)
     assert bounded < less * without

@@ -16,9 +16,8 @@ from whichdo.policies.c_ucb import CUCB
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
-from whichdo.rounds import run_rounds
 from whichdo.session import Session
-from whichdo.simulation import simulate
+from whichdo.simulation import run_rounds, simulate
 from whichdo.world.instances import canonical, experiment_1, experiment_3
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 from whichdo.world.sampler import World

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.policies.driving import batch_by_batch
 from tests.sessions import RowSource, rows_of
 from tests.worlds import family
 from whichdo.errors import TooLargeError, UnsuitableError, UsageError
@@ -17,13 +18,12 @@ from whichdo.evidence import ROWS, Tally
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import available_policies, policy
 from whichdo.problem import Problem, do
-from whichdo.rounds import run_rounds
 from whichdo.session import Session
 from whichdo.simulation import played as run_played
-from whichdo.simulation import simulate
+from whichdo.simulation import run_rounds, simulate
 from whichdo.world.instances import Instance, canonical, families
 from whichdo.world.network import CausalNetwork, bernoulli
-from whichdo.world.sampler import SimulatedArena, World
+from whichdo.world.sampler import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Tell = Callable[[Session, RowSource, np.random.Generator], None]
 
 EVERY = [policy(name) for name in available_policies()]
+SEQUENTIAL = [each for each in EVERY if isinstance(each, Sequential)]
 NAMED = pytest.mark.parametrize("played", EVERY, ids=lambda each: each.name)
 AGAIN = pytest.mark.slow("10 s: every policy once more, at another budget or with costs that differ")
 DEAR = pytest.mark.parametrize(
@@ -242,7 +243,7 @@ def test_costs_are_paid(played: Policy) -> None:
 
 @NAMED
 @DEAR
-def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
+def test_run_at_once_it_decides_as_batch_by_batch(played: Policy, dear: bool) -> None:
     """The same recommendation and the same money, on every kind of instance, for every seed."""
     rng = np.random.default_rng(11)
     chosen = [canonical("frontdoor"), canonical("bow"), canonical("two_comp")]
@@ -256,21 +257,15 @@ def test_a_compiled_run_is_play(played: Policy, dear: bool) -> None:
             arms = {"arms": problem.arms} if problem.has_listed_arms else {"intervene": problem.intervene}
             problem = network.problem(problem.reward, costs=costs, goal=problem.goal, **arms)
         budget = 40.0 * sum(problem.costs.values()) / 3
-        arena = SimulatedArena.of(network, problem)
-        assert arena is not None
         told = equipped(played, network, problem)
         try:
             told.check(problem, budget)
         except UnsuitableError:
             continue
-        fast = told.compiled_run(problem, budget, arena)
-        if fast is None:
-            continue
-        for seed in range(12):
-            slow_rng, fast_rng = np.random.default_rng(seed), np.random.default_rng(seed)
+        for seed in range(12 if played not in SEQUENTIAL else 2):
             key = np.array([seed, 7], np.uint64)
-            slow = run_played(told, World(network, problem, key), budget, slow_rng)
-            found = fast(key, fast_rng)
+            slow = batch_by_batch(told, World(network, problem, key), budget, seed)
+            found = run_played(told, World(network, problem, key), budget, np.random.default_rng(seed))
             assert found[0] == slow[0]
             assert found[1] == pytest.approx(slow[1])
 
@@ -295,9 +290,6 @@ def priced(each: Policy, network: CausalNetwork, problem: Problem, rng: np.rando
             costs = {arm: 0.5 if arm == do() else 1.5 for arm in problem.arms}
             return network.problem(problem.reward, problem.intervene, costs=costs)
     return made
-
-
-SEQUENTIAL = [each for each in EVERY if isinstance(each, Sequential)]
 
 
 @pytest.mark.parametrize("played", SEQUENTIAL, ids=lambda each: each.name)

@@ -15,7 +15,7 @@ from tests.world.enumeration import random_network
 from whichdo.errors import UnsuitableError
 from whichdo.policies.crm import CRM
 from whichdo.problem import do
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.world.instances import (
     CANONICAL,
     Instance,

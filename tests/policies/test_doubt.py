@@ -16,7 +16,7 @@ from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, rec
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import policy
 from whichdo.problem import do
-from whichdo.rounds import run_rounds
+from whichdo.simulation import run_rounds
 from whichdo.world.instances import Planted, planted
 from whichdo.world.sampler import World
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import whichdo as wd
+from tests.policies.driving import batch_by_batch
 from tests.policies.test_conformance import EVERY, SEQUENTIAL, equipped, played_out
 from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import Batch, Tally, observe
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, best_arm
 from whichdo.policies.sequential import Sequential
 from whichdo.problem import Problem, do
-from whichdo.rounds import run_rounds
 from whichdo.session import Session
 from whichdo.simulation import played as run_played
-from whichdo.simulation import simulate
+from whichdo.simulation import run_rounds, simulate
 from whichdo.world.network import CausalNetwork, bernoulli
-from whichdo.world.sampler import SimulatedArena, World
+from whichdo.world.sampler import World
 
 NAMED = pytest.mark.parametrize("played", EVERY, ids=lambda each: each.name)
 
@@ -76,17 +76,12 @@ def test_do_is_never_named_and_only_those_who_look_pull_it(played: Policy) -> No
 
 
 @NAMED
-def test_a_compiled_run_is_play(played: Policy) -> None:
+def test_run_at_once_it_decides_as_batch_by_batch(played: Policy) -> None:
     for told, network, problem in served(played, 120):
-        arena = SimulatedArena.of(network, problem)
-        assert arena is not None
-        fast = told.compiled_run(problem, 120, arena)
-        if fast is None:
-            continue
         for seed in range(8):
             key = np.array([seed, 7], np.uint64)
-            slow = run_played(told, World(network, problem, key), 120, np.random.default_rng(seed))
-            found = fast(key, np.random.default_rng(seed))
+            slow = batch_by_batch(told, World(network, problem, key), 120, seed)
+            found = run_played(told, World(network, problem, key), 120, np.random.default_rng(seed))
             assert found[0] == slow[0] != 0
             assert found[1] == pytest.approx(slow[1])
 

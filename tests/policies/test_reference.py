@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from tests.soak import FULL, scaled
-from whichdo.policies import allocation, srm
+from whichdo.policies import base, srm
 from whichdo.policy_names import policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_1, experiment_2, experiment_4
@@ -206,7 +206,7 @@ def test_an_m_one_too_large_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_overspending_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The authors' code pulls each of 2N + 1 arms T // (2N - 1) times.  It hardly shows in the regret."""
     monkeypatch.setattr(
-        allocation, "equal_counts", lambda money, prices: np.full(len(prices), int(money) // (len(prices) - 2))
+        base, "equal_counts", lambda money, prices: np.full(len(prices), int(money) // (len(prices) - 2))
     )
     with pytest.raises(AssertionError):
         regrets(policy("ue"), posed(100)[:1], 1000, 1)

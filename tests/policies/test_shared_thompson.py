@@ -19,8 +19,7 @@ from whichdo.policies.shared_thompson import SharedThompson
 from whichdo.policies.sharing import counted_before, shared_tables
 from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
-from whichdo.rounds import run_rounds
-from whichdo.simulation import played, simulate
+from whichdo.simulation import played, run_rounds, simulate
 from whichdo.tables import Table
 from whichdo.world.instances import canonical, joint_confounded, structural
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli

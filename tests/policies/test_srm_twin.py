@@ -49,7 +49,7 @@ def badly_seen(twin: SlowSRM, problem: Problem, told: Tally, rows: list[Row]) ->
     q = {node: twin.rarity(node, rows) for node in nodes}
     k = {node: twin.judged(node).k for node in nodes}
     m = slow_hardness(list(q.values()), list(k.values()))
-    known = _Known(problem, 2, plain=False)
+    known = _Known(problem, plain=False)
     counted = _rarest(known.cells, known.model.counts(told), len(rows)) / len(rows)
     assert counted.tolist() == pytest.approx([float(share) for share in q.values()], abs=1e-12)
     assert c_sizes(problem).tolist() == list(k.values())

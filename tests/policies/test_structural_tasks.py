@@ -16,8 +16,7 @@ from benchmarks.joint import cells, logged
 from tests.soak import scaled
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import policy
-from whichdo.rounds import log_spaced, run_rounds
-from whichdo.simulation import Lots, simulate
+from whichdo.simulation import Lots, log_spaced, run_rounds, simulate
 from whichdo.world.instances import structural
 
 if TYPE_CHECKING:

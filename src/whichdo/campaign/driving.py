@@ -14,7 +14,7 @@ from whichdo.campaign.audit import Audit
 from whichdo.counting.told import Told
 from whichdo.evidence import Tally
 from whichdo.policies.base import check_policy
-from whichdo.policies.sequential import NO_ROW, Rounds, Sequential
+from whichdo.policies.sequential import NO_ROW
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array
     from whichdo.policies.base import Policy, Recommendation
+    from whichdo.policies.sequential import Rounds
     from whichdo.problem import Arm, Problem
 
     Saved = Mapping[str, Any]
@@ -179,8 +180,9 @@ def driver_of(
     """What runs a policy on what it has ``seen``, or goes on from where it was ``saved``."""
     if isinstance(policy, Audit):
         return Listed(policy, problem.reward, saved)
-    if not isinstance(policy, Sequential):
-        return Batches(lambda: Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places, saved)
     check_policy(policy, problem, budget)
     rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
-    return Turns(Rounds(policy, problem, budget, rng, seen or Tally.empty(problem), saved), problem, places)
+    rounds = policy.play_by_round(problem, budget, rng, seen or Tally.empty(problem), saved)
+    if rounds is not None:
+        return Turns(rounds, problem, places)
+    return Batches(lambda: Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places, saved)

@@ -28,7 +28,7 @@ from whichdo.errors import DataError, InputError, UsageError
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes, naive_scope
 from whichdo.open_arms import lower_law_scopes
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import MAX_CELLS, Radix, Table
 from whichdo.text import listed, quoted
 
@@ -139,13 +139,9 @@ class Outcomes:
             yield self.arms[place], self.codes[self.places == place]
 
 
+@per_problem
 def teaching_scopes(problem: Problem) -> tuple[Scope, ...]:
     """What rows of experiments are counted by besides what looks are, so that they tell of other arms."""
-    found: tuple[Scope, ...] = problem.remember("teaching scopes", lambda: _teaching(problem))
-    return found
-
-
-def _teaching(problem: Problem) -> tuple[Scope, ...]:
     columns = frozenset(problem.domains)
     bounds = lower_law_scopes(problem, Reading.ROBUST, columns, experiments=True)
     found = dict.fromkeys([*experiment_scopes(problem, Reading.ROBUST), *bounds])

@@ -32,7 +32,7 @@ from whichdo.estimate.statements import (
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading
 from whichdo.graph.implied import implied_statements
-from whichdo.problem import LOOK, Problem
+from whichdo.problem import LOOK, Problem, per_problem
 from whichdo.tables import MAX_CELLS
 from whichdo.text import listed
 
@@ -130,9 +130,9 @@ def check(
     )
 
 
+@per_problem
 def _implied(problem: Problem) -> Implied:
-    found: Implied = problem.remember("implied statements", lambda: implied_statements(problem.graph))
-    return found
+    return implied_statements(problem.graph)
 
 
 def _unseen(problem: Problem, implied: Implied) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from whichdo.evidence import Tally
 from whichdo.formulas import Reading, checked_reading, doubted_scope
 from whichdo.graph.implied import implied_statements
 from whichdo.graph.separation import m_separated
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.text import listed
 
 if TYPE_CHECKING:
@@ -154,16 +154,12 @@ _Found = tuple[tuple["Tested", ...], tuple["Targets", ...], float, "FloatArray"]
 _FOUND: WeakKeyDictionary[Tally, dict[str, _Found]] = WeakKeyDictionary()
 
 
+@per_problem
 def statement_scopes(problem: Problem) -> tuple[Scope, ...]:
     """What to count of looks so that they can deny the graph: all that acts on the reward, where that is cheap.
 
     Else the columns of single statements, those about the reward first.
     """
-    found: tuple[Scope, ...] = problem.remember("statement scopes", lambda: _scopes(problem))
-    return found
-
-
-def _scopes(problem: Problem) -> tuple[Scope, ...]:
     whole = doubted_scope(problem)
     if whole is not None:
         return (whole,)
@@ -217,22 +213,20 @@ def _ask(problem: Problem, seen: Tally, reading: Reading) -> _Found:
     return tuple(failing), differing, min(ranked), touched
 
 
+@per_problem
 def _statements(problem: Problem, scopes: tuple[Scope, ...]) -> tuple[Statement, ...]:
     """The statements that these tables can be asked about, found once for each set of tables."""
-    kept: dict[tuple[Scope, ...], tuple[Statement, ...]] = problem.remember("statements of tables", dict)
-    if scopes not in kept:
-        together = dict.fromkeys(
-            tuple(sorted(pair, key=problem.graph.index)) for scope in scopes for pair in combinations(scope, 2)
-        )
-        found = implied_statements(problem.graph, pairs=_first_pairs(problem, together), sets=SETS).statements
-        sets = [frozenset(scope) for scope in scopes]
-        kept[scopes] = tuple(
-            each
-            for each in found
-            if statement_cells(each, problem.sizes) <= MOST_CELLS
-            and any(columns.issuperset(each.scope) for columns in sets)
-        )
-    return kept[scopes]
+    together = dict.fromkeys(
+        tuple(sorted(pair, key=problem.graph.index)) for scope in scopes for pair in combinations(scope, 2)
+    )
+    found = implied_statements(problem.graph, pairs=_first_pairs(problem, together), sets=SETS).statements
+    sets = [frozenset(scope) for scope in scopes]
+    return tuple(
+        each
+        for each in found
+        if statement_cells(each, problem.sizes) <= MOST_CELLS
+        and any(columns.issuperset(each.scope) for columns in sets)
+    )
 
 
 def _explaining(graph: CausalGraph, failing: Sequence[Tested], tested: Sequence[Tested]) -> list[CausalGraph]:

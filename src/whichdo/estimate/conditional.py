@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.errors import UsageError
+from whichdo.evidence import utilities
 from whichdo.formulas import naive_scope
 from whichdo.graph.backdoor import backdoor_path
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Table
 from whichdo.text import listed
 
@@ -38,24 +39,16 @@ class Conditional:
     shares: FloatArray
 
 
+@per_problem
 def pair_scopes(problem: Problem) -> tuple[Scope, ...]:
     """Each intervenable node with the reward: what the conditional means are counted from."""
-    made: tuple[Scope, ...] = problem.remember(
-        "pair scopes", lambda: tuple(naive_scope(problem, (name,)) for name in problem.intervene)
-    )
-    return made
-
-
-def first_backdoor(problem: Problem) -> tuple[str, str] | None:
-    """The first intervenable node that a back-door path joins to the reward, with the path; None if there is none."""
-    found: tuple[str, str] | None = problem.remember("first backdoor", lambda: _first_backdoor(problem))
-    return found
+    return tuple(naive_scope(problem, (name,)) for name in problem.intervene)
 
 
 def conditional(problem: Problem, seen: Tally) -> Conditional:
     """The conditional means and shares of all arms from the pair tables of the looks in ``seen``."""
     looks = float(seen.counts[0].sum())
-    utility = np.array(list(problem.utility.values()))
+    utility = utilities(problem)
     counts = levels_given(problem, seen)
     came = counts.sum(axis=1)
     with np.errstate(invalid="ignore"):
@@ -68,12 +61,13 @@ def conditional(problem: Problem, seen: Tally) -> Conditional:
 def levels_given(problem: Problem, seen: Tally) -> FloatArray:
     """For each arm how often each reward level came among the looks in ``seen`` that have its value; do() has all."""
     tables = np.concatenate([_table(problem, seen, scope) for scope in pair_scopes(problem)])
-    rows: Any = problem.remember("pair rows", lambda: _rows(problem))
-    counts: FloatArray = np.concatenate([seen.counts[:1], tables[rows]]).astype(np.float64)
+    counts: FloatArray = np.concatenate([seen.counts[:1], tables[_rows(problem)]]).astype(np.float64)
     return counts
 
 
-def _first_backdoor(problem: Problem) -> tuple[str, str] | None:
+@per_problem
+def first_backdoor(problem: Problem) -> tuple[str, str] | None:
+    """The first intervenable node that a back-door path joins to the reward, with the path; None if there is none."""
     for name in problem.intervene:
         path = backdoor_path(problem.graph, name, problem.reward)
         if path is not None:
@@ -96,6 +90,7 @@ def _table(problem: Problem, seen: Tally, scope: Scope) -> Any:
     return counts.T if scope[0] == problem.reward else counts
 
 
+@per_problem
 def _rows(problem: Problem) -> Any:
     """For each arm but do(), all of which set one node, the row of its value among those of all intervenable nodes."""
     starts, start = {}, 0

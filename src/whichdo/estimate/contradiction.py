@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from whichdo.estimate.disagreement import disagreements
 from whichdo.estimate.statements import adjusted_chances, check_statements
 from whichdo.graph.implied import implied_statements
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.text import listed
 
 if TYPE_CHECKING:
@@ -82,12 +82,10 @@ def _cheap_statements(problem: Problem, seen: Tally) -> tuple[Statement, ...]:
     if any("weight" in table.statistics for table in tables.values()):
         return ()
     small = tuple(sorted(scope for scope in tables if problem.cells(scope) <= MOST_CELLS))
-    kept: dict[tuple[Scope, ...], tuple[Statement, ...]] = problem.remember("cheap statements", dict)
-    if small not in kept:
-        kept[small] = _within(problem, small)
-    return kept[small]
+    return _within(problem, small)
 
 
+@per_problem
 def _within(problem: Problem, scopes: tuple[Scope, ...]) -> tuple[Statement, ...]:
     together = {
         tuple(sorted(pair, key=problem.graph.index)): None for scope in scopes for pair in combinations(scope, 2)

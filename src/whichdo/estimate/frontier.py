@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.problem import per_problem
 from whichdo.tables import Radix, Tables
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def _kernels() -> Any:
     return found
 
 
+@per_problem
 def hidden_causes(problem: Problem) -> list[tuple[str, ...]]:
     """The pairs of nodes with a hidden cause that acts on the reward through both: there must be none."""
     acting = set(problem.graph.ancestors([problem.reward]))
@@ -128,19 +130,9 @@ def learned_means(problem: Problem, told: Tally) -> FloatArray:
     return means
 
 
+@per_problem
 def extent(problem: Problem) -> Extent:
     """C and the most numbers held at once, as whole numbers of any size."""
-    found: Extent = problem.remember("propagation extent", lambda: _extent(problem))
-    return found
-
-
-def steps(problem: Problem) -> list[Step]:
-    """Every node that acts on the reward, and the reward, in topological order; `extent` says how large they are."""
-    found: list[Step] = problem.remember("propagation steps", lambda: _steps(problem))
-    return found
-
-
-def _extent(problem: Problem) -> Extent:
     graph, size = problem.graph, {name: len(values) for name, values in problem.domains.items()}
     order = graph.ancestors([problem.reward])
     leaving: dict[str, list[str]] = {name: [] for name in order}
@@ -155,7 +147,9 @@ def _extent(problem: Problem) -> Extent:
     return Extent(rows, most * len(problem.arms))
 
 
-def _steps(problem: Problem) -> list[Step]:
+@per_problem
+def steps(problem: Problem) -> list[Step]:
+    """Every node that acts on the reward, and the reward, in topological order; `extent` says how large they are."""
     turns = _turns(problem)
     after = [*(frontier for _, _, frontier in turns[1:]), (problem.reward,)]
     return [_step(problem, *turn, then) for turn, then in zip(turns, after, strict=True)]

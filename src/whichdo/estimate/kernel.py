@@ -196,58 +196,75 @@ def _expect(
 
 
 @compiled
+def _lean(
+    strength: float, guess: float, wanted: float, cell: int, mass: FloatArray, values: FloatArray, raw: FloatArray,
+    squares: FloatArray, prior: FloatArray, sizes: FloatArray,
+) -> None:  # fmt: skip
+    """The sum of a cell's rewards into a mean that leans on a guess, and that of their squares likewise."""
+    seen = mass[cell]
+    part = seen / (seen + strength) if seen + strength > 0.0 else 0.0
+    plain = values[cell] / seen if seen > 0.0 else guess
+    plain_square = squares[cell] / seen if seen > 0.0 else wanted
+    sizes[cell] = seen
+    prior[cell] = guess
+    raw[cell] = plain
+    values[cell] = part * plain + (1.0 - part) * guess
+    squares[cell] = part * plain_square + (1.0 - part) * wanted
+
+
+@compiled
+def _lean_on_middle(
+    strength: float, middle: float, middle_square: float, start: int, end: int, mass: FloatArray, values: FloatArray,
+    raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
+) -> None:  # fmt: skip
+    """Sums of rewards into means that lean on what all levels are worth alike."""
+    for cell in range(start, end):
+        _lean(strength, middle, middle_square, cell, mass, values, raw, squares, prior, sizes)
+
+
+@compiled
 def _shrink_reward(
-    strength: float, uniform: int, worth: FloatArray, setting: IntArray, by_setting: FloatArray, start: int, end: int,
-    mass: FloatArray, values: FloatArray, raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
+    strength: float, setting: IntArray, by_setting: FloatArray, start: int, end: int, mass: FloatArray,
+    values: FloatArray, raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
 ) -> None:  # fmt: skip
     """Sums of rewards into means that lean on what `_expect` has found."""
-    middle, middle_square = 0.0, 0.0
-    if uniform:
-        middle, middle_square = worth.mean(), (worth * worth).mean()
     for cell in range(start, end):
         guess = prior[cell]
         wanted = guess * guess + by_setting[4, setting[cell]] * guess * (1.0 - guess)
-        if uniform:
-            guess, wanted = middle, middle_square
-        seen = mass[cell]
-        part = seen / (seen + strength) if seen + strength > 0.0 else 0.0
-        plain = values[cell] / seen if seen > 0.0 else guess
-        plain_square = squares[cell] / seen if seen > 0.0 else wanted
-        sizes[cell] = seen
-        prior[cell] = guess
-        raw[cell] = plain
-        values[cell] = part * plain + (1.0 - part) * guess
-        squares[cell] = part * plain_square + (1.0 - part) * wanted
+        _lean(strength, guess, wanted, cell, mass, values, raw, squares, prior, sizes)
 
 
 @compiled
 def _make_tables(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> _Tables:
     """All tables, from counts to shrunk conditionals."""
-    cells = plan.table_start[-1]
+    (
+        table_start, own, strength, uniform, count_start, goes_start, goes, is_reward, level_step, setting, settings,
+        stratum, strata, _, _, _, _, _, _, _, _, _, _, _,
+    ) = plan  # fmt: skip
+    cells = table_start[-1]
     mass, values, squares = np.zeros(cells), np.zeros(cells), np.zeros(cells)
     raw, prior, sizes = np.empty(cells), np.empty(cells), np.empty(cells)
-    margin = np.empty(plan.own.max())
-    by_setting, by_stratum = np.empty((5, plan.settings.max())), np.empty((2, plan.strata.max()))
-    for t in range(plan.own.size):
-        start, end = plan.table_start[t], plan.table_start[t + 1]
-        step = plan.level_step[t] if plan.is_reward[t] else 0
+    margin = np.empty(own.max())
+    by_setting, by_stratum = np.empty((5, settings.max())), np.empty((2, strata.max()))
+    middle, middle_square = worth.mean(), (worth * worth).mean()
+    for t in range(own.size):
+        start, end = table_start[t], table_start[t + 1]
+        step = level_step[t] if is_reward[t] else 0
         _count_table(
-            counts, plan.count_start[t], plan.goes, plan.goes_start[t], plan.goes_start[t + 1], worth, step, start,
-            mass, values, squares,
+            counts, count_start[t], goes, goes_start[t], goes_start[t + 1], worth, step, start, mass, values, squares,
         )  # fmt: skip
-        if plan.is_reward[t]:
+        if is_reward[t] and uniform[t]:
+            _lean_on_middle(strength[t], middle, middle_square, start, end, mass, values, raw, squares, prior, sizes)
+        elif is_reward[t]:
             _expect(
-                plan.settings[t], plan.strata[t], plan.setting, plan.stratum, by_setting, by_stratum, start, end, mass,
-                values, squares, prior,
+                settings[t], strata[t], setting, stratum, by_setting, by_stratum, start, end, mass, values, squares,
+                prior,
             )  # fmt: skip
             _shrink_reward(
-                plan.strength[t], plan.uniform[t], worth, plan.setting, by_setting, start, end, mass, values, raw,
-                squares, prior, sizes,
+                strength[t], setting, by_setting, start, end, mass, values, raw, squares, prior, sizes,
             )  # fmt: skip
         else:
-            _shrink_law(
-                plan.own[t], plan.strength[t], plan.uniform[t], margin, start, end, mass, values, raw, sizes,
-            )  # fmt: skip
+            _shrink_law(own[t], strength[t], uniform[t], margin, start, end, mass, values, raw, sizes)
     return _Tables(mass, values, raw, squares, prior, sizes)
 
 
@@ -346,42 +363,45 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
     ``counts`` are the tables of all scopes, flattened one after the other; ``worth`` is that of each level of the
     reward, from 0 to 1.
     """
+    (
+        table_start, own, strength, _, count_start, goes_start, goes, _, _, _, _, _, _, occurrence_start, reads,
+        inverse, place_start, places, use_start, uses, shared, formulas, move_start, moves,
+    ) = plan  # fmt: skip
     mass, values, raw, squares, prior, sizes = _make_tables(plan, counts, worth)
     slopes = np.zeros(values.size)
     widest = 0
-    for f in range(plan.occurrence_start.size - 1):
-        widest = max(widest, plan.occurrence_start[f + 1] - plan.occurrence_start[f])
+    for f in range(occurrence_start.size - 1):
+        widest = max(widest, occurrence_start[f + 1] - occurrence_start[f])
     at, begin, factor, before = (
         np.empty(widest, np.int64), np.empty(widest, np.int64), np.empty(widest), np.empty(widest + 1)
     )  # fmt: skip
     law = np.zeros(4)
-    found = np.empty((plan.formulas.size, FOUND))
-    for arm in range(plan.formulas.size):
-        f = plan.formulas[arm]
-        first, last = plan.occurrence_start[f], plan.occurrence_start[f + 1]
+    found = np.empty((formulas.size, FOUND))
+    for arm in range(formulas.size):
+        f = formulas[arm]
+        first, last = occurrence_start[f], occurrence_start[f + 1]
         width = last - first
         for j in range(width):
-            begin[j] = plan.table_start[plan.reads[first + j]] + plan.moves[plan.move_start[arm] + j]
-        t = plan.reads[first]
-        start, end = plan.table_start[t], plan.table_start[t + 1]
-        use, used = plan.use_start[f], plan.use_start[f + 1]
-        _clear(start, end, use, used, plan.uses, plan.table_start, slopes)
+            begin[j] = table_start[reads[first + j]] + moves[move_start[arm] + j]
+        t = reads[first]
+        start, end = table_start[t], table_start[t + 1]
+        use, used = use_start[f], use_start[f + 1]
+        _clear(start, end, use, used, uses, table_start, slopes)
         _terms(
-            first, width, begin, plan.places, plan.place_start, plan.inverse, values, 0.0, at, factor, before, slopes
+            first, width, begin, places, place_start, inverse, values, 0.0, at, factor, before, slopes
         )  # fmt: skip
         total, mean = 0.0, 0.0
         for cell in range(start, end):
             total += slopes[cell]
             mean += slopes[cell] * values[cell]
         if abs(total - 1.0) > ROUNDING and total > 0.0:  # weights that only sum to one in the limit are made to
-            _clear(start, end, use, used, plan.uses, plan.table_start, slopes)
+            _clear(start, end, use, used, uses, table_start, slopes)
             _terms(
-                first, width, begin, plan.places, plan.place_start, plan.inverse, values, mean / total, at, factor,
-                before, slopes,
+                first, width, begin, places, place_start, inverse, values, mean / total, at, factor, before, slopes,
             )  # fmt: skip
             slopes[start:end] /= total
-            for u in plan.uses[use:used]:
-                slopes[plan.table_start[u] : plan.table_start[u + 1]] /= total
+            for u in uses[use:used]:
+                slopes[table_start[u] : table_start[u + 1]] /= total
         mean, square, noise, shift, below, above, looks = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         heavy, visible = 0.0, 0.0
         for cell in range(start, end):
@@ -392,7 +412,7 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
             mean += weight * value
             square += weight * second
             if sizes[cell] > 0.0:
-                noise += weight * weight * max(second - value * value, 0.0) / (sizes[cell] + plan.strength[t])
+                noise += weight * weight * max(second - value * value, 0.0) / (sizes[cell] + strength[t])
                 shift += weight * (value - raw[cell])
                 heavy += weight * weight / sizes[cell]
                 visible += weight
@@ -402,15 +422,15 @@ def look(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> FloatArray:
         for j in range(law.size):
             law[j] = 0.0
         for i in range(use, used):
-            u = plan.uses[i]
+            u = uses[i]
             _law_error(
-                plan.own[u], plan.strength[u], looks, plan.shared[f], plan.table_start[u], plan.table_start[u + 1],
+                own[u], strength[u], looks, shared[f], table_start[u], table_start[u + 1],
                 values, raw, sizes, slopes, law,
             )  # fmt: skip
-        if plan.shared[f] and looks > 0.0:
+        if shared[f] and looks > 0.0:
             law[0] = _shared_variance(
-                plan.uses, use, used, plan.table_start, plan.goes, plan.goes_start, counts,
-                plan.count_start[plan.uses[use]], slopes, looks,
+                uses, use, used, table_start, goes, goes_start, counts,
+                count_start[uses[use]], slopes, looks,
             )  # fmt: skip
         half = (below + law[2] + above + law[3]) / 2.0
         error = noise + law[0] + (shift + law[1]) ** 2 + half * half

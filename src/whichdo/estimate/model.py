@@ -19,7 +19,7 @@ from whichdo.estimate.shrinkage import STRENGTH
 from whichdo.formulas import Formula, Reading, choose_formula, formulas, setting_numbers
 from whichdo.graph.identify import Route
 from whichdo.identification.estimand import Conditional, Estimand, Product, Ratio, Sum
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import MAX_CELLS, Radix, Tables, smallest_table, starts
 from whichdo.text import listed
 
@@ -52,9 +52,8 @@ def model_of(problem: Problem, reading: Reading, rows: int, seen: Tally | None =
     seen
         Looks that are there already: a formula whose tables they lack is passed over.
     """
-    known: dict[object, Model] = problem.remember("models", dict)
     tables: Mapping[Scope, Any] = seen.tables.get(LOOK, {}) if seen is not None and seen.counts[0].any() else {}
-    key = (reading, max(rows, 1).bit_length(), *sorted(tables))
+    known, key = _models(problem), (reading, max(rows, 1).bit_length(), *sorted(tables))
     if key not in known:
 
         def served(scope: Scope) -> bool:
@@ -66,6 +65,12 @@ def model_of(problem: Problem, reading: Reading, rows: int, seen: Tally | None =
             chosen[targets] = choose_formula(candidates, rows, served)
         known[key] = Model(problem, chosen)
     return known[key]
+
+
+@per_problem
+def _models(problem: Problem) -> dict[tuple[object, ...], Model]:  # noqa: ARG001 - kept with it
+    """Those that were made, by what decides them."""
+    return {}
 
 
 def is_compiled(formula: Formula, sizes: Mapping[str, int]) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from whichdo.graph.components import with_parents
 from whichdo.graph.identify import Route, verdicts
+from whichdo.problem import per_problem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -28,16 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["c_sizes", "hardness", "judged", "rarity_scopes"]
 
 
+@per_problem
 def judged(problem: Problem, *, restrict: bool = False) -> ByTargets[Verdict]:
     """The paper's verdict on each target set: in the whole graph, unless the node fails Assumption 3 there.
 
     With ``restrict`` always among what acts on the reward.  What only complete identification settles is tried.
     """
-    made: ByTargets[Verdict] = problem.remember(
-        f"paper's verdicts {restrict}",
-        lambda: verdicts(problem.graph, problem.reward, problem.target_sets, restrict=restrict),
-    )
-    return made
+    return verdicts(problem.graph, problem.reward, problem.target_sets, restrict=restrict)
 
 
 def rarity_scopes(problem: Problem, *, plain: bool = False) -> list[Scope | None]:
@@ -59,13 +57,10 @@ def rarity_scopes(problem: Problem, *, plain: bool = False) -> list[Scope | None
     return found
 
 
+@per_problem
 def c_sizes(problem: Problem) -> IntArray:
     """k: the size of each target set's c-component in the graph that `rarity_scopes` counts it in."""
-    made: IntArray = problem.remember(
-        "c-component sizes",
-        lambda: np.array([len(verdict.component) for verdict in judged(problem).values()], np.int64),
-    )
-    return made
+    return np.array([len(verdict.component) for verdict in judged(problem).values()], np.int64)
 
 
 def hardness(q: ArrayLike, k: ArrayLike) -> int:

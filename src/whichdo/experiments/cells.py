@@ -16,7 +16,7 @@ from whichdo.experiments.naive import Conditioning
 from whichdo.experiments.ours import EXPERIMENTS as OURS
 from whichdo.experiments.published import EXPERIMENTS as PAPER
 from whichdo.experiments.where_to_intervene import EXPERIMENTS as WHERE
-from whichdo.policies.sequential import Sequential
+from whichdo.policies.base import Objective
 from whichdo.policy_names import read_policy
 from whichdo.simulation import Job, simulate_all
 
@@ -80,7 +80,7 @@ class Work:
             if arms not in made:
                 made[arms] = _one_problem(panel.maker(arms)(self._seed(cell, NETWORK), points))
             posed = made[arms]
-            if isinstance(policy, Sequential):
+            if policy.objective is Objective.CUMULATIVE:
                 found.append(self._curve(cell, panel, policy, posed[0], name))
             else:
                 found.append(self._points(cell, panel, policy, posed, name))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.experiments import claims
 from whichdo.experiments.experiment import Axis, Experiment, Panel, Scale
-from whichdo.rounds import log_spaced
+from whichdo.simulation import log_spaced
 from whichdo.world.instances import experiment_1, experiment_2, experiment_3, experiment_4, experiment_5
 
 if TYPE_CHECKING:

@@ -142,26 +142,30 @@ def _draw_block(
     state: WordArray, plan: BinaryPlan, words: WordArray, width: int, masks: WordArray, scratch: WordArray
 ) -> None:
     """Draw every target for one block."""
-    for step in range(plan.targets.size):
-        out = words[plan.targets[step]]
-        if plan.forced[step] >= 0:
-            out[:width] = np.uint64(0xFFFFFFFFFFFFFFFF) if plan.forced[step] else np.uint64(0)
+    _, targets, forced, input_start, inputs, row_start, thresholds, sure, depths = plan  # once: a tuple costs each time
+    for step in range(targets.size):
+        target = targets[step]
+        if forced[step] >= 0:
+            held = np.uint64(0xFFFFFFFFFFFFFFFF) if forced[step] else np.uint64(0)
+            for w in range(width):
+                words[target, w] = held
             continue
-        inputs = plan.inputs[plan.input_start[step] : plan.input_start[step + 1]]
-        if inputs.size > WIDEST:
+        if input_start[step + 1] - input_start[step] > WIDEST:
             _draw_wide(state, plan, step, words, width)
             continue
-        first, end = plan.row_start[step], plan.row_start[step + 1]
-        depth = min(plan.depths[step], LEVELS)
-        _masks(inputs, words, width, masks)
-        _levels(state, plan.thresholds[first:end], depth, masks, scratch, width)
-        if plan.depths[step] > depth:
-            _finish(state, plan.thresholds[first:end], depth, masks, scratch, width)
+        first, end = row_start[step], row_start[step + 1]
+        depth = min(depths[step], LEVELS)
+        own = thresholds[first:end]
+        _masks(inputs[input_start[step] : input_start[step + 1]], words, width, masks)
+        _levels(state, own, depth, masks, scratch, width)
+        if depths[step] > depth:
+            _finish(state, own, depth, masks, scratch, width)
         for row in range(first, end):
-            if plan.sure[row]:
+            if sure[row]:
                 for w in range(width):
                     scratch[0, w] |= masks[row - first, w]
-        out[:width] = scratch[0, :width]
+        for w in range(width):
+            words[target, w] = scratch[0, w]
 
 
 @compiled
@@ -182,24 +186,24 @@ def _clear_tail(words: WordArray, width: int, samples: int) -> None:
 def _count_block(words: WordArray, width: int, samples: int, scopes: Places, cells: IntArray, both: WordArray) -> None:
     """Add to ``cells[S]``, for every set S of a scope's columns, the samples in which all of S are 1."""
     ones = np.full(words.shape[0], np.int64(-1))
-    for scope in range(scopes.start.size - 1):
-        mine = scopes.columns[scopes.start[scope] : scopes.start[scope + 1]]
-        target = cells[scopes.cell_start[scope] : scopes.cell_start[scope + 1]]
-        if mine.size > LARGEST:
-            _count_wide(words, samples, mine, target)
+    begin, columns, _, cell_start = scopes
+    for scope in range(begin.size - 1):
+        size, last, base = begin[scope + 1] - begin[scope], begin[scope + 1] - 1, cell_start[scope]
+        if size > LARGEST:
+            _count_wide(words, samples, columns[begin[scope] : last + 1], cells[base : cell_start[scope + 1]])
             continue
-        target[0] += samples
-        for subset in range(1, 1 << mine.size):
+        cells[base] += samples
+        for subset in range(1, 1 << size):
             rest = subset & (subset - 1)
-            node = mine[mine.size - 1 - np.int64(trailing_zeros(np.uint64(subset)))]
+            node = columns[last - np.int64(trailing_zeros(np.uint64(subset)))]
             if rest == 0:
                 if ones[node] < 0:
                     ones[node] = _count_ones(words[node], width)
-                target[subset] += ones[node]
+                cells[base + subset] += ones[node]
                 continue
             found = np.uint64(0)
             if rest & (rest - 1) == 0:
-                other = mine[mine.size - 1 - np.int64(trailing_zeros(np.uint64(rest)))]
+                other = columns[last - np.int64(trailing_zeros(np.uint64(rest)))]
                 for w in range(width):
                     both[subset, w] = words[other, w] & words[node, w]
                     found += popcount(both[subset, w])
@@ -207,7 +211,7 @@ def _count_block(words: WordArray, width: int, samples: int, scopes: Places, cel
                 for w in range(width):
                     both[subset, w] = both[rest, w] & words[node, w]
                     found += popcount(both[subset, w])
-            target[subset] += np.int64(found)
+            cells[base + subset] += np.int64(found)
 
 
 @compiled
@@ -232,15 +236,15 @@ def _count_wide(words: WordArray, samples: int, columns: IntArray, target: IntAr
 @compiled
 def _cells_from_subsets(scopes: Places, cells: IntArray) -> None:
     """Turn counts of "all of S are 1" into counts of cells, by Moebius inversion in place."""
-    for scope in range(scopes.start.size - 1):
-        size = scopes.start[scope + 1] - scopes.start[scope]
+    begin, _, _, cell_start = scopes
+    for scope in range(begin.size - 1):
+        size, base = begin[scope + 1] - begin[scope], cell_start[scope]
         if size > LARGEST:
             continue
-        target = cells[scopes.cell_start[scope] : scopes.cell_start[scope + 1]]
         for bit in range(size):
-            for cell in range(target.size):
+            for cell in range(1 << size):
                 if not (cell >> bit) & 1:
-                    target[cell] -= target[cell | (1 << bit)]
+                    cells[base + cell] -= cells[base + (cell | (1 << bit))]
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Random numbers for policies that decide by chance: uniform, normal, gamma and beta draws from one sfc64 generator.
 
-The generator is part of a policy's explicit state, so a compiled run and `play` draw the same numbers.
+The generator is part of a policy's explicit state, so a compiled loop and `play` draw the same numbers.
 """
 
 from __future__ import annotations

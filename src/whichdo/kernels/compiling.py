@@ -24,14 +24,42 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from whichdo.errors import CacheWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
-__all__ = ["Kernel", "bound", "compiled", "is_cold", "popcount", "trailing_zeros"]
+__all__ = ["Kernel", "always_of_types", "bound", "compiled", "is_cold", "popcount", "trailing_zeros", "uncompiled"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 KEPT_DAYS = 30
 _compiling = threading.RLock()
+
+
+class _Mode(threading.local):
+    is_plain = False
+
+
+_mode = _Mode()
+"""Whether this thread runs kernels uncompiled."""
+
+
+@contextlib.contextmanager
+def uncompiled(is_small: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 - what it is about
+    """Run kernels as the Python functions they are, to the same last bit (`whichdo.kernels.uncompiled`).
+
+    For a few choices, which take less than loading the compiler; what is not small is compiled.  So is everything where
+    the C library cannot be reached, and the last bits would differ.
+    """
+    from whichdo.kernels.uncompiled import c_lgamma
+
+    before, _mode.is_plain = _mode.is_plain, is_small and c_lgamma() is not None
+    try:
+        yield
+    finally:
+        _mode.is_plain = before
+
+
 _modules: dict[str, None] = {}
 """Those that have kernels."""
 
@@ -43,10 +71,21 @@ class Kernel:
         update_wrapper(self, function)
         self.py_func = function
         self._dispatcher: Any = None
+        self._plain: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Compile, if that has not been done for arguments of these types, and run."""
+        if _mode.is_plain:
+            return self._run_plain(*arguments)
         return (self._dispatcher or self.dispatcher)(*arguments)
+
+    def _run_plain(self, *arguments: Any) -> Any:
+        from whichdo.kernels.uncompiled import plain_function, silent
+
+        if self._plain is None:
+            self._plain = plain_function(self.py_func)
+        with silent():
+            return self._plain(*arguments)
 
     @property
     def dispatcher(self) -> Any:
@@ -80,11 +119,24 @@ def bound(function: Function, *arguments: object) -> Function:
     A call of a compiled function first finds out the type of every array it is given, which for a large state takes
     four times as long as a policy's round.  Whoever calls this vouches that the types stay what they are.
     """
-    if not isinstance(function, Kernel):
+    if _mode.is_plain or not isinstance(function, Kernel):
         return function
     from whichdo.kernels.caching import overload_for
 
     return cast("Function", overload_for(function.dispatcher, arguments))
+
+
+def always_of_types(function: Function, *arguments: object) -> Function:
+    """As `bound`, found once: for a function whose arguments have the same types in every call, in any problem."""
+    if _mode.is_plain:
+        return function
+    found = _ALWAYS.get(function)
+    if found is None:
+        found = _ALWAYS[function] = bound(function, *arguments)
+    return cast("Function", found)
+
+
+_ALWAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def popcount(word: int | np.uint64) -> int:

@@ -136,20 +136,22 @@ def step(states: WordArray, arm: int) -> np.uint64:
 
 
 @compiled
-def run_words(base: WordArray, number: int) -> WordArray:
-    """For a run by its number: the two words of its world's key, and the state of a warmed-up sfc64 generator."""
-    words = np.empty(6, np.uint64)
+def run_words(base: WordArray, first: int, count: int) -> WordArray:
+    """For some runs by number: the two words of its world's key, and the state of a warmed-up sfc64 generator."""
+    words = np.empty((count, 6), np.uint64)
     states = np.empty((1, 4), np.uint64)
-    start = _mixed(base[0] ^ _mixed(base[1] + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)))
-    for j in range(5):
-        word = _seed_word(base, start, j)
-        if j < 2:
-            words[j] = word
-        else:
-            states[0, j - 2] = word
-    states[0, 3] = np.uint64(1)
-    for _ in range(WARM_UP):
-        step(states, 0)
-    for j in range(4):
-        words[2 + j] = states[0, j]
+    for run in range(count):
+        number = np.uint64(first + run + 1)
+        start = _mixed(base[0] ^ _mixed(base[1] + number * np.uint64(0x9E3779B97F4A7C15)))
+        for j in range(5):
+            word = _seed_word(base, start, j)
+            if j < 2:
+                words[run, j] = word
+            else:
+                states[0, j - 2] = word
+        states[0, 3] = np.uint64(1)
+        for _ in range(WARM_UP):
+            step(states, 0)
+        for j in range(4):
+            words[run, 2 + j] = states[0, j]
     return words

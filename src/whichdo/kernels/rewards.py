@@ -1,7 +1,7 @@
 """Rewards of arms, drawn from their exact laws: the k-th pull of an arm is the k-th of its own stream.
 
 Whatever batches the pulls come in, and whatever other arms are pulled between them, an arm yields the same rewards, so
-a compiled run and `play` see one world, and policies that are compared on one key share their luck.
+a course that is run at once and `play` see one world, and policies that are compared on one key share their luck.
 
 A reward of two levels is drawn 64 at a time, by comparing random words with the bits of its probability, most
 significant first; one of more levels takes a word a pull.
@@ -39,7 +39,6 @@ class RewardStreams(NamedTuple):
     left: IntArray
 
 
-@compiled
 def reward_streams(bounds: WordArray, key: WordArray) -> RewardStreams:
     """The streams of a world that nobody has pulled yet."""
     arms = bounds.shape[0]
@@ -78,30 +77,29 @@ def _level(bounds: WordArray, states: WordArray, arm: int) -> int:
 @compiled
 def pull_all(streams: RewardStreams, arms: IntArray, counts: IntArray, levels: IntArray) -> None:
     """Pull ``arms[j]`` the next ``counts[j]`` times and add what came to its row of ``levels``."""
-    bounds, states, kept, unused = streams.bounds, streams.states, streams.bits, streams.left
+    bounds, key, states, kept, unused = streams
     for j in range(arms.size):
-        arm, owed = arms[j], counts[j]
+        arm, owed = np.uint64(arms[j]), counts[j]  # unsigned: no index is checked for being negative
         if owed == 0:
             continue
         if states[arm, 3] == np.uint64(0):
-            keyed_stream(streams.key, arm, REWARDS, states)
+            keyed_stream(key, arms[j], REWARDS, states)
         if bounds.shape[1] != 1:
             for _ in range(owed):
-                levels[arm, _level(bounds, states, arm)] += 1
+                levels[arm, _level(bounds, states, arms[j])] += 1
             continue
         ones, bits, left = np.int64(0), kept[arm], unused[arm]
-        while owed > 0:
-            if left == 0:
-                bits, left = _coins(bounds[arm, 0], states, arm), np.int64(64)
-            if owed >= left:
-                ones += np.int64(popcount(bits))
-                owed -= left
-                bits, left = np.uint64(0), np.int64(0)
-            else:
-                ones += np.int64(popcount(bits & ((np.uint64(1) << np.uint64(owed)) - np.uint64(1))))
-                bits >>= np.uint64(owed)
-                left -= owed
-                owed = np.int64(0)
+        while owed >= left:
+            ones += np.int64(popcount(bits))
+            owed -= left
+            bits, left = np.uint64(0), np.int64(0)
+            if owed == 0:
+                break
+            bits, left = _coins(bounds[arm, 0], states, arms[j]), np.int64(64)
+        if owed > 0:
+            ones += np.int64(popcount(bits & ((np.uint64(1) << np.uint64(owed)) - np.uint64(1))))
+            bits >>= np.uint64(owed)
+            left -= owed
         kept[arm], unused[arm] = bits, left
         levels[arm, 1] += ones
         levels[arm, 0] += counts[j] - ones

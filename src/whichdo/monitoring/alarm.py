@@ -39,7 +39,7 @@ from whichdo.monitoring.diagnosis import (
     watched_scopes,
 )
 from whichdo.monitoring.wealth import chance
-from whichdo.problem import LOOK, Arm
+from whichdo.problem import LOOK, Arm, per_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -131,10 +131,11 @@ def _joined(tests: list[_Test]) -> float:
 
 def _stakes(problem: Problem) -> tuple[float, float, float]:
     """The logarithms of what is staked on a test of a mean, of a node that should not move, and of a law."""
-    means, nodes, laws = problem.remember("alarm tests", lambda: _number_of_tests(problem))
+    means, nodes, laws = _number_of_tests(problem)
     return log(FOR_MEANS / max(means, 1)), log(FOR_NODES / max(nodes, 1)), log(FOR_LAWS / max(laws, 1))
 
 
+@per_problem
 def _number_of_tests(problem: Problem) -> tuple[int, int, int]:
     means = nodes = laws = 0
     for targets, places in problem.positions.items():
@@ -146,13 +147,9 @@ def _number_of_tests(problem: Problem) -> tuple[int, int, int]:
     return means, nodes, laws
 
 
+@per_problem
 def _unmoved(problem: Problem, targets: Targets) -> tuple[str, ...]:
     """Nodes on which no target acts; the reward is tested as a mean."""
-    found: tuple[str, ...] = problem.remember(f"unmoved by {targets}", lambda: _not_below(problem, targets))
-    return found
-
-
-def _not_below(problem: Problem, targets: Targets) -> tuple[str, ...]:
     moved = {*problem.graph.descendants(targets), problem.reward}
     return tuple(other for other in problem.graph.nodes if other not in moved)
 
@@ -262,17 +259,14 @@ def _unmoved_counts(problem: Problem, looks: Tally, pulls: Tally, tested: list[A
 # ----------------------------------------------------------------------------------------------------------------- laws
 
 
+@per_problem
 def _watched_laws(problem: Problem, targets: Targets) -> list[tuple[str, Scope]]:
     """The nodes that a target acts on, each with its effective parents, that are worth watching."""
-    found: list[tuple[str, Scope]] = problem.remember(
-        f"laws left alone by {targets}",
-        lambda: [
-            (name, given)
-            for name, given in families_of(problem, targets).items()
-            if problem.cells((*given, name)) <= MAX_FAMILY
-        ],
-    )
-    return found
+    return [
+        (name, given)
+        for name, given in families_of(problem, targets).items()
+        if problem.cells((*given, name)) <= MAX_FAMILY
+    ]
 
 
 Law = tuple[Arm, str, int, str, tuple[float, float], tuple[float, float]]

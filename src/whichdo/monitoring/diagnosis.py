@@ -16,7 +16,7 @@ import numpy as np
 
 from whichdo.formulas import counted_scopes
 from whichdo.graph.components import effective_parents
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Table
 
 if TYPE_CHECKING:
@@ -35,17 +35,13 @@ CHANGED = 3.0
 """How many standard deviations a law must differ to be named; this is asked only once an alarm has gone off."""
 
 
+@per_problem
 def watched_scopes(problem: Problem) -> tuple[Scope, ...]:
     """What a campaign counts, in looks and in direct pulls, so that the alarm can see and name everything it can.
 
     The scopes that settle arms, every node by itself, and the nodes that an arm acts on with their effective parents.
     An alarm works with fewer too: what was not counted is not compared.
     """
-    found: tuple[Scope, ...] = problem.remember("watched scopes", lambda: _watched(problem))
-    return found
-
-
-def _watched(problem: Problem) -> tuple[Scope, ...]:
     families = [
         (*given, name)
         for targets in problem.target_sets

@@ -1,4 +1,4 @@
-"""Who is pulled how often, and who stays: small compiled steps that `play` and compiled runs share.
+"""Who is pulled how often, and who stays: small compiled steps that policies share.
 
 Money is in cost units.  Ties are broken by ``luck``, a random number an arm, drawn once a play: the larger wins.
 """
@@ -24,7 +24,6 @@ __all__ = [
     "means_of",
     "rejects_schedule",
     "water_filling",
-    "worst_of",
 ]
 
 ROUNDING = 1e-9
@@ -128,10 +127,30 @@ def largest(values: FloatArray, number: int) -> IntArray:
 def best_few(means: FloatArray, luck: FloatArray, number: int) -> IntArray:
     """The positions of so many largest means, at least one, in order."""
     bar = np.partition(means, means.size - number)[means.size - number]
-    ranked = np.empty(means.size)
-    for j in range(means.size):  # who is above the bar stays for sure, who is at it by luck
-        ranked[j] = 2.0 if means[j] > bar else luck[j] if means[j] == bar else -1.0
-    return largest(ranked, number)
+    spare, ties = number, 0  # who is above the bar stays for sure, who is at it by luck
+    for mean in means:
+        spare -= mean > bar
+        ties += mean == bar
+    chances = np.empty(ties)
+    at = 0
+    for j in range(means.size):
+        if means[j] == bar:
+            chances[at] = luck[j]
+            at += 1
+    lucky = np.arange(ties) if spare == ties else largest(chances, spare)
+    found = np.empty(number, np.int64)
+    count, at, next_lucky = 0, 0, 0
+    for j in range(means.size):
+        stays = means[j] > bar
+        if means[j] == bar:
+            if next_lucky < spare and lucky[next_lucky] == at:
+                stays = True
+                next_lucky += 1
+            at += 1
+        if stays:
+            found[count] = j
+            count += 1
+    return found
 
 
 @compiled
@@ -179,20 +198,12 @@ def best_of(means: FloatArray, luck: FloatArray, first: int = 0) -> int:
 
 
 @compiled
-def worst_of(means: FloatArray, luck: FloatArray, count: int) -> int:
-    """The position of the smallest mean among the first ``count``."""
-    worst = 0
-    for j in range(1, count):
-        if means[j] < means[worst] or (means[j] == means[worst] and luck[j] < luck[worst]):
-            worst = j
-    return worst
-
-
-@compiled
 def rejects_schedule(money: float, prices: FloatArray) -> FloatArray:
     """How much is spent after each phase of successive rejects: as if every pull had the average price."""
-    arms, price = prices.size, prices.mean()
-    spread = 0.5
+    arms, total, spread = prices.size, 0.0, 0.5
+    for each in prices:
+        total += each
+    price = total / arms
     for j in range(2, arms + 1):
         spread += 1.0 / j
     upto = np.zeros(arms)

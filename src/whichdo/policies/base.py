@@ -5,29 +5,33 @@ these arms so often, I need this much detail back"), receives a `Tally`, and at 
 
 A policy is a function of what it has been told.  It sees no world, no clock, no file and no global random generator.
 
-A policy may add a *compiled run*, which makes the very decisions of `play` against a simulated world, only faster; the
-conformance tests hold the two together.
+Arms are positions in ``problem.arms`` wherever many are handled: tallies count by position, and `Batch.at` takes them.
+Two things make simulations fast, and neither is a second way to decide.  A batch may carry a *course*, the compiled
+steps by which a play goes on, and a simulated world runs it at once (`whichdo.policies.racing`).  A policy that decides
+in every round says so by `play_by_round` (`whichdo.policies.sequential`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whichdo.arrays import WordArray
 from whichdo.errors import UnsuitableError
-from whichdo.evidence import Batch, Tally
+from whichdo.evidence import TABLES, Batch, Tally, all_prices
+from whichdo.formulas import counted_scopes
+from whichdo.policies.allocation import best_of, equal_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whichdo.arrays import FloatArray
+    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.policies.sequential import Rounds
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
@@ -36,23 +40,24 @@ __all__ = [
     "BEFORE_READINGS",
     "DOUBT",
     "DOUBT_WHEN_NAMING",
-    "Arena",
     "Objective",
     "Play",
     "Policy",
     "Recommendation",
-    "Run",
     "best_arm",
     "check_policy",
+    "equal_batch",
     "equal_pulls",
+    "look_batch",
     "prices",
     "refuse_below",
     "refuse_joint",
     "unit_costs",
-    "utilities",
 ]
 
 ROUNDING = 1e-9
+DO = np.zeros(1, np.int64)
+"""The position of do(), as a list of one."""
 BEFORE_READINGS: Mapping[str, Any] = MappingProxyType({"reading": "graph"})
 """Logs of the time before readings lack one: estimates then leaned on every missing edge."""
 BEFORE_DOUBT: Mapping[str, Any] = MappingProxyType({**BEFORE_READINGS, "doubt": 0.0})
@@ -86,21 +91,6 @@ class Recommendation:
 
 
 Play = Generator[Batch, Tally, Recommendation]
-Run = Callable[[WordArray, np.random.Generator], tuple[int, float]]
-"""One run against the world with this key: the position of the recommended arm, and the money spent."""
-
-
-class Arena(Protocol):
-    """What a simulated world offers to compiled runs: ways to pull, none to peep."""
-
-    bounds: WordArray
-    """For `whichdo.kernels.rewards.reward_streams`."""
-
-    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[WordArray], Callable[[int], FloatArray]] | None:
-        """For a world's key, a function that looks so often and gives the tables of the scopes, flat, in order.
-
-        The very looks that `play` would get; None where a scope is too wide to lay out.
-        """
 
 
 class Policy(ABC):
@@ -131,34 +121,49 @@ class Policy(ABC):
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Spend ``budget`` (in cost units: pulls, where all costs are 1) and recommend; ``seen`` are looks at hand."""
 
-    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:  # noqa: ARG002
-        """What `play` does with nothing seen before, in compiled steps; None where there is only `play`."""
+    def numbers_read(self, problem: Problem) -> int:
+        """About how many numbers a decision works with, which says whether it is worth a compiler."""
+        return len(problem.arms) + (sum(map(problem.cells, counted_scopes(problem))) if self.looks else 0)
+
+    def play_by_round(
+        self,
+        problem: Problem,  # noqa: ARG002
+        budget: float,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+        seen: Tally,  # noqa: ARG002
+        saved: Mapping[str, Any] | None = None,  # noqa: ARG002
+    ) -> Rounds | None:
+        """`play` as rounds of one pull each, for a policy that decides in every round; None for all others.
+
+        ``saved`` is what `Rounds.saved` gave, where such a play goes on.
+        """
         return None
 
 
 def best_arm(problem: Problem, means: FloatArray, rng: np.random.Generator) -> Recommendation:
     """The arm of the largest mean among the problem's answers; ties are broken at random, NaN is passed over."""
-    from whichdo.policies.allocation import best_of
-
     return Recommendation(problem.arms[best_of(means, rng.random(len(means)), problem.first_answer)], means)
 
 
 def equal_pulls(problem: Problem, money: float, arms: Iterable[Arm]) -> Batch:
     """Pull the arms equally often for ``money``; what is left buys one more pull each, in the order given."""
-    from whichdo.policies.allocation import equal_counts
-
     chosen = tuple(arms)
-    return Batch(chosen, tuple(equal_counts(money, prices(problem, chosen)).tolist()))
+    return Batch(chosen, equal_counts(money, prices(problem, chosen)).tolist())
+
+
+def equal_batch(problem: Problem, money: float, places: IntArray) -> Batch:
+    """As `equal_pulls`, the arms given by position."""
+    return Batch.at(problem, places, equal_counts(money, all_prices(problem)[places]))
+
+
+def look_batch(problem: Problem, count: int, scopes: tuple[Scope, ...]) -> Batch:
+    """Look so often, counting the tables of some scopes."""
+    return Batch.at(problem, DO, np.array([count]), TABLES, scopes)
 
 
 def prices(problem: Problem, arms: Iterable[Arm]) -> FloatArray:
     """What a pull of each arm costs."""
     return np.array([problem.costs[arm] for arm in arms], np.float64)
-
-
-def utilities(problem: Problem) -> FloatArray:
-    """What each level of the reward is worth, more is better."""
-    return np.array(list(problem.utility.values()), np.float64)
 
 
 def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:

@@ -29,7 +29,7 @@ from whichdo.kernels.chance import beta, gamma
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import kl, kl_index
 from whichdo.open_arms import natural_scope, open_targets
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Layout, Radix, smallest_table
 
 if TYPE_CHECKING:
@@ -73,19 +73,24 @@ class Bounds(NamedTuple):
     """A row for each table: where its cells begin and end."""
 
 
+@per_problem
 def bounding_scopes(problem: Problem) -> tuple[Scope, ...]:
     """What looks are counted by for bounds; () where everything is settled, or tables would be too large."""
-
-    def found() -> tuple[Scope, ...]:
-        scopes = tuple(dict.fromkeys(natural_scope(problem, targets) for targets in open_targets(problem)))
-        return scopes if sum(map(problem.cells, scopes)) <= MOST_CELLS else ()
-
-    scopes: tuple[Scope, ...] = problem.remember("bounding scopes", found)
-    return scopes
+    scopes = tuple(dict.fromkeys(natural_scope(problem, targets) for targets in open_targets(problem)))
+    return scopes if sum(map(problem.cells, scopes)) <= MOST_CELLS else ()
 
 
 def start_bounds(problem: Problem, scopes: Sequence[Scope]) -> Bounds:
     """Bounds that say nothing yet, for looks counted by these scopes, one table after the other."""
+    found, arms = _laid_out(problem, tuple(scopes) if bounding_scopes(problem) else ()), len(problem.arms)
+    return found._replace(
+        lows=np.zeros(arms), highs=np.ones(arms), seen=np.zeros((3, arms)), logged=np.zeros((3, arms))
+    )
+
+
+@per_problem
+def _laid_out(problem: Problem, scopes: tuple[Scope, ...]) -> Bounds:
+    """Where the looks lie that bounds are worked out from."""
     layout, wanted = Layout(problem.sizes, scopes), set(bounding_scopes(problem))
     numbers: dict[Scope, int] = {}
     arms, tables, cells, steps = [], [], [], []
@@ -128,8 +133,10 @@ def counts_with_bounds(problem: Problem, counts: FloatArray, counted: Sequence[S
 
 def bounds_of(problem: Problem, scopes: Sequence[Scope], counts: FloatArray, utility: FloatArray) -> Bounds:
     """What looks say, no arm being pulled yet."""
-    found, nothing = start_bounds(problem, scopes), np.zeros(len(problem.arms))
-    rebound(found, counts, utility, nothing, nothing)
+    found = start_bounds(problem, scopes)
+    if found.arms.size:
+        nothing = np.zeros(len(problem.arms))
+        rebound(found, counts, utility, nothing, nothing)
     return found
 
 

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.evidence import utilities
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
-from whichdo.policies.base import ROUNDING, refuse_below, utilities
+from whichdo.policies.base import ROUNDING, refuse_below
 from whichdo.policies.laws import given_laws, refuse_laws
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential

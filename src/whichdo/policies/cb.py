@@ -83,6 +83,10 @@ class CB(Policy):
                 f"Choose srm or warm-halving."
             )
 
+    def numbers_read(self, problem: Problem) -> int:
+        """The laws of mechanisms too."""
+        return super().numbers_read(problem) + extent(problem).numbers
+
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch a node, and one more."""
         plan = steps(problem)

@@ -28,10 +28,11 @@ import numpy as np
 
 from whichdo.estimate.splitsample import SIZE, SUM, look, parents_of, split_sample, unseen, with_room
 from whichdo.estimate.tape import networks_of, tape, tape_look, unseen_on_tape, with_tape
+from whichdo.evidence import utilities
 from whichdo.graph.identify import Route
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
-from whichdo.policies.base import unit_costs, utilities
+from whichdo.policies.base import unit_costs
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 from whichdo.text import counted

@@ -27,9 +27,10 @@ import numpy as np
 
 from whichdo.errors import UsageError
 from whichdo.estimate.conditional import levels_given
+from whichdo.evidence import utilities
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
-from whichdo.policies.base import refuse_joint, utilities
+from whichdo.policies.base import refuse_joint
 from whichdo.policies.conditioning import one_price, refuse_backdoors
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential

@@ -7,33 +7,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.evidence import Tally
+from whichdo.evidence import all_prices, utilities
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rewards import pull_all, reward_streams
+from whichdo.kernels.rewards import pull_all
 from whichdo.policies.allocation import better_half, equal_counts, means_of
-from whichdo.policies.base import (
-    Objective,
-    Play,
-    Policy,
-    Recommendation,
-    equal_pulls,
-    prices,
-    refuse_below,
-    utilities,
-)
+from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below
+from whichdo.policies.racing import Race, raced
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray, IntArray, WordArray
+    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
 
 __all__ = ["SequentialHalving"]
+
+ROUND, ROUNDS, ALIVE = 0, 1, 2  # of the clock
 
 
 @register("sh")
@@ -48,47 +42,67 @@ class SequentialHalving(Policy):
         """The first round must pull every arm once."""
         arms = len(problem.answers)
         rounds = ceil(log2(arms))
-        least = prices(problem, problem.answers).sum() * rounds
+        least = all_prices(problem)[problem.first_answer :].sum() * rounds
         refuse_below(self, budget, least, f"{rounds} rounds, the first with a pull of each of {arms} arms")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch a round."""
-        luck, utility = rng.random(len(problem.arms)), utilities(problem)
-        alive = np.arange(problem.first_answer, len(problem.arms))
-        tried = Tally.empty(problem)
-        rounds = ceil(log2(len(alive)))
-        left = float(budget)
-        for number in range(rounds):
-            batch = equal_pulls(problem, left / (rounds - number), [problem.arms[j] for j in alive])
-            left -= float(np.array(batch.counts) @ prices(problem, batch.arms))
-            tried = tried + (yield batch)
-            alive = alive[better_half(means_of(tried.counts, utility, alive), luck[alive])]
-        return Recommendation(problem.arms[alive[0]], tried.means)
+        arms, utility = np.arange(problem.first_answer, len(problem.arms)), utilities(problem)
+        state = _Halving(
+            arms=arms,
+            counts=np.zeros(len(arms), np.int64),
+            levels=np.zeros((len(problem.arms), len(utility)), np.int64),
+            prices=all_prices(problem),
+            utility=utility,
+            luck=rng.random(len(problem.arms)),
+            left=np.array([float(budget)]),
+            clock=np.array([0, ceil(log2(len(arms))), len(arms)], np.int64),
+        )
+        race = Race(state, step, loop)
+        tried = yield from raced(problem, race)
+        return Recommendation(problem.arms[race.state.arms[0]], tried.means)
 
-    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
-        """The same in one compiled step."""
-        price, utility = prices(problem, problem.arms), utilities(problem)
-        answers = np.arange(problem.first_answer, len(price))
 
-        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
-            luck = rng.random(len(price))
-            return _race(reward_streams(arena.bounds, key), answers, price, float(budget), utility, luck)
+class _Halving(NamedTuple):
+    """The arms that are left, first in ``arms``; the price and the luck of all arms, and the money that is left.
 
-        return run
+    ``clock`` holds the rounds played, their number in all, and how many arms are left.
+    """
+
+    arms: IntArray
+    counts: IntArray
+    levels: IntArray
+    prices: FloatArray
+    utility: FloatArray
+    luck: FloatArray
+    left: FloatArray
+    clock: IntArray
 
 
 @compiled
-def _race(
-    streams: RewardStreams, arms: IntArray, prices: FloatArray, money: float, utility: FloatArray, luck: FloatArray
-) -> tuple[int, float]:
-    """`play` against the rewards of a simulated world: the survivor, and the money spent."""
-    alive = arms
-    levels = np.zeros((prices.size, utility.size), np.int64)
-    rounds = np.int64(np.ceil(np.log2(arms.size)))
-    left = money
-    for number in range(rounds):
-        counts = equal_counts(left / (rounds - number), prices[alive])
-        left -= (counts * prices[alive]).sum()
-        pull_all(streams, alive, counts, levels)
-        alive = alive[better_half(means_of(levels, utility, alive), luck[alive])]
-    return alive[0], money - left
+def step(state: _Halving) -> int:
+    """Keep the better half, but for the first round, and share the money of the next."""
+    arms, counts, levels, prices, utility, luck, left, clock = state
+    played, rounds, alive = clock[ROUND], clock[ROUNDS], clock[ALIVE]
+    if played > 0:
+        stay = better_half(means_of(levels, utility, arms[:alive]), luck[arms[:alive]])
+        alive = clock[ALIVE] = stay.size
+        for j in range(alive):
+            arms[j] = arms[stay[j]]
+    if played == rounds:
+        return 0
+    clock[ROUND] = played + 1
+    counts[:alive] = equal_counts(left[0] / (rounds - played), prices[arms[:alive]])
+    paid = 0.0
+    for j in range(alive):
+        paid += counts[j] * prices[arms[j]]
+    left[0] -= paid
+    return alive  # type: ignore[no-any-return]
+
+
+@compiled
+def loop(state: _Halving, streams: RewardStreams, number: int) -> None:
+    """All rounds against the rewards of a simulated world."""
+    while number > 0:
+        pull_all(streams, state.arms[:number], state.counts[:number], state.levels)
+        number = step(state)

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.evidence import utilities
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import largest_kl_index
 from whichdo.kernels.rounds import drawn, going, noted, payable, pulled
-from whichdo.policies.base import utilities
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import NO_ROW, Sequential
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
+from whichdo.evidence import utilities
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.kernels.compiling import compiled
-from whichdo.policies.base import utilities
 from whichdo.policies.bounding import Bounds, bounding_scopes, counts_with_bounds, rebound, start_bounds
 from whichdo.tables import Layout
 

@@ -1,23 +1,94 @@
-"""Steps of a race between arms: who is in it, what is known of each, and who stays.
+"""Races between arms: rounds in which those that are left are pulled and some are cut.
 
-The evidence of an arm is a mean and a size, in pulls; a standard unit is one over the root of the size.  Each mean lies
-between the bounds of its arm (`whichdo.policies.bounding`), 0 and 1 where there are none.
+A race is written once, as a compiled *step* over explicit state: it takes in what the last round brought, cuts, and
+says which arms are pulled next.  `raced` asks for one batch a step.  A simulated world runs the whole race at once by
+its compiled *loop*, three lines over the same step: numba keeps a function on disk only if it calls others by name.
+
+The steps that races have in common stand here too.  The evidence of an arm is a mean and a size, in pulls; a standard
+unit is one over the root of the size.  Each mean lies between the bounds of its arm (`whichdo.policies.bounding`), 0
+and 1 where there are none.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from whichdo.kernels.compiling import compiled
+from whichdo.evidence import REWARDS, Batch, Tally
+from whichdo.kernels.compiling import always_of_types, compiled
 from whichdo.policies.allocation import best_few, best_of
 from whichdo.policies.bounding import within
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray, IntArray
+    from collections.abc import Callable, Generator
 
-__all__ = ["best_left", "narrow", "plausible", "pooled", "survivors"]
+    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.evidence import Detail
+    from whichdo.kernels.rewards import RewardStreams
+    from whichdo.problem import Problem
+    from whichdo.tables import Scope
+
+__all__ = ["Race", "best_left", "narrow", "plausible", "pooled", "raced", "survivors"]
+
+
+class RaceState(Protocol):
+    """The state of a race: a tuple of arrays, these among them."""
+
+    @property
+    def arms(self) -> IntArray:
+        """The arms to pull next, first."""
+
+    @property
+    def counts(self) -> IntArray:
+        """How often to pull each."""
+
+    @property
+    def levels(self) -> IntArray:
+        """The rewards so far, a row for each arm of the problem and a column for each level."""
+
+
+State = TypeVar("State", bound=RaceState)
+
+
+class Race(Generic[State]):
+    """A race: ``step(state)`` gives the number of arms to pull next, 0 at the end.
+
+    ``loop(state, streams, number)`` pulls that many and goes on to the end.
+    """
+
+    def __init__(
+        self, state: State, step: Callable[[State], int], loop: Callable[[State, RewardStreams, int], None]
+    ) -> None:
+        self.state, self._step, self._loop = state, always_of_types(step, state), loop
+        self.number = self._step(state)
+
+    def take(self, told: Tally) -> None:
+        """What came of the arms that were to be pulled, unless the race was `run`."""
+        if self.number:
+            np.add(self.state.levels, told.counts, out=self.state.levels)
+            self.number = self._step(self.state)
+
+    def run(self, streams: RewardStreams) -> IntArray:
+        """The rest of the race, against a simulated world: how often each reward came."""
+        before = self.state.levels.copy()
+        always_of_types(self._loop, self.state, streams, self.number)(self.state, streams, self.number)
+        self.number = 0
+        return self.state.levels - before
+
+
+def raced(
+    problem: Problem, race: Race[State], detail: Detail = REWARDS, scopes: tuple[Scope, ...] | None = None
+) -> Generator[Batch, Tally, Tally]:
+    """Run a race, batch by batch: all that was told."""
+    tried: Tally | None = None
+    course = race if detail is REWARDS else None
+    while race.number:
+        arms, counts = race.state.arms[: race.number].copy(), race.state.counts[: race.number].copy()
+        told = yield Batch.at(problem, arms, counts, detail, scopes, course)
+        race.take(told)
+        tried = told if tried is None else tried + told
+    return Tally.empty(problem) if tried is None else tried
 
 
 @compiled

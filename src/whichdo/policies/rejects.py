@@ -10,26 +10,28 @@ as often as that share and what earlier phases left over will pay.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.evidence import Batch, Tally
+from whichdo.evidence import all_prices, utilities
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rewards import pull_all, reward_streams
-from whichdo.policies.allocation import ROUNDING, means_of, rejects_schedule, worst_of
-from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below, utilities
+from whichdo.kernels.rewards import pull_all
+from whichdo.policies.allocation import ROUNDING, means_of, rejects_schedule
+from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below
+from whichdo.policies.racing import Race, raced
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from whichdo.arrays import FloatArray, IntArray, WordArray
+    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.evidence import Tally
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run
-    from whichdo.problem import Arm, Problem
+    from whichdo.problem import Problem
 
-__all__ = ["SuccessiveRejects", "race", "rejects"]
+__all__ = ["SuccessiveRejects", "rejects"]
+
+SPENT, TOGETHER = 0, 1  # of the money
+PHASE, LISTED = 0, 1  # of the clock
 
 
 @register("sr")
@@ -42,47 +44,55 @@ class SuccessiveRejects(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """T must exceed K."""
-        price = prices(problem, problem.answers)
+        price = all_prices(problem)[problem.first_answer :]
         least = float(price.sum() + price.mean())
         refuse_below(self, budget, least, f"a pull of each of the {len(price)} arms and one more")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """K - 1 batches at most."""
-        winner, tried = yield from rejects(problem, problem.answers, budget, rng.random(len(problem.answers)))
-        return Recommendation(winner, tried.means)
-
-    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
-        """The same in one compiled step."""
-        price, utility = prices(problem, problem.answers), utilities(problem)
-        schedule = rejects_schedule(budget, price)
-        arms = len(problem.arms)
-        everyone = np.arange(problem.first_answer, arms)
-
-        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
-            streams = reward_streams(arena.bounds, key)
-            levels = np.zeros((arms, len(utility)), np.int64)
-            return race(streams, everyone, schedule, price, utility, rng.random(len(price)), levels)
-
-        return run
+        arms = np.arange(problem.first_answer, len(problem.arms))
+        luck = np.zeros(len(problem.arms))
+        luck[arms] = rng.random(len(arms))
+        race = rejects(problem, arms, budget, luck)
+        tried = yield from raced(problem, race)
+        return Recommendation(problem.arms[race.state.arms[0]], tried.means)
 
 
-def rejects(
-    problem: Problem, arms: Sequence[Arm], money: float, luck: FloatArray
-) -> Generator[Batch, Tally, tuple[Arm, Tally]]:
-    """Successive rejects among some arms, ``luck`` for each; the survivor, and what was seen."""
-    alive = np.array([problem.index(arm) for arm in arms])
-    price, chances = prices(problem, arms), luck.copy()
-    schedule = rejects_schedule(money, price)
-    spent, utility = 0.0, utilities(problem)
-    tried = Tally.empty(problem)
-    for phase in range(1, len(arms)):
-        each = affordable(schedule[phase] - spent, price.sum())
-        if each > 0:
-            tried = tried + (yield Batch(tuple(problem.arms[j] for j in alive), (each,) * len(alive)))
-            spent += each * price.sum()
-        out = worst_of(means_of(tried.counts, utility, alive), chances, len(alive))
-        alive, price, chances = np.delete(alive, out), np.delete(price, out), np.delete(chances, out)
-    return problem.arms[alive[0]], tried
+class Rejects(NamedTuple):
+    """The arms that are left, first in ``arms``, and beside each its mean; the prices and the luck of all arms.
+
+    ``schedule`` is what may be spent up to each phase; ``money`` what has been, and what a pull of each arm that is
+    left costs together.  ``clock`` holds the phase, and how many arms are left.
+    """
+
+    arms: IntArray
+    counts: IntArray
+    levels: IntArray
+    prices: FloatArray
+    luck: FloatArray
+    means: FloatArray
+    schedule: FloatArray
+    utility: FloatArray
+    money: FloatArray
+    clock: IntArray
+
+
+def rejects(problem: Problem, arms: IntArray, money: float, luck: FloatArray) -> Race[Rejects]:
+    """Successive rejects among some arms, with the ``luck`` of all."""
+    utility, prices = utilities(problem), all_prices(problem)
+    state = Rejects(
+        arms=arms,
+        counts=np.zeros(len(arms), np.int64),
+        levels=np.zeros((len(problem.arms), len(utility)), np.int64),
+        prices=prices,
+        luck=luck,
+        means=np.full(len(arms), -1.0),
+        schedule=rejects_schedule(float(money), prices[arms]),
+        utility=utility,
+        money=np.zeros(2),
+        clock=np.array([0, len(arms)]),
+    )
+    return Race(state, step, loop)
 
 
 @compiled
@@ -92,27 +102,60 @@ def affordable(money: float, price: float) -> int:
 
 
 @compiled
-def race(
-    streams: RewardStreams,
-    arms: IntArray,
-    schedule: FloatArray,
-    prices: FloatArray,
-    utility: FloatArray,
-    luck: FloatArray,
-    levels: IntArray,
-) -> tuple[int, float]:
-    """What `rejects` does, against the rewards of a simulated world: the survivor, and the money spent."""
-    alive, price, chances = arms.copy(), prices.copy(), luck.copy()
-    means = np.full(arms.size, -1.0)
-    spent, together = 0.0, prices.sum()
-    for phase in range(1, arms.size):
-        count = arms.size + 1 - phase
-        each = affordable(schedule[phase] - spent, together)
-        if each > 0:
-            pull_all(streams, alive[:count], np.full(count, each), levels)
-            means = means_of(levels, utility, alive[:count])
-            spent += each * together
-        out, last = worst_of(means, chances, count), count - 1
-        together -= price[out]
-        alive[out], price[out], chances[out], means[out] = alive[last], price[last], chances[last], means[last]
-    return alive[0], spent
+def step(state: Rejects) -> int:
+    """Reject the worst, and one after the other until a phase has money for pulls."""
+    arms, counts, levels, prices, luck, means, schedule, utility, money, clock = state
+    return _reject(arms, counts, levels, prices, luck, means, schedule, utility, money, clock)
+
+
+@compiled
+def _reject(
+    arms: IntArray, counts: IntArray, levels: IntArray, prices: FloatArray, luck: FloatArray, means: FloatArray,
+    schedule: FloatArray, utility: FloatArray, money: FloatArray, clock: IntArray,
+) -> int:  # fmt: skip
+    phase, listed = clock[PHASE], clock[LISTED]
+    if phase > 0:
+        means[:listed] = means_of(levels, utility, arms[:listed])
+    else:
+        for arm in arms:
+            money[TOGETHER] += prices[arm]
+    each = 0
+    while each == 0 and phase < arms.size:
+        if phase > 0:
+            out = _worst(means, luck, arms, listed)
+            money[TOGETHER] -= prices[arms[out]]
+            means[out] = np.inf  # so that it is never the worst again
+        phase += 1
+        if phase < arms.size:
+            each = affordable(schedule[phase] - money[SPENT], money[TOGETHER])
+    left = 0
+    for j in range(listed):
+        if means[j] < np.inf:
+            arms[left], means[left] = arms[j], means[j]
+            left += 1
+    clock[PHASE], clock[LISTED] = phase, left
+    if each == 0:
+        return 0
+    counts[:left] = each
+    money[SPENT] += each * money[TOGETHER]
+    return left
+
+
+@compiled
+def _worst(means: FloatArray, luck: FloatArray, arms: IntArray, count: int) -> int:
+    """The place of the smallest mean among the first ``count``; of equal ones that of the arm with the least luck."""
+    worst, low = 0, means[0]
+    for j in range(1, count):
+        mean = means[j]
+        if mean <= low and (mean < low or luck[arms[j]] < luck[arms[worst]]):
+            worst, low = j, mean
+    return worst
+
+
+@compiled
+def loop(state: Rejects, streams: RewardStreams, number: int) -> None:
+    """All phases against the rewards of a simulated world; the state is taken apart once, which saves time."""
+    arms, counts, levels, prices, luck, means, schedule, utility, money, clock = state
+    while number > 0:
+        pull_all(streams, arms[:number], counts[:number], levels)
+        number = _reject(arms, counts, levels, prices, luck, means, schedule, utility, money, clock)

@@ -1,39 +1,41 @@
 """Sequential policies: one decision a round.
 
-Such a policy is two compiled functions over an explicit state: `choose` an arm, and `learn` what it yielded.  Here they
-become `play`, for sessions and campaigns.  For simulation each policy adds its own few-line compiled loop over the same
-two functions (`whichdo.kernels.rounds`): numba keeps a function on disk only if it calls others by name.  A conformance
-test shows that both make the same pulls.
+Such a policy is two compiled functions over an explicit state: `choose` an arm, and `learn` what it yielded.  `Rounds`
+makes a play of them, for sessions and campaigns.  For simulation each policy adds its own few-line compiled loop over
+the same two functions (`whichdo.kernels.rounds`): numba keeps a function on disk only if it calls others by name.  A
+conformance test shows that both make the same pulls.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from whichdo.evidence import REWARDS, ROWS, pull
-from whichdo.kernels.compiling import bound
-from whichdo.policies.base import Objective, Play, Policy, Recommendation, prices, refuse_below
+from whichdo.evidence import REWARDS, ROWS, Batch, all_prices
+from whichdo.kernels.compiling import bound, uncompiled
+from whichdo.kernels.plans import BLOCK
+from whichdo.kernels.rounds import MARK, NEXT, OVER, USED
+from whichdo.kernels.rounds import Rounds as KernelRounds
+from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-    from whichdo.arrays import CodeArray, FloatArray
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
     from whichdo.evidence import Tally
+    from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["NO_ROW", "Rounds", "Sequential", "named"]
+__all__ = ["NO_ROW", "Arena", "Rounds", "Sequential"]
 
 NO_ROW: CodeArray = np.zeros(0, np.uint8)
-
-
-def named(problem: Problem, means: FloatArray) -> int:
-    """The position of the answer with the largest mean."""
-    first = problem.first_answer
-    return first + int(np.nanargmax(means[first:]))
+ONCE: IntArray = np.ones(1, np.int64)
+PLAIN_ROUNDS, PLAIN_NUMBERS = 300, 160
+"""Up to so many rounds of a problem with so many numbers are played without a compiler."""
 
 
 class Sequential(Policy):
@@ -85,24 +87,50 @@ class Sequential(Policy):
 
     def check(self, problem: Problem, budget: float) -> None:
         """Every arm is pulled once; do() too where it is an answer, or looks are of use."""
-        pulled = problem.arms if self.looks else problem.answers
-        refuse_below(self, budget, prices(problem, pulled).sum(), f"{len(pulled)} arms, each pulled once")
+        pulled = all_prices(problem)[0 if self.looks else problem.first_answer :]
+        refuse_below(self, budget, pulled.sum(), f"{len(pulled)} arms, each pulled once")
+
+    def play_by_round(
+        self,
+        problem: Problem,
+        budget: float,
+        rng: np.random.Generator,
+        seen: Tally,
+        saved: Mapping[str, Any] | None = None,
+    ) -> Rounds:
+        """One pull a round, until the money does not pay the arm that is chosen."""
+        return Rounds(self.suited(problem), problem, budget, rng, seen, saved)
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
-        """One batch of one pull a round, until the money does not pay the arm that is chosen."""
-        rounds = Rounds(self, problem, budget, rng, seen)
-        scopes = self.suited(problem).scopes(problem)
+        """The same, a batch a round."""
+        rounds = self.play_by_round(problem, budget, rng, seen)
         while not rounds.over:
-            told = yield pull(problem.arms[rounds.arm], detail=ROWS if rounds.reads else REWARDS, scopes=scopes)
+            told = yield rounds.batch
             row = told.rows.codes[0, rounds.columns] if rounds.reads and told.rows is not None else NO_ROW
             rounds.take(int(np.argmax(told.counts[rounds.arm])), row)
         return rounds.recommendation()
 
 
+class Arena(Protocol):
+    """What a simulated world offers to rounds: ways to pull, none to peep."""
+
+    marks: IntArray
+    """The rounds, rising, up to which pulls are recorded; the last is the last that is played.  None where empty."""
+    record: IntArray
+    """A row for each mark: the pulls of each arm up to it."""
+
+    @property
+    def rewards(self) -> RewardStreams:
+        """The rewards of all arms."""
+
+    def next_rows(self, position: int, count: int) -> CodeArray:
+        """The next pulls of an arm as rows of codes, a column for each node of the graph."""
+
+
 class Rounds:
     """A sequential policy on its way: the arm it wants to pull now, and what it makes of the outcome.
 
-    `Sequential.play` is this as a generator; a campaign, which runs the policy again on a long log, takes it as it is.
+    It begins, and chooses, when that is first asked for; or is `run` against a simulated world from the start.
     """
 
     def __init__(
@@ -114,76 +142,135 @@ class Rounds:
         seen: Tally,
         saved: Mapping[str, Any] | None = None,
     ) -> None:
-        policy = policy.suited(problem)
-        self._policy, self._problem = policy, problem
-        self._prices = prices(problem, problem.arms).tolist()
+        self._policy, self._problem, self._given = policy, problem, (problem, float(budget), rng, seen)
+        self.left = float(budget)
+        self._prices = all_prices(problem)
+        self.columns = [problem.graph.index(name) for name in policy.columns(problem)]
+        """The nodes, by position in the graph, whose values `take` is told where ``reads`` is set."""
         self._made: Any = None
         self._parts: Sequence[Any] | None = None
         self._learn: Callable[..., None] | None = None
-        self.left = float(budget)
-        self.columns = [problem.graph.index(name) for name in policy.columns(problem)]
-        """The nodes, by position in the graph, whose values `take` is told where ``reads`` is set."""
-        self.arm = 0
+        self._arm: int | None = None
+        if saved is not None:
+            self.left, self._arm, self._parts = saved["left"], saved["arm"], saved["parts"]
+        self._plain_left = PLAIN_ROUNDS if policy.numbers_read(problem) <= PLAIN_NUMBERS else 0
+
+    @property
+    def arm(self) -> int:
         """The position of the arm to pull."""
-        self.over = False
-        """Whether the money does not pay it."""
-        self.reads = False
-        """Whether the policy reads the row of this pull, beside the reward."""
-        self._given = problem, budget, rng, seen
-        if saved is None:
-            self._set(policy.begin(problem, budget, rng, seen))
-            self._choose()
-        else:
-            self.left, self.arm, self.over, self.reads = (saved[name] for name in ("left", "arm", "over", "reads"))
-            self._parts = saved["parts"]
+        if self._arm is None:
+            state = self._state
+            with self._steps():
+                self._arm = int(self._pick(state))
+        return self._arm
+
+    @property
+    def _state(self) -> Any:
+        """The policy's own state; it begins, or what was saved is put together, when that is first needed."""
+        if self._made is None:
+            with self._steps():
+                begun = self._policy.begin(*self._given)
+                self._set(begun if self._parts is None else with_parts(begun, self._parts))
+            self._parts = None
+        return self._made
 
     def saved(self) -> dict[str, Any] | None:
         """What it has come to, for another process to go on from; None where the state of the policy is not arrays.
 
         What goes on from it chooses the same arms: the state holds all that the policy draws from.
         """
+        arm = self.arm  # chosen before the state is read
         parts = self._parts if self._parts is not None else parts_of(self._state)
         if parts is None:
             return None
-        return {"left": self.left, "arm": self.arm, "over": self.over, "reads": self.reads, "parts": parts}
+        return {"left": self.left, "arm": arm, "over": self.over, "reads": self.reads, "parts": parts}
+
+    def _steps(self) -> AbstractContextManager[None]:
+        """The first rounds of a small problem are over before a compiler is loaded; it would choose the same."""
+        return uncompiled(self._plain_left > 0)
 
     @property
-    def _state(self) -> Any:
-        """The policy's own state; one that was saved is put together when it is first needed."""
-        if self._parts is not None:
-            parts, self._parts = self._parts, None
-            self._set(with_parts(self._policy.begin(*self._given), parts))
-        return self._made
+    def over(self) -> bool:
+        """Whether the money does not pay it."""
+        return bool(self.left < self._prices[self.arm] - 1e-9)
+
+    @property
+    def reads(self) -> bool:
+        """Whether the policy reads the row of this pull, beside the reward."""
+        return bool(self.columns) and (self.arm == 0 or self._policy.reads_every_arm)
+
+    @property
+    def scopes(self) -> tuple[Scope, ...] | None:
+        """What logs must be counted by for it to begin; None for what estimates of the problem's arms need."""
+        return self._policy.scopes(self._problem)
+
+    @property
+    def batch(self) -> Batch:
+        """The pull as a batch."""
+        return Batch.at(self._problem, np.array([self.arm]), ONCE, ROWS if self.reads else REWARDS, self.scopes)
 
     def take(self, level: int, row: CodeArray) -> None:
         """What came of the pull: the position of the reward's value, and the values of ``columns``, as `NO_ROW` is."""
-        state = self._state
-        self.left -= self._prices[self.arm]
-        if self.reads and (roomy := self._policy.with_room(state, 1)) is not state:
-            self._set(roomy)
-            state = roomy
-        if self._learn is None:
-            self._learn = bound(self._policy.learn, state, 0, 0, NO_ROW)
-        self._learn(state, self.arm, level, row)
-        self._choose()
+        arm, state = self.arm, self._state
+        self.left -= float(self._prices[arm])
+        with self._steps():
+            if self.reads and (roomy := self._policy.with_room(state, 1)) is not state:
+                self._set(roomy)
+                state = roomy
+            if self._learn is None:
+                self._learn = bound(self._policy.learn, state, 0, 0, NO_ROW)
+            self._learn(state, arm, level, row)
+        self._arm = None
+        if self._plain_left:
+            self._plain_left -= 1
+            if not self._plain_left:
+                self._set(state)
 
     def _set(self, state: Any) -> None:
         self._made, self._learn = state, None
         self._pick = bound(self._policy.choose, state)
 
-    def _choose(self) -> None:
-        self.arm = int(self._pick(self._state))
-        self.over = self.left < self._prices[self.arm] - 1e-9
-        self.reads = bool(self.columns) and (self.arm == 0 or self._policy.reads_every_arm)
+    def run(self, arena: Arena) -> None:
+        """All rounds against a simulated world, up to its last mark or until the money does not pay the chosen arm."""
+        policy, count = self._policy, len(self._prices)
+        state = policy.begin(*self._given)
+        read = (count if policy.reads_every_arm else 1) if self.columns else 0
+        marks, record = arena.marks, arena.record
+        if not len(marks):  # nobody wants to know
+            marks, record = np.array([int(self.left / self._prices.min() + 1e-9)]), np.zeros((1, count), np.int64)
+        rounds = KernelRounds(
+            streams=arena.rewards,
+            rows=np.zeros((read * BLOCK, len(self.columns)), np.uint8),
+            clock=np.zeros(NEXT + read, np.int64),
+            money=np.concatenate([[self.left], self._prices]),
+            marks=marks,
+            record=record,
+        )
+        rounds.clock[NEXT:] = BLOCK * np.arange(1, read + 1)  # no row is there yet
+        rounds.clock[USED] = 0 if policy.reads_every_arm else len(rounds.rows)
+        while not rounds.clock[OVER]:
+            if read and rounds.clock[USED] == len(rounds.rows):
+                self._refill(rounds, arena)
+                state = policy.with_room(state, BLOCK)
+            policy.loop(state, rounds)
+        last = min(int(rounds.clock[MARK]), len(marks) - 1)
+        record[last + 1 :] = record[last]
+        self._made, self.left, self._plain_left = state, float(rounds.money[0]), 0
+
+    def _refill(self, rounds: KernelRounds, arena: Arena) -> None:
+        """Draw the next block of looks or, for a policy that reads every arm, of the arm that wants one."""
+        for arm, start in enumerate(range(0, len(rounds.rows), BLOCK)):
+            if not self._policy.reads_every_arm or rounds.clock[NEXT + arm] == -1:
+                rounds.rows[start : start + BLOCK] = arena.next_rows(arm, BLOCK)[:, self.columns]
+                rounds.clock[NEXT + arm] = start
+        rounds.clock[USED] = 0
 
     def recommendation(self) -> Recommendation:
         """The answer of the largest mean."""
-        means = self._policy.means(self._state)
-        return Recommendation(
-            self._problem.arms[named(self._problem, means)],
-            means,
-            self._policy.notes(self._problem, self._state),
-        )
+        first = self._problem.first_answer
+        with self._steps():
+            means, notes = self._policy.means(self._state), self._policy.notes(self._problem, self._state)
+        return Recommendation(self._problem.arms[first + int(np.nanargmax(means[first:]))], means, notes)
 
 
 def parts_of(state: Any) -> list[Any] | None:

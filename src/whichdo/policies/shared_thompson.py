@@ -25,11 +25,11 @@ import numpy as np
 
 from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT
+from whichdo.evidence import utilities
 from whichdo.kernels.chance import generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.contraction import contract, draw_laws, mean_laws, teach
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
-from whichdo.policies.base import utilities
 from whichdo.policies.bounding import (
     Bounds,
     beta_below,
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedThompson"]
 
+GAMMA = 4
+"""Numbers that a gamma draw is worth."""
 DRAWS = 32
 """How many draws say what the tables are worth."""
 REDRAWS = 4
@@ -257,6 +259,11 @@ class SharedThompson(Sequential):
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """What the tables count."""
         return self._shared(problem).columns
+
+    def numbers_read(self, problem: Problem) -> int:
+        """Every row of every table is drawn in every round."""
+        laws, steps = self._shared(problem).programme[:2]
+        return int(laws.count_start[-1]) * GAMMA + len(steps.places)
 
     def scopes(self, problem: Problem) -> tuple[Scope, ...]:
         """All columns together: any table is a margin of that."""

@@ -20,6 +20,7 @@ from whichdo.errors import UsageError
 from whichdo.formulas import Reading
 from whichdo.identification.chains import Chains
 from whichdo.kernels.contraction import Laws, Steps, Teaching, contract, mean_laws
+from whichdo.problem import per_problem
 from whichdo.tables import Radix, starts
 
 if TYPE_CHECKING:
@@ -136,13 +137,9 @@ def _with(factors: Sequence[_Factor], name: str) -> list[_Factor]:
     return [each for each in factors if name in each.axes]
 
 
+@per_problem
 def shared_tables(problem: Problem, reading: Reading) -> Shared | None:
     """The tables of all arms; None where there would be too many rows, or too much to work out in a round."""
-    found: Shared | None = problem.remember(f"shared tables, {reading}", lambda: _shared_tables(problem, reading))
-    return found
-
-
-def _shared_tables(problem: Problem, reading: Reading) -> Shared | None:
     chains = Chains(problem.graph, problem.reward, robust=reading is not Reading.GRAPH)
     by_set = {targets: chains.of(targets) for targets in ((), *problem.target_sets)}
     links = sorted(

@@ -29,24 +29,22 @@ from whichdo.errors import UsageError
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import Model
 from whichdo.estimate.rarity import c_sizes, hardness, judged, rarity_scopes
-from whichdo.evidence import Batch, observe
+from whichdo.evidence import all_prices, utilities
 from whichdo.formulas import Formula
 from whichdo.graph.identify import Route
 from whichdo.identification.forms import paper_estimand
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rewards import pull_all, reward_streams
-from whichdo.policies.allocation import best_of, equal_counts, means_of, rejects_schedule
-from whichdo.policies.base import Objective, Play, Policy, best_arm, prices, refuse_below, utilities
+from whichdo.policies.allocation import means_of
+from whichdo.policies.base import Objective, Play, Policy, best_arm, equal_batch, look_batch, refuse_below
+from whichdo.policies.racing import raced
 from whichdo.policies.registry import register
-from whichdo.policies.rejects import race, rejects
+from whichdo.policies.rejects import rejects
+from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Radix, starts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from whichdo.arrays import FloatArray, IntArray, WordArray
-    from whichdo.evidence import Tally
-    from whichdo.policies.base import Arena, Run
+    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.evidence import Batch, Tally
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
@@ -74,64 +72,32 @@ class SRM(Policy):
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """Two batches, or one a reject."""
-        known = _Known(problem, budget, plain=not self.prune_parents)
-        luck, look, left = rng.random(len(problem.arms)), known.look, known.left
-        seen = seen + (yield observe(look, scopes=known.model.scopes))  # steps 1-3
-        looked = known.looked(known.model.counts(seen))  # steps 4-7
+        known = _known(problem, plain=not self.prune_parents)
+        luck, look = rng.random(len(problem.arms)), int(budget / (2 * known.prices[0]))
+        left = float(budget - look * known.prices[0])
+        seen = seen + (yield known.looks(look))  # steps 1-3
+        looked = known.looked(known.model.counts(seen), left)  # steps 4-7
         poor = looked.poor
         if not len(poor):  # nothing is badly seen: look on
-            more = yield observe(int(left / known.prices[0]), scopes=known.model.scopes)
-            return best_arm(problem, known.looked(known.model.counts(seen + more)).means, rng)
+            more = yield known.looks(int(left / known.prices[0]))
+            return best_arm(problem, known.looked(known.model.counts(seen + more), left).means, rng)
         if self._races(poor, left, known):
-            _, tried = yield from rejects(problem, [problem.arms[j] for j in poor], left, luck[poor])
+            tried = yield from raced(problem, rejects(problem, poor.copy(), left, luck))
         else:
-            counts = known.second(left, poor)  # steps 8-9
-            tried = yield Batch(tuple(problem.arms[j] for j in poor), tuple(counts.tolist()))
+            tried = yield equal_batch(problem, left, poor)  # steps 8-9
         return best_arm(problem, self._final(looked, tried.counts, known), rng)  # steps 10-11
-
-    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
-        """The same in compiled steps."""
-        known = _Known(problem, budget, plain=not self.prune_parents)
-        looks = arena.looks(known.model.scopes)
-        if looks is None:
-            return None
-        arms, levels, look, left = len(problem.arms), len(known.utility), known.look, known.left
-        first = problem.first_answer
-
-        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
-            luck = rng.random(arms)
-            tables: Callable[[int], FloatArray] = looks(key)
-            counts = tables(look)
-            looked = known.looked(counts)
-            poor = looked.poor
-            if not len(poor):
-                more = int(left / known.prices[0])
-                means = known.looked(counts + tables(more)).means
-                return best_of(means, rng.random(arms), first), float((look + more) * known.prices[0])
-            streams, tried = reward_streams(arena.bounds, key), np.zeros((arms, levels), np.int64)
-            if self._races(poor, left, known):
-                price = known.prices[poor]
-                schedule = rejects_schedule(left, price)
-                _, spent = race(streams, poor, schedule, price, known.utility, luck[poor], tried)
-            else:
-                pulls = known.second(left, poor)
-                pull_all(streams, poor, pulls, tried)
-                spent = float(pulls @ known.prices[poor])
-            final = self._final(looked, tried, known)
-            return best_of(final, rng.random(arms), first), look * known.prices[0] + spent
-
-        return run
 
     def _races(self, poor: IntArray, money: float, known: _Known) -> bool:
         return self.second_phase == "rejects" and len(poor) > 1 and money > known.prices[poor].sum()
 
     def _final(self, looked: _Looked, tried: IntArray, known: _Known) -> FloatArray:
         """A direct mean replaces what looking said, or joins it."""
-        means, sizes = looked.means.copy(), np.where(np.isnan(looked.means), 0.0, looked.sizes)
-        pulled = looked.poor[tried[looked.poor].any(axis=1)]
+        poor, means = looked.poor, looked.means.copy()
+        pulled = poor[tried[poor].any(axis=1)]
         direct = means_of(tried, known.utility, pulled)
         if self.pool:
-            pulls, size = tried[pulled].sum(axis=1), sizes[pulled]
+            size = np.where(np.isnan(means[pulled]), 0.0, looked.sizes[pulled])
+            pulls = tried[pulled].sum(axis=1)
             direct = (np.nan_to_num(means[pulled]) * size + direct * pulls) / (size + pulls)
         means[pulled] = direct
         return means
@@ -145,31 +111,39 @@ class _Looked(NamedTuple):
     poor: IntArray
 
 
+@per_problem
+def _known(problem: Problem, *, plain: bool) -> _Known:
+    return _Known(problem, plain=plain)
+
+
 class _Known:
     """What the algorithm knows of the problem before it looks."""
 
-    def __init__(self, problem: Problem, budget: float, *, plain: bool) -> None:
-        self.model, self.cells = problem.remember(f"SRM {plain}", lambda: _prepared(problem, plain=plain))
-        self.utility = utilities(problem)
-        self.prices = prices(problem, problem.arms)
+    def __init__(self, problem: Problem, *, plain: bool) -> None:
+        self.problem = problem
+        self.model, self.cells = _prepared(problem, plain=plain)
+        self.utility, self.prices = utilities(problem), all_prices(problem)
         self.k = c_sizes(problem)
         place = {targets: number for number, targets in enumerate(problem.target_sets)}
         self.sets = np.array([place[arm.targets] for arm in problem.arms[1:]])
         self.unit = bool((self.prices == 1).all())
-        self.look = int(budget / (2 * self.prices[0]))
-        self.left = float(budget - self.look * self.prices[0])
+        self.settled, self.plain = self.model.sources >= 0, self.model.sources == 0
 
-    def looked(self, counts: FloatArray) -> _Looked:
-        """Steps 4 to 7."""
-        model, levels = self.model, counts[: len(self.utility)]
-        found = look(model.plan, counts, self.utility)  # step 4
-        means = np.where(model.sources >= 0, found[model.sources, MEAN], np.nan)
+    def looks(self, number: int) -> Batch:
+        """Look so often."""
+        return look_batch(self.problem, number, self.model.scopes)
+
+    def looked(self, counts: FloatArray, left: float) -> _Looked:
+        """Steps 4 to 7; ``left`` is the money for the second phase."""
+        levels, sources = counts[: len(self.utility)], self.model.sources
+        found = look(self.model.plan, counts, self.utility)  # step 4
+        means = np.where(self.settled, found[sources, MEAN], np.nan)
         looks = levels.sum()
         if looks > 0:  # do(), and arms that do not act on the reward, are plainly averaged
-            means[model.sources == 0] = np.cumsum(levels * self.utility)[-1] / looks
+            means[self.plain] = np.cumsum(levels * self.utility)[-1] / looks
         q = _rarest(self.cells, counts, looks) / max(looks, 1.0)  # step 5
-        poor = self._poor(q) if self.unit else self._dear(q)  # steps 6-7
-        return _Looked(means, np.where(model.sources >= 0, found[model.sources, SIZE], 0.0), poor)
+        poor = self._poor(q) if self.unit else self._dear(q, left)  # steps 6-7
+        return _Looked(means, np.where(self.settled, found[sources, SIZE], 0.0), poor)
 
     def _poor(self, q: FloatArray) -> IntArray:
         """The set Q, rarest node first: steps 6 and 7."""
@@ -177,19 +151,15 @@ class _Known:
         chosen = 1 + np.flatnonzero((q**self.k < 1 / m)[self.sets])
         return chosen[np.argsort(q[self.sets[chosen - 1]], kind="stable")]
 
-    def _dear(self, q: FloatArray) -> IntArray:
+    def _dear(self, q: FloatArray, left: float) -> IntArray:
         """The arms that are cheaper to try than to look for, rarest first."""
         with np.errstate(divide="ignore", over="ignore"):
             needed = (1.0 / q**self.k)[self.sets]
         order = np.argsort(-needed, kind="stable")
         spent = np.concatenate([[0.0], np.cumsum(self.prices[1:][order])])
         rest = np.concatenate([needed[order], [0.0]]) * self.prices[0]
-        price = np.where(spent <= self.left, np.maximum(spent, rest), np.inf)
+        price = np.where(spent <= left, np.maximum(spent, rest), np.inf)
         return 1 + order[: int(np.argmin(price))]
-
-    def second(self, money: float, poor: IntArray) -> IntArray:
-        """Step 8: the pulls of the arms in Q."""
-        return equal_counts(money, self.prices[poor])
 
 
 class _Cells(NamedTuple):

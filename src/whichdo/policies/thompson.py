@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from whichdo.evidence import utilities
 from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import drawn, going, noted, payable, pulled
-from whichdo.policies.base import utilities
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import NO_ROW, Sequential
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from whichdo.arrays import CodeArray, FloatArray, WordArray
     from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
@@ -86,8 +86,9 @@ class Thompson(Sequential):
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Posterior:  # noqa: ARG002
         """Uniform posteriors, and the pulls at hand; looks are pulls of do() and tell nothing about other arms."""
         utility = utilities(problem)
-        wins = seen.counts @ utility
-        return _Posterior(1.0 + wins, 1.0 + seen.pulls - wins, utility, generator(rng), problem.first_answer)
+        wins: FloatArray = seen.counts @ utility
+        losses: FloatArray = 1.0 + seen.pulls.astype(np.float64) - wins
+        return _Posterior(1.0 + wins, losses, utility, generator(rng), problem.first_answer)
 
     def means(self, state: _Posterior) -> FloatArray:
         """Posterior means."""

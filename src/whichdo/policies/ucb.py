@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.evidence import utilities
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import drawn, going, noted, payable, pulled
-from whichdo.policies.base import utilities
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 

@@ -36,7 +36,8 @@ and the budget follows the arms that are still in question.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -46,10 +47,10 @@ from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.estimate.frontier import MAX_NUMBERS, extent, hidden_causes, learned_means, steps
 from whichdo.estimate.kernel import MEAN, SIZE, look
 from whichdo.estimate.model import model_of
-from whichdo.evidence import REWARDS, TABLES, Batch, Detail, Tally, observe
+from whichdo.evidence import REWARDS, TABLES, Tally, all_prices, utilities
 from whichdo.formulas import checked_reading
-from whichdo.kernels.compiling import compiled
-from whichdo.kernels.rewards import pull_all, reward_streams
+from whichdo.kernels.compiling import always_of_types, compiled
+from whichdo.kernels.rewards import pull_all
 from whichdo.policies.allocation import best_of, cuts, water_filling
 from whichdo.policies.base import (
     BEFORE_DOUBT,
@@ -58,24 +59,20 @@ from whichdo.policies.base import (
     Play,
     Policy,
     Recommendation,
-    prices,
+    look_batch,
     refuse_below,
-    utilities,
 )
-from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds, rebound, start_bounds
+from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds
 from whichdo.policies.doubting import OF_FEW, OF_MANY, before_pulls, recount
-from whichdo.policies.racing import best_left, narrow, plausible, pooled, survivors
+from whichdo.policies.racing import Race, best_left, narrow, plausible, pooled, raced, survivors
 from whichdo.policies.registry import register
-from whichdo.problem import LOOK
+from whichdo.problem import LOOK, per_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from whichdo.arrays import FloatArray, IntArray, WordArray
+    from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.kernel import KernelPlan
     from whichdo.estimate.model import Model
     from whichdo.kernels.rewards import RewardStreams
-    from whichdo.policies.base import Arena, Run
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
@@ -129,52 +126,50 @@ class WarmHalving(Policy):
         least = problem.costs[problem.arms[0]] + max(problem.costs.values())
         refuse_below(self, budget, least, "a look and a pull")
 
+    def numbers_read(self, problem: Problem) -> int:
+        """The laws of mechanisms too."""
+        return super().numbers_read(problem) + extent(problem).numbers
+
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
         """One batch of looks, then one a round."""
-        luck, price, utility = rng.random(len(problem.arms)), prices(problem, problem.arms), utilities(problem)
-        model, left, at_hand = self._model(problem, budget, seen), float(budget), seen
-        scopes, notes = self._asked(problem, budget, seen)
-        detail = TABLES if scopes else REWARDS
-        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
-        if looks:
-            seen = seen + (yield observe(looks, scopes=scopes or _with_bounds(model)))
-            left -= looks * price[0]
+        luck, price, utility = rng.random(len(problem.arms)), all_prices(problem), utilities(problem)
+        known, logs, left = self._known(problem, budget, seen), seen, float(budget)
+        model, counted, scopes = known.model, known.counted, known.scopes
+        if known.looks:
+            seen = seen + (yield look_batch(problem, known.looks, scopes or counted))
+            left -= known.looks * float(price[0])
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
-        base, sizes = evidence(model.plan, counts, model.sources, utility)
-        bounds = bounds_of(problem, _with_bounds(model), counts, utility)
-        ends = (bounds.lows, bounds.highs)
-        race = _Race(problem, price, utility, luck, self.optimism, detail, scopes)
-        tried, chance, first = _direct(problem, at_hand), 0.0, problem.first_answer
+        base, sizes = always_of_types(evidence, model.plan, counts, model.sources, utility)(
+            model.plan, counts, model.sources, utility
+        )
+        bounds = bounds_of(problem, counted, counts, utility)
+        denied = denial(problem, logs, self.doubt, self.reading)
+        levels, logged = logs.counts.copy(), bool(logs.counts[0].any())
+        levels[0] = 0
         if self.doubt:
-            base[0], sizes[0] = _logged(at_hand, utility)
-            since = np.zeros_like(tried.counts)
-            since[0] = seen.counts[0] - at_hand.counts[0]
-            everyone, hints = np.arange(first, len(problem.arms)), np.minimum(sizes, LEFT)
-            money, logged = left * _as_if_wrong(sizes), bool(at_hand.counts[0].any())
-            wide = (np.zeros_like(base), np.ones_like(base))
-            tried, spent, one = yield from race.run(base, hints, everyone, tried, since, money, wide)
-            denied = denial(problem, at_hand, self.doubt, self.reading)
-            told = tried.counts + since
-            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
-            pulls = _pulls(told)
-            narrow(means, pulls, chance if logged else 0.0, *ends)
-            alive = plausible(means, believed + pulls, self.caution, *ends, first)
-            tried, _, other = yield from race.run(base, believed, alive, tried, since, left - spent, ends)
-            told = tried.counts + since
-            means, believed, chance = weighed(self.doubt, denied.chances, base, sizes, told, utility)
-            pulls = _pulls(told)
-            narrow(means, pulls, chance if logged else 0.0, *ends)
-            chance = max(chance, denied.anything)
-            known = believed + pulls
-            winner = best_left(means, known, luck, self.optimism, bounds.highs, (one, other), first)
-        else:
-            alive = plausible(base, sizes, self.caution, *ends, first)
-            tried, _, winner = yield from race.run(base, sizes, alive, tried, np.zeros_like(tried.counts), left, ends)
-            means = pooled(base, sizes, tried.counts, utility, np.arange(len(problem.arms)), *ends)
-        if scopes and chance <= 0.5:
+            base[0], sizes[0] = _logged(logs, utility)
+            levels[0] = seen.counts[0] - logs.counts[0]
+        held = _Held(base, sizes, bounds.lows, bounds.highs, denied.chances, price, luck, utility)
+        terms = _Terms(float(self.caution), float(self.optimism), float(self.doubt), logged, problem.first_answer)
+        race = Race(_start(levels, held, terms, left), step, loop)
+        tried = yield from raced(problem, race, TABLES if scopes else REWARDS, scopes)
+        means, winner, chance = always_of_types(last_word, race.state)(race.state)
+        if scopes and max(chance, denied.anything if self.doubt else 0.0) <= 0.5:
             means = learned_means(problem, seen + tried)
-            return Recommendation(problem.arms[best_of(means, luck, first)], means)
-        return Recommendation(problem.arms[winner], means, notes)
+            return Recommendation(problem.arms[best_of(means, luck, problem.first_answer)], means)
+        return Recommendation(problem.arms[winner], means, known.notes)
+
+    def _known(self, problem: Problem, budget: float, seen: Tally) -> _Known:
+        """What is known before the first look; worked out once where nothing is at hand."""
+        if seen.counts.any():
+            return self._prepare(problem, budget, seen)
+        return _unseen(problem, self, budget)
+
+    def _prepare(self, problem: Problem, budget: float, seen: Tally) -> _Known:
+        model = self._model(problem, budget, seen)
+        looks = max(0, _looks(model, budget) - int(seen.counts[0].sum()))  # logged ones are made already
+        counted = tuple(dict.fromkeys((*model.scopes, *bounding_scopes(problem))))
+        return _Known(model, counted, looks, *self._asked(problem, budget, seen))
 
     def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
         """The scopes in which looks and pulls are counted, None where pulls tell their reward alone; and notes."""
@@ -191,105 +186,112 @@ class WarmHalving(Policy):
         pulls = int(budget / min(problem.costs.values()))
         return model_of(problem, checked_reading(self.reading), int(seen.pulls[0]) + pulls, seen)
 
-    def compiled_run(self, problem: Problem, budget: float, arena: Arena) -> Run | None:
-        """The same in compiled steps; none where whole rows of pulls are read."""
-        if self.mechanisms and _pays(problem, budget):
-            return None
-        model = self._model(problem, budget, Tally.empty(problem))
-        looks = arena.looks(_with_bounds(model))
-        if looks is None:
-            return None
-        price, utility = prices(problem, problem.arms), utilities(problem)
-        number = _looks(model, budget)
-        left = float(budget - number * price[0])
-        nothing = counts_with_bounds(problem, model.counts(Tally.empty(problem)), model.scopes, Tally.empty(problem))
-        plan, sources, laws, first = model.plan, model.sources, arena.bounds, problem.first_answer
-        bounds, unpulled = start_bounds(problem, _with_bounds(model)), np.zeros(len(price))
 
-        def run(key: WordArray, rng: np.random.Generator) -> tuple[int, float]:
-            luck = rng.random(len(price))
-            counts = looks(key)(number) if number else nothing
-            rebound(bounds, counts, utility, unpulled, unpulled)
-            winner, spent = _whole(
-                plan,
-                counts,
-                sources,
-                bounds.lows,
-                bounds.highs,
-                laws,
-                key,
-                self.caution,
-                self.optimism,
-                self.doubt,
-                price,
-                left,
-                utility,
-                luck,
-                first,
-            )
-            return winner, number * price[0] + spent
+class _Known(NamedTuple):
+    """The estimator, what looks are counted by (for estimates, then for bounds), and how often to look.
 
-        return run
+    ``scopes`` are those in which looks and pulls are counted, None where pulls tell their reward alone.
+    """
 
-
-@dataclass(frozen=True)
-class _Race:
-    """What is the same in all races of a play."""
-
-    problem: Problem
-    price: FloatArray
-    utility: FloatArray
-    luck: FloatArray
-    optimism: float
-    detail: Detail
+    model: Model
+    counted: tuple[Scope, ...]
+    looks: int
     scopes: tuple[Scope, ...] | None
-
-    def run(
-        self,
-        base: FloatArray,
-        sizes: FloatArray,
-        alive: IntArray,
-        tried: Tally,
-        since: IntArray,
-        money: float,
-        ends: tuple[FloatArray, FloatArray],
-    ) -> Generator[Batch, Tally, tuple[Tally, float, int]]:
-        """Cut the arms that are ``alive`` down to one for some money: all pulls, the money spent, and who is left.
-
-        ``base`` and ``sizes`` are what looking says of all arms; ``since`` are rewards that count beside those
-        ``tried``: of do(), while looking.  ``ends`` are the bounds of all arms.
-        """
-        left, known = money, sizes[alive] + _pulls(tried.counts + since)[alive]
-        staying, shares = cuts(alive.size)
-        for number, share in enumerate(shares, start=1):
-            counts = water_filling(known, self.price[alive], left * share)
-            left -= (counts * self.price[alive]).sum()
-            if counts.any():
-                arms = tuple(self.problem.arms[j] for j in alive[counts > 0])
-                tried = tried + (yield Batch(arms, tuple(counts[counts > 0].tolist()), self.detail, self.scopes))
-            means = pooled(base, sizes, tried.counts + since, self.utility, alive, *ends)
-            known = known + counts
-            optimism = self.optimism if number < len(shares) else 0.0
-            stay = survivors(means, known, self.luck[alive], optimism, staying[number], ends[1][alive])
-            alive, known = alive[stay], known[stay]
-        return tried, money - left, int(alive[0])
+    notes: tuple[str, ...]
 
 
-def _with_bounds(model: Model) -> tuple[Scope, ...]:
-    """What looks are counted by: for estimates, then for bounds."""
-    return tuple(dict.fromkeys((*model.scopes, *bounding_scopes(model.problem))))
+@per_problem
+def _unseen(problem: Problem, policy: WarmHalving, budget: float) -> _Known:
+    return policy._prepare(problem, budget, Tally.empty(problem))
 
 
-def _pulls(counts: IntArray) -> IntArray:
-    found: IntArray = counts.sum(axis=1)
-    return found
+class _Terms(NamedTuple):
+    """The policy's parameters, whether anything is logged, and from which arm on arms are compared."""
+
+    caution: float
+    optimism: float
+    doubt: float
+    logged: bool
+    first: int
 
 
-def _direct(problem: Problem, seen: Tally) -> Tally:
-    """The pulls at hand without the looks."""
-    counts = seen.counts.copy()
-    counts[0] = 0
-    return Tally(problem, counts)
+class _Held(NamedTuple):
+    """What is known of every arm before the races.
+
+    What looking says and what that is worth in pulls, its bounds, how likely logs show it to be wrong, and what a pull
+    costs; then its luck, and what each level of the reward is worth.
+    """
+
+    base: FloatArray
+    sizes: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    denied: FloatArray
+    prices: FloatArray
+    luck: FloatArray
+    utility: FloatArray
+
+
+class _Racing(NamedTuple):
+    """The arms that are in the race, first in ``alive``, and beside each its evidence, its price and its luck.
+
+    ``sizes``, ``lows`` and ``highs`` are those of all arms that hold in this race.  ``staying`` and ``shares`` are as
+    by `cuts`.  ``money`` holds what is left for this race, what it was given, and what is left in all; ``clock`` the
+    rounds played, their number, how many arms are alive, and how many races follow; ``winners`` those of each race.
+    """
+
+    arms: IntArray
+    counts: IntArray
+    levels: IntArray
+    alive: IntArray
+    known: FloatArray
+    prices: FloatArray
+    luck: FloatArray
+    sizes: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    staying: IntArray
+    shares: FloatArray
+    money: FloatArray
+    clock: IntArray
+    winners: IntArray
+    held: _Held
+    terms: _Terms
+
+
+LEFT_NOW, GIVEN, IN_ALL = 0, 1, 2  # of the money
+ROUND, ROUNDS, ALIVE, TO_COME = 0, 1, 2, 3  # of the clock
+
+
+def _start(levels: IntArray, held: _Held, terms: _Terms, money: float) -> _Racing:
+    """The first race: as if looking were wrong, among all arms; without doubt the only one, among those left."""
+    arms, rounds = len(held.base), _most_rounds(len(held.base))
+    state = _Racing(
+        arms=np.zeros(arms, np.int64),
+        counts=np.zeros(arms, np.int64),
+        levels=levels,
+        alive=np.zeros(arms, np.int64),
+        known=np.zeros(arms),
+        prices=np.zeros(arms),
+        luck=np.zeros(arms),
+        sizes=held.sizes.copy(),
+        lows=held.lows.copy(),
+        highs=held.highs.copy(),
+        staying=np.zeros(rounds + 1, np.int64),
+        shares=np.zeros(rounds),
+        money=np.array([0.0, 0.0, money]),
+        clock=np.zeros(4, np.int64),
+        winners=np.zeros(2, np.int64),
+        held=held,
+        terms=terms,
+    )
+    always_of_types(_enter, state)(state)
+    return state
+
+
+@cache
+def _most_rounds(arms: int) -> int:
+    return len(cuts(arms)[1])
 
 
 def _logged(seen: Tally, utility: FloatArray) -> tuple[float, float]:
@@ -365,83 +367,110 @@ def weighed(
 
 
 @compiled
-def _race(
-    streams: RewardStreams,
-    levels: IntArray,
-    base: FloatArray,
-    sizes: FloatArray,
-    alive: IntArray,
-    optimism: float,
-    prices: FloatArray,
-    money: float,
-    utility: FloatArray,
-    luck: FloatArray,
-    lows: FloatArray,
-    highs: FloatArray,
-) -> tuple[int, float]:
-    """The race of `play` against the rewards of a simulated world, counted in ``levels``: who is left, money spent."""
-    known, price, chance = sizes[alive], prices[alive], luck[alive]  # kept beside `alive`: gathering anew costs more
-    for j in range(alive.size):
-        known[j] += levels[alive[j]].sum()
-    alive, left = alive.copy(), money
-    staying, shares = cuts(alive.size)
-    for number in range(shares.size):
-        counts = water_filling(known, price, left * shares[number])
-        pull_all(streams, alive, counts, levels)
-        paid = 0.0
-        for j in range(counts.size):
-            paid += counts[j] * price[j]
-            known[j] += counts[j]
-        left -= paid
-        means = pooled(base, sizes, levels, utility, alive, lows, highs)
-        hope = optimism if number < shares.size - 1 else 0.0
-        stay = survivors(means, known, chance, hope, staying[number + 1], highs[alive])
-        for j in range(stay.size):
-            place = stay[j]
-            alive[j], known[j], price[j], chance[j] = alive[place], known[place], price[place], chance[place]
-        alive, known, price, chance = alive[: stay.size], known[: stay.size], price[: stay.size], chance[: stay.size]
-    return alive[0], money - left
+def _enter(state: _Racing) -> None:
+    """Who enters the first race, with which evidence, and for how much."""
+    held, terms = state.held, state.terms
+    if terms.doubt == 0.0:
+        chosen = plausible(held.base, held.sizes, terms.caution, held.lows, held.highs, terms.first)
+        _line_up(state, chosen, state.money[IN_ALL], 0)
+        return
+    some = state.money[IN_ALL] * _as_if_wrong(held.sizes)
+    for arm in range(held.sizes.size):
+        state.sizes[arm] = min(held.sizes[arm], LEFT)
+        state.lows[arm], state.highs[arm] = 0.0, 1.0  # bounds are looks too
+    _line_up(state, np.arange(terms.first, held.base.size), some, 1)
 
 
 @compiled
-def _whole(
-    plan: KernelPlan,
-    counts: FloatArray,
-    sources: IntArray,
-    lows: FloatArray,
-    highs: FloatArray,
-    laws: WordArray,
-    key: WordArray,
-    caution: float,
-    optimism: float,
-    doubt: float,
-    prices: FloatArray,
-    money: float,
-    utility: FloatArray,
-    luck: FloatArray,
-    first: int,
-) -> tuple[int, float]:
-    """All that follows the looks; arms are compared from ``first`` on."""
-    base, sizes = evidence(plan, counts, sources, utility)
-    streams, levels = reward_streams(laws, key), np.zeros((base.size, utility.size), np.int64)
-    if doubt == 0.0:
-        alive = plausible(base, sizes, caution, lows, highs, first)
-        return _race(streams, levels, base, sizes, alive, optimism, prices, money, utility, luck, lows, highs)
-    base[0], sizes[0] = 0.5, 0.0  # nothing is logged: all looks are pulls of do()
-    for level in range(utility.size):
-        levels[0, level] = np.int64(counts[level])
-    hints, everyone = np.minimum(sizes, LEFT), np.arange(first, base.size)
-    some = money * _as_if_wrong(sizes)
-    nothing = np.zeros(base.size)  # no look at hand denies anything
-    least, most = np.zeros(base.size), np.ones(base.size)
-    one, spent = _race(streams, levels, base, hints, everyone, optimism, prices, some, utility, luck, least, most)
-    means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
-    pulls = levels.sum(axis=1)
-    narrow(means, pulls, 0.0, lows, highs)
-    alive = plausible(means, believed + pulls, caution, lows, highs, first)
-    rest = money - spent
-    other, more = _race(streams, levels, base, believed, alive, optimism, prices, rest, utility, luck, lows, highs)
-    means, believed, _ = weighed(doubt, nothing, base, sizes, levels, utility)
-    pulls = levels.sum(axis=1)
-    narrow(means, pulls, 0.0, lows, highs)
-    return best_left(means, believed + pulls, luck, optimism, highs, (one, other), first), spent + more
+def _enter_second(state: _Racing) -> None:
+    """The second race: among those who may be best by all that is told, each believed as far as that goes."""
+    held, terms, money = state.held, state.terms, state.money
+    means, believed, _ = _by_all(state.levels, held, terms)
+    known = believed.copy()
+    for arm in range(known.size):
+        known[arm] += state.levels[arm].sum()
+        state.sizes[arm], state.lows[arm], state.highs[arm] = believed[arm], held.lows[arm], held.highs[arm]
+    chosen = plausible(means, known, terms.caution, held.lows, held.highs, terms.first)
+    _line_up(state, chosen, money[IN_ALL] - (money[GIVEN] - money[LEFT_NOW]), 0)
+
+
+@compiled
+def _line_up(state: _Racing, chosen: IntArray, money: float, to_come: int) -> None:
+    held = state.held
+    for j in range(chosen.size):
+        arm = chosen[j]
+        state.alive[j] = arm
+        state.known[j] = state.sizes[arm] + state.levels[arm].sum()
+        state.prices[j], state.luck[j] = held.prices[arm], held.luck[arm]
+    staying, shares = cuts(chosen.size)
+    state.staying[: staying.size] = staying
+    state.shares[: shares.size] = shares
+    state.money[LEFT_NOW], state.money[GIVEN] = money, money
+    state.clock[ROUND], state.clock[ROUNDS], state.clock[ALIVE] = 0, shares.size, chosen.size
+    state.clock[TO_COME] = to_come
+
+
+@compiled
+def _by_all(levels: IntArray, held: _Held, terms: _Terms) -> tuple[FloatArray, FloatArray, float]:
+    """As `weighed`, the means within their bounds as far as these hold."""
+    means, believed, chance = weighed(terms.doubt, held.denied, held.base, held.sizes, levels, held.utility)
+    narrow(means, levels.sum(axis=1), chance if terms.logged else 0.0, held.lows, held.highs)
+    return means, believed, chance
+
+
+@compiled
+def last_word(state: _Racing) -> tuple[FloatArray, int, float]:
+    """The means of all arms in the end, the arm that is named, and how likely looking is wrong."""
+    held, terms, levels = state.held, state.terms, state.levels
+    if terms.doubt == 0.0:
+        everyone = np.arange(held.base.size)
+        means = pooled(held.base, held.sizes, levels, held.utility, everyone, held.lows, held.highs)
+        return means, state.winners[0], 0.0
+    means, believed, chance = _by_all(levels, held, terms)
+    for arm in range(believed.size):
+        believed[arm] += levels[arm].sum()
+    races = (state.winners[1], state.winners[0])
+    return means, best_left(means, believed, held.luck, terms.optimism, held.highs, races, terms.first), chance
+
+
+@compiled
+def step(state: _Racing) -> int:
+    """Cut, but before a first round, and share the money of the next; a round without money for a pull is cut on."""
+    arms, counts, levels, alive, known, price, chance, sizes, lows, highs = state[:10]
+    staying, shares, money, clock, winners, held, terms = state[10:]
+    while True:
+        number, size = clock[ROUND], clock[ALIVE]
+        if number > 0:
+            means = pooled(held.base, sizes, levels, held.utility, alive[:size], lows, highs)
+            hope = terms.optimism if number < clock[ROUNDS] else 0.0
+            stay = survivors(means, known[:size], chance[:size], hope, staying[number], highs[alive[:size]])
+            for j in range(stay.size):
+                place = stay[j]
+                alive[j], known[j], price[j], chance[j] = alive[place], known[place], price[place], chance[place]
+            size = clock[ALIVE] = stay.size
+        if number == clock[ROUNDS]:
+            winners[clock[TO_COME]] = alive[0]
+            if clock[TO_COME] == 0:
+                return 0
+            _enter_second(state)
+            continue
+        clock[ROUND] = number + 1
+        wanted = water_filling(known[:size], price[:size], money[LEFT_NOW] * shares[number])
+        paid, pulled = 0.0, 0
+        for j in range(size):
+            paid += wanted[j] * price[j]
+            known[j] += wanted[j]
+            if wanted[j] > 0:
+                arms[pulled], counts[pulled] = alive[j], wanted[j]
+                pulled += 1
+        money[LEFT_NOW] -= paid
+        if pulled > 0:
+            return pulled
+
+
+@compiled
+def loop(state: _Racing, streams: RewardStreams, number: int) -> None:
+    """All rounds against the rewards of a simulated world."""
+    while number > 0:
+        pull_all(streams, state.arms[:number], state.counts[:number], state.levels)
+        number = step(state)

@@ -19,7 +19,7 @@ from whichdo.errors import NetworkError, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.graph.projection import project
-from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, plain_value
+from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, per_problem, plain_value
 from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, CodeArray, FloatArray
 
-__all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
+__all__ = ["CausalNetwork", "Mechanism", "bernoulli", "per_network"]
+
+per_network = per_problem
+"""As `per_problem`, for a function of a network."""
 
 ROW_ERROR = 1e-9
 MAX_TABLE = 50_000_000
@@ -270,8 +273,8 @@ class CausalNetwork:
         return MappingProxyType({name: len(values) for name, values in self.domains.items()})
 
     @cached_property
-    def plans(self) -> dict[Any, Any]:
-        """What `whichdo.world.plans` has laid out so far."""
+    def _kept(self) -> dict[object, object]:
+        """What functions that are `per_network` have worked out; they alone write and read it."""
         return {}
 
     @cached_property

@@ -8,6 +8,7 @@ import numpy as np
 
 from whichdo.kernels import BinaryPlan, CodePlan, tables_binary, tables_codes
 from whichdo.tables import MAX_CELLS, Layout, Radix, starts
+from whichdo.world.network import per_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,14 +45,17 @@ def look_plan(
 
     Remembered with the network: a simulation asks for the same few plans again and again.
     """
-    key = (scopes, forced, reward)
-    kept = network.plans
+    key, kept = (scopes, forced, reward), _plans(network)
     if key not in kept:
         if len(kept) >= KEPT_PLANS:
             kept.clear()
         kept[key] = _look_plan(network, scopes, dict(forced), reward)
-    found: LookPlan = kept[key]
-    return found
+    return kept[key]
+
+
+@per_network
+def _plans(network: CausalNetwork) -> dict[tuple[object, ...], LookPlan]:  # noqa: ARG001 - kept with it
+    return {}
 
 
 def _look_plan(

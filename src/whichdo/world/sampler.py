@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.errors import TooLargeError
-from whichdo.evidence import Detail, Rows, Tally, whole_number
+from whichdo.evidence import Detail, Rows, Tally, all_prices, whole_number
 from whichdo.formulas import counted_scopes
+from whichdo.kernels.compiling import always_of_types
 from whichdo.tables import Table, Tables
 from whichdo.world.exact import reward_laws
+from whichdo.world.network import per_network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.evidence import Batch
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
     from whichdo.world.network import CausalNetwork
     from whichdo.world.plans import LookPlan
 
-__all__ = ["SimulatedArena", "World", "exact_laws", "sample_rows"]
+__all__ = ["World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
+MOST_GROUNDS = 200
+NEVER: IntArray = np.zeros(0, np.int64)
 
 Forced = tuple[tuple[str, int], ...]
 
@@ -50,28 +54,32 @@ class World:
     """A network that answers the batches of one problem.  The same seed gives the same answers to the same batches."""
 
     def __init__(
-        self, network: CausalNetwork, problem: Problem, seed: int | np.random.SeedSequence | WordArray = 0
+        self,
+        network: CausalNetwork,
+        problem: Problem,
+        seed: int | np.random.SeedSequence | WordArray = 0,
+        marks: IntArray = NEVER,
     ) -> None:
-        network.check(problem)
+        self._ground = ground(network, problem)
         self.network = network
         self.problem = problem
         self.key: WordArray = seed if isinstance(seed, np.ndarray) else _key(seed)
+        self.marks = marks
+        """Rounds, rising, up to which the pulls of each arm are recorded; the last must be the last that is played."""
+        self.record: IntArray = np.zeros((len(marks), len(problem.arms)), np.int64) if len(marks) else marks
+        self.spent = 0.0
+        """What all pulls have cost."""
+        self._round = 0
+        bounds = self._ground.bounds
+        self._rewards: RewardStreams | None = None if bounds is None else _kernels().reward_streams(bounds, self.key)
+        """The rewards of each arm; None where their law is too large to sum: rewards are then counted from samples."""
         self._arms: dict[int, ArmStream] = {}
-        self._counted: dict[tuple[Scope, ...], dict[int, Stream]] = {}
+        self._counted: list[tuple[tuple[Scope, ...], dict[int, Stream]]] = []
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
         """What is counted where a batch does not say: the scopes that settle the problem's arms."""
         return counted_scopes(self.problem)
-
-    @cached_property
-    def _rewards(self) -> RewardStreams | None:
-        """The rewards of each arm; None where their law is too large to sum: rewards are then counted from samples."""
-        from whichdo.kernels import reward_streams
-        from whichdo.world.plans import reward_bounds
-
-        laws = exact_laws(self.network, self.problem)
-        return None if laws is None else reward_streams(reward_bounds(laws), self.key)
 
     @property
     def rewards(self) -> RewardStreams:
@@ -85,18 +93,32 @@ class World:
         """The next pulls of an arm as rows of codes: those that batches with detail ROWS get, in whatever portions."""
         return self._stream(position).rows(count)
 
+    def run(self, batch: Batch) -> Tally:
+        """As `pull`; a batch that has a course is answered with all pulls of its course."""
+        if batch.course is None or self._rewards is None:
+            return self.pull(batch)
+        counts = batch.course.run(self._rewards)
+        self.spent += sum((all_prices(self.problem) @ counts).tolist())
+        told = Tally(self.problem, counts)
+        if len(self.marks):
+            self._record(range(len(counts)), told.pulls.tolist())
+        return told
+
     def pull(self, batch: Batch) -> Tally:
         """Pull the arms of a batch and tell what came, at the detail it asks for."""
-        positions = np.array([self.problem.index(arm) for arm in batch.arms], np.int64)
+        positions, numbers = batch.places(self.problem), batch.numbers
+        self.spent += float(all_prices(self.problem)[positions] @ numbers)
+        if len(self.marks):
+            self._record(positions.tolist(), batch.counts)
         counts = np.zeros((len(self.problem.arms), len(self.problem.rewards)), np.int64)
         if batch.detail is Detail.ROWS:
             return self._rows(batch, positions, counts)
         tables: dict[Arm, Mapping[Scope, Table]] = {}
         if batch.detail is Detail.REWARDS and self._rewards is not None:
-            _kernels().pull_all(self._rewards, positions, np.array(batch.counts, np.int64), counts)
+            pull = _kernels().pull_all
+            always_of_types(pull, self._rewards, positions, numbers, counts)(self._rewards, positions, numbers, counts)
         else:
-            wanted = self._wanted(batch)
-            begun = self._counted.setdefault(wanted, {})
+            wanted, begun = self._wanted(batch)
             for arm, position, count in zip(batch.arms, positions.tolist(), batch.counts, strict=True):
                 stream = begun.get(position)
                 if stream is None:
@@ -105,6 +127,13 @@ class World:
                 if batch.detail is Detail.TABLES:
                     tables[arm] = found
         return Tally(self.problem, counts, tables)
+
+    def _record(self, positions: Iterable[int], numbers: Iterable[int]) -> None:
+        """Put pulls on record, in the order in which they are listed."""
+        for position, number in zip(positions, numbers, strict=True):
+            later = self.marks > self._round
+            self.record[later, position] += np.minimum(number, self.marks[later] - self._round)
+            self._round += number
 
     def _rows(self, batch: Batch, positions: IntArray, counts: IntArray) -> Tally:
         reward = self.problem.graph.index(self.problem.reward)
@@ -118,73 +147,94 @@ class World:
         )
         return Tally(self.problem, counts, {}, together)
 
-    def _wanted(self, batch: Batch) -> tuple[Scope, ...]:
-        if batch.detail is Detail.REWARDS:
-            return ()
-        if batch.scopes is None:
-            return self.scopes
-        for name in {name for scope in batch.scopes for name in scope}:
-            self.problem.graph.index(name)  # hidden and unknown nodes cannot be counted
-        return batch.scopes
+    def _wanted(self, batch: Batch) -> tuple[tuple[Scope, ...], dict[int, Stream]]:
+        """The scopes to count by, and the streams that count by them, an arm's by its position."""
+        scopes = () if batch.detail is Detail.REWARDS else self.scopes if batch.scopes is None else batch.scopes
+        for known, begun in self._counted:
+            if known is scopes or known == scopes:
+                return known, begun
+        self._ground.check_scopes(scopes)
+        self._counted.append((scopes, {}))
+        return self._counted[-1]
 
     def _stream(self, position: int) -> ArmStream:
         """The streams of an arm, by its position, so that the order in which arms are first pulled does not matter."""
         if position not in self._arms:
-            self._arms[position] = ArmStream(self.network, self.problem, self.key, position)
+            self._arms[position] = ArmStream(self._ground, self.network, self.key, position)
         return self._arms[position]
 
 
 def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
     """The exact law of the reward under each arm, remembered with the network; None where it is too large to sum."""
-    kept = network.plans
-    if problem not in kept:
+    return ground(network, problem).laws
+
+
+class Ground:
+    """What all worlds of a network and a problem share, worked out once."""
+
+    def __init__(self, network: CausalNetwork, problem: Problem) -> None:
+        network.check(problem)
+        self._network, self.problem = network, problem
+        self.forced = _forced(network, problem)
+        self._checked: tuple[Scope, ...] = ()
+        self._plans: dict[int, tuple[tuple[Scope, ...], LookPlan]] = {}
+
+    @cached_property
+    def laws(self) -> FloatArray | None:
+        """The exact law of the reward under each arm; None where it is too large to sum."""
         try:
-            kept[problem] = reward_laws(network, problem)
+            return reward_laws(self._network, self.problem)
         except TooLargeError:
-            kept[problem] = None
-    laws: FloatArray | None = kept[problem]
-    return laws
+            return None
 
-
-class SimulatedArena:
-    """What a network offers to compiled runs of policies: the rewards of all arms, and looks."""
-
-    def __init__(self, network: CausalNetwork, problem: Problem, bounds: WordArray) -> None:
-        self._network, self._problem = network, problem
-        self.bounds = bounds
-
-    @classmethod
-    def of(cls, network: CausalNetwork, problem: Problem) -> SimulatedArena | None:
-        """None where the law of the reward is too large to sum."""
+    @cached_property
+    def bounds(self) -> WordArray | None:
+        """The same as the kernels want it."""
         from whichdo.world.plans import reward_bounds
 
-        network.check(problem)
-        laws = exact_laws(network, problem)
-        return None if laws is None else cls(network, problem, reward_bounds(laws))
+        return None if self.laws is None else reward_bounds(self.laws)
 
-    def looks(self, scopes: tuple[Scope, ...]) -> Callable[[WordArray], Callable[[int], FloatArray]] | None:
-        """The looks of a world by its key, as flat tables of the scopes; None where one is too wide to lay out.
+    def check_scopes(self, scopes: tuple[Scope, ...]) -> None:
+        """Refuse hidden and unknown nodes, which cannot be counted."""
+        if scopes is not self._checked:
+            for name in {name for scope in scopes for name in scope}:
+                self.problem.graph.index(name)
+            self._checked = scopes
 
-        They are those that a `World` of the same key tells to batches of looks with these scopes.
-        """
-        plan = _look_plan(self._network, scopes, (), self._problem.reward)
-        if plan.layout is None or plan.layout.cells != plan.scopes.cell_start[-1]:
-            return None
-        network, kernels = self._network, _kernels()
+    def plan(self, position: int, scopes: tuple[Scope, ...]) -> LookPlan:
+        """How to draw and count some scopes under an arm; the last of each arm is at hand."""
+        kept = self._plans.get(position)
+        if kept is None or kept[0] is not scopes:
+            plan = _look_plan(self._network, scopes, self.forced[position], self.problem.reward)
+            kept = self._plans[position] = scopes, plan
+        return kept[1]
 
-        def begin(key: WordArray) -> Callable[[int], FloatArray]:
-            stream = Stream(network, plan, kernels.keyed_streams(key, 0, kernels.TABLES))
-            return lambda count: stream.counts(count).astype(np.float64)
 
-        return begin
+def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
+    """What each arm sets, by its position, as codes."""
+    return [tuple(network.codes_of(arm.settings).items()) for arm in problem.arms]
+
+
+def ground(network: CausalNetwork, problem: Problem) -> Ground:
+    """What worlds of a network and a problem share; kept with the network."""
+    kept = _grounds(network)
+    if problem not in kept:
+        if len(kept) >= MOST_GROUNDS:
+            kept.clear()
+        kept[problem] = Ground(network, problem)
+    return kept[problem]
+
+
+@per_network
+def _grounds(network: CausalNetwork) -> dict[Problem, Ground]:  # noqa: ARG001 - kept with it
+    return {}
 
 
 class ArmStream:
     """Tables and rows of one arm, each from a stream of its own."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem, key: WordArray, position: int) -> None:
-        self._network, self._problem = network, problem
-        self._forced = _forced(network, problem)[position]
+    def __init__(self, world: Ground, network: CausalNetwork, key: WordArray, position: int) -> None:
+        self._ground, self._network = world, network
         self._key, self._position = key, position
         self._begun = 0
         self._kept: Stream | None = None
@@ -196,24 +246,16 @@ class ArmStream:
         self._begun += 1
         kernels = _kernels()
         state = kernels.keyed_streams(key, self._position, kernels.TABLES)
-        return Stream(self._network, _look_plan(self._network, scopes, self._forced, self._problem.reward), state)
+        return Stream(self._network, self._ground.plan(self._position, scopes), state)
 
     def rows(self, count: int) -> CodeArray:
         """The next ``count`` rows, whatever batches they are asked in."""
         if self._kept is None:
-            nodes = tuple((name,) for name in self._problem.graph.nodes)
+            nodes = tuple((name,) for name in self._ground.problem.graph.nodes)
             state = _kernels().keyed_streams(self._key, self._position, _kernels().ROWS)
-            self._kept = Stream(self._network, _look_plan(self._network, nodes, self._forced), state)
+            plan = _look_plan(self._network, nodes, self._ground.forced[self._position])
+            self._kept = Stream(self._network, plan, state)
         return np.ascontiguousarray(self._kept.rows(count).T)
-
-
-def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
-    """What each arm sets, by its position, as codes."""
-    key = ("forced", problem)
-    if key not in network.plans:
-        network.plans[key] = [tuple(network.codes_of(arm.settings).items()) for arm in problem.arms]
-    found: list[Forced] = network.plans[key]
-    return found
 
 
 class Stream:
