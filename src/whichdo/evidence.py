@@ -139,7 +139,18 @@ class Batch:
         return tuple(self._numbers.tolist())
 
     def places(self, problem: Problem) -> IntArray:
-        """The positions of the arms in ``problem.arms``."""
+        """Return the positions of the arms in ``problem.arms``.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+
+        Returns
+        -------
+        ndarray of int
+            A position for each arm of the batch.
+        """
         if self.__dict__.get("_problem") is problem:
             return self._places
         return np.array([problem.index(arm) for arm in self.arms], np.int64)
