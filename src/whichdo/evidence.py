@@ -122,7 +122,28 @@ class Batch:
         scopes: tuple[Scope, ...] | None = None,
         course: Course | None = None,
     ) -> Batch:
-        """Pull the arms at some positions of ``problem.arms``, each once in the list, so often."""
+        """Make a batch from positions in ``problem.arms``, without checking them.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+        places
+            The positions of the arms, each once.
+        counts
+            The number of pulls of each arm.
+        detail
+            How much of each outcome to return: REWARDS, TABLES or ROWS.
+        scopes
+            The columns to count together; None for all that the problem's arms need.
+        course
+            The race that a simulated world may run at once, if the batch begins one.
+
+        Returns
+        -------
+        Batch
+            The batch.
+        """
         made = cls.__new__(cls)
         made._problem, made._places, made._numbers = problem, places, counts
         made.detail, made.scopes, made.course = detail, scopes, course
