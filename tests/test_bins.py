@@ -129,8 +129,8 @@ def test_a_file_says_it_as_a_reader_would(tmp_path: Path) -> None:
     ("cuts", "words"),
     [
         ([], "There is no cut; give at least one number"),
-        ([1, 1], "The cuts must rise; 1 comes after 1."),
-        ([2, 1], "The cuts must rise; 1 comes after 2."),
+        ([1, 1], "The cuts must increase; 1 comes after 1."),
+        ([2, 1], "The cuts must increase; 1 comes after 2."),
         (["a"], 'The cuts hold "a"; they must be numbers.'),
         ([float("nan")], "nan is not a value"),
         (5, 'The cuts are "5"; give a list of numbers, such as [35, 45].'),
@@ -146,14 +146,14 @@ def test_cuts_that_are_refused(cuts: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("age = [35, 45", "age = [45, 35", "bins of age: The cuts must rise; 35 comes after 45."),
+        ("age = [35, 45", "age = [45, 35", "bins of age: The cuts must increase; 35 comes after 45."),
         ('[35, 45, "missing"]', "35", "`bins` gives \"age\" the value 35; it must be a list of values."),
         ("[bins]", "[bin]", 'unknown key "bin". Did you mean "bins"'),
         ('other = ["east", "west"]', 'others = ["east"]', 'into "others", which is not one of its values'),
         ('["east", "west"]', '["north"]', 'puts "north" of "region" into "other", but it is a value or in a group'),
         ('"healthy after a year"', "3", 'The label of "Y" is "3"; it must be a line of text'),
         ("Y = \"healthy", "Z = \"healthy", '`labels` names a node that cannot have one: "Z" is not in the graph.'),
-        ("region = [\"north\"", "age = [1]\nregion = [\"north\"", '"age" stands under [domains] and under [bins].'),
+        ("region = [\"north\"", "age = [1]\nregion = [\"north\"", '"age" is under both [domains] and [bins].'),
         ('other = ["east", "west"]', "other = {east = 1}", '`groups.region` gives "other" the value'),
         ("[groups.region]\n", "[groups]\nregion = 3\n[x]\n", 'unknown key "x"'),
         ('[groups.region]\nother = ["east", "west"]', "[groups]\nregion = 3", '`groups` gives "region" 3; it must be'),

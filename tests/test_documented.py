@@ -7,7 +7,7 @@ import doctest
 import inspect
 import re
 from enum import Enum
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +71,7 @@ def returns(thing: Any) -> bool:
     return inspect.signature(thing).return_annotation not in (None, "None")
 
 
-@cache
-def attribute_docs(kind: type) -> set[str]:
+def attribute_docs(kind: Any) -> set[str]:
     """The attributes that have a string or a comment ``#:`` of their own in the class body."""
     source = inspect.getsource(kind)
     tree = ast.parse(inspect.cleandoc(f"\n{source}"))
@@ -153,6 +152,7 @@ def test_a_result_describes_each_attribute(name: str) -> None:
     found = check_sections(kind)
     described = {*entries(found.get("Attributes", [])), *attribute_docs(kind)}
     assert {each for each in kind.__annotations__ if not each.startswith("_")} <= described
+    assert not attribute_docs(kind) & set(entries(found.get("Attributes", []))), "each is described once"
     assert described
 
 

@@ -265,20 +265,20 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (X1, [{"X": 1, "M": 0, "Y": 1}, {"X": 1, "Y": 1}], "1 of 2 rows has missing values: M 1. First: Row 2, column M."),
     (X1, {"X": 1, "M": float("nan"), "Y": 1}, "A row needs X, M and Y."),
     (X1, {}, "no column for 3 observed nodes"),
-    (X1, [], "There are no rows; nothing was stored"),
-    (X1, {"X": [], "M": [], "Y": []}, "There are no rows; nothing was stored"),
+    (X1, [], "There are no rows to store"),
+    (X1, {"X": [], "M": [], "Y": []}, "There are no rows to store"),
     (X1, [1], 'Row 1 is "1"; a row is a mapping'),
     (X1, 1, "Data of type int cannot be counted"),
-    (X1, tally(ONE), "holds no table of X, M and Y, which the policy counts together"),
+    (X1, tally(ONE), "has no table of X, M and Y, which the policy counts together"),
     (X1, tally(ONE, {X1: {XMY: TABLE}}, problem=OTHER), "This tally belongs to another problem"),
     (X1, tally([[0, 1], [0, 0], [0, 1]]), "This tally of do(X=1) also holds pulls of do()"),
-    (X1, tally([[0, 0]] * 3), "holds no pull of do(X=1)"),
+    (X1, tally([[0, 0]] * 3), "has no pull of do(X=1)"),
     (X1, tally([[0, 0], [0, 0], [0, 3]], {X1: {XMY: 3 * TABLE}}), "owed 2 more pulls, and 3 were told"),
     (X1, tally([[0, 0], [0, 0], [2, -1]]), "not below 0"),
     (X1, tally([[0, 0], [0, 0]]), "3 arms by 2 reward levels"),
     (X1, tally(np.array(ONE) / 2), "3 arms by 2 reward levels"),
     (X1, tally(ONE, {X1: {XMY: 2 * TABLE}}), "holds 2 pulls, where 1 were counted"),
-    (X1, tally([[0, 0], [0, 0], [1, 0]], {X1: {XMY: TABLE}}), "has other rewards than its counts"),
+    (X1, tally([[0, 0], [0, 0], [1, 0]], {X1: {XMY: TABLE}}), "has different rewards from its counts"),
     (X1, tally(ONE, {X1: {XMY: TABLE[::-1]}}), "but X is 0 in 1 pulls of this tally: the intervention was not applied"),
     (X1, tally(ONE, {X1: {XMY: TABLE[0]}}), "is not a table of counts with 2 by 2 by 2 cells"),
     (X1, tally(ONE, {X1: {("X", "Z"): TABLE[0]}}), "are not distinct nodes of this problem"),
@@ -323,7 +323,7 @@ def test_a_wrong_value_is_refused_in_a_node_that_is_not_needed_too() -> None:
 
 def test_rows_cannot_be_made_from_tables() -> None:
     session = scripted(wd.pull(X1, detail=wd.ROWS))
-    with pytest.raises(wd.DataError, match="This tally holds no rows, and the policy reads rows"):
+    with pytest.raises(wd.DataError, match="This tally has no rows, and the policy reads rows"):
         session.tell(X1, tally(ONE, {X1: {XMY: TABLE}}))
 
 

@@ -22,7 +22,6 @@ BEING_REWRITTEN = (
     "simulation.py",
     "world/",
 )
-HISTORY = ("CHANGELOG.md",)
 INSTEAD = {
     r"dear(?:er|est|ly)?": "expensive",
     r"money": "budget",
@@ -72,7 +71,7 @@ def strings(source: str) -> list[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr) and id(node) not in inside:
             inside |= {id(part) for part in ast.walk(node)}
-            said = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            said = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
             said = node.value
         else:
@@ -102,7 +101,6 @@ PAGES = [
         *sorted((ROOT / "docs" / "tutorials").glob("*.*")),
         *sorted(PACKAGE.rglob("*.html")),
     ]
-    if path.name not in HISTORY
 ]
 
 

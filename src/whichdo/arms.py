@@ -254,7 +254,7 @@ class ArmTexts:
         self._arms = tuple(arms)
         self._exact: dict[str, Arm] = {}
         for arm in self._arms:
-            twin = self._exact.setdefault(_squeezed(str(arm)), arm)
+            twin = self._exact.setdefault(_squeeze(str(arm)), arm)
             if twin is not arm:
                 raise ProblemError(f"Two arms read alike, {arm} and {twin}. Rename a node or a value.")
 
@@ -263,7 +263,7 @@ class ArmTexts:
         found = self._exact.get(text)  # most texts have no blanks; a campaign reads one for every ask
         if found is not None:
             return found
-        squeezed = _squeezed(text)
+        squeezed = _squeeze(text)
         found = self._exact.get(squeezed)
         if found is not None or not (squeezed.startswith("do(") and squeezed.endswith(")")):
             return found
@@ -286,7 +286,7 @@ class ArmTexts:
         return found
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace(" ", "")
 
 
@@ -295,7 +295,7 @@ def _characters(text: str) -> str:
 
 
 def _parts(arm: Arm) -> tuple[str, ...]:
-    return tuple(_squeezed(f"{name}={value}") for name, value in arm.settings.items())
+    return tuple(_squeeze(f"{name}={value}") for name, value in arm.settings.items())
 
 
 def _reads(body: str, parts: tuple[str, ...]) -> bool:

@@ -179,7 +179,7 @@ def bins(cuts: Iterable[float | str], *, missing: bool = False) -> Bins:
         raise ProblemError("There is no cut; give at least one number at which two intervals meet.")
     for low, high in pairwise(numbers):
         if not low < high:
-            raise ProblemError(f"The cuts must rise; {high} comes after {low}.")
+            raise ProblemError(f"The cuts must increase; {high} comes after {low}.")
     return Bins(tuple(numbers), bool(missing))
 
 

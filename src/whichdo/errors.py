@@ -68,7 +68,7 @@ __all__ = [
 
 
 class Place(NamedTuple):
-    """A position in a text: lines and columns count from 1."""
+    """A position in a file or string: lines and columns count from 1."""
 
     line: int
     column: int
@@ -78,7 +78,13 @@ class Place(NamedTuple):
 
 
 class WhichdoError(Exception):
-    """The root of the tree; ``exit_code`` is what the command line answers."""
+    """Base class of all errors that whichdo raises on purpose.
+
+    Attributes
+    ----------
+    exit_code
+        The exit code of the command line.
+    """
 
     exit_code: ClassVar[int] = 1
 
@@ -87,60 +93,88 @@ class WhichdoError(Exception):
 
     @property
     def message(self) -> Message:
-        """What is wrong and what to do about it, in Python's words; its remedies can be phrased for another reader."""
+        """What is wrong and what to do about it, phrased for Python; `phrased` serves other readers."""
         said = self.args[0] if self.args else ""
         return said if isinstance(said, Message) else Message(str(said))
 
     def phrased(self, language: Language) -> str:
-        """The message as another reader would write it."""
+        """Return the message with its remedies phrased for other readers.
+
+        Parameters
+        ----------
+        language
+            Phrases one remedy, such as an option of the command line.
+
+        Returns
+        -------
+        str
+            The message.
+        """
         return phrased(self.message, language)
 
     def add(self, *, before: str = "", after: str = "") -> Self:
-        """The same error, with text before or after its message."""
+        """Add text before or after the message.
+
+        Parameters
+        ----------
+        before, after
+            The text to add.
+
+        Returns
+        -------
+        WhichdoError
+            The same error.
+        """
         self.args = (Message(before, self.message, after),)
         return self
 
 
 class CacheWarning(UserWarning):
-    """Compiled code cannot be kept; results are the same, only later."""
+    """Compiled code cannot be cached; results are the same, but the next start takes longer."""
 
 
 class UsageError(WhichdoError):
-    """The call asks for something that does not exist or does not go together."""
+    """The call is wrong: something does not exist, or arguments do not go together."""
 
     exit_code = 2
 
 
 class WorkerLostError(WhichdoError):
-    """Processes that shared the work died more often than is worth another try; the message says how."""
+    """Worker processes died too often to try again; the message says how they ended."""
 
 
 class ClusterError(WhichdoError):
-    """A cluster that cannot be reached, or whose workers cannot give the same results."""
+    """The cluster cannot be reached, or its workers would give different results."""
 
 
 class ConflictError(WhichdoError):
-    """What is asked for contradicts what is on record; the message shows both.  Nothing was changed."""
+    """The request contradicts what is on record; the message shows both.  Nothing was changed."""
 
     exit_code = 4
 
 
 class ReplayDivergedError(ConflictError):
-    """A logged ask is not what the policy, run again on the log at the same revision, would ask."""
+    """A logged ask differs from what the policy, replayed on the log at the same revision, would ask."""
 
 
 class StorageError(WhichdoError):
-    """A database or a folder that cannot be read or written.  Nothing was half written; work goes on once it can."""
+    """The database or folder cannot be read or written.  Nothing was half written; retry once it is available."""
 
     exit_code = 5
 
 
 class NotOursError(StorageError):
-    """The database holds something else."""
+    """The database contains something other than campaigns."""
 
 
 class DamagedError(StorageError):
-    """What the database holds is not what was written; ``seq`` is the first bad event, where it is known."""
+    """The database does not contain what was written to it.
+
+    Attributes
+    ----------
+    seq
+        The first bad event, if it is known.
+    """
 
     def __init__(self, message: str, seq: int | None = None) -> None:
         super().__init__(message)
@@ -148,17 +182,23 @@ class DamagedError(StorageError):
 
 
 class TooNewError(StorageError):
-    """A later version wrote this; the message names both."""
+    """A later version of whichdo wrote this; the message names both versions."""
 
 
 class BusyError(WhichdoError):
-    """Another process holds the database for longer than was waited; try again."""
+    """Another process holds the database for too long; try again."""
 
     exit_code = 6
 
 
 class WaitError(BusyError):
-    """The policy decides on once open tickets are told; ``tickets`` are their ids."""
+    """The policy needs the outcomes of open tickets before it can decide.
+
+    Attributes
+    ----------
+    tickets
+        The ids of these tickets.
+    """
 
     def __init__(self, message: str, tickets: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -166,12 +206,23 @@ class WaitError(BusyError):
 
 
 class InputError(WhichdoError):
-    """A file or a value that cannot be used.  Nothing was changed."""
+    """A file or a value cannot be used.  Nothing was changed."""
 
     exit_code = 3
 
     def within(self, source: str) -> Self:
-        """The same error, its message beginning with the name of the file it was found in."""
+        """Put the name of the file in front of the message.
+
+        Parameters
+        ----------
+        source
+            The name of the file in which the error was found.
+
+        Returns
+        -------
+        InputError
+            The same error.
+        """
         message, name = str(self), visible(source)
         if not message.startswith(name):
             self.add(before=f"{name}{', ' if message.startswith('line ') else ': '}")
@@ -179,11 +230,17 @@ class InputError(WhichdoError):
 
 
 class GraphError(InputError):
-    """Nodes and edges that do not make a causal graph."""
+    """The nodes and edges do not make a causal graph."""
 
 
 class GraphSyntaxError(GraphError):
-    """Text that cannot be read as a graph, with the place where reading stopped."""
+    """A string or file cannot be parsed as a graph.
+
+    Attributes
+    ----------
+    place
+        The line and column where parsing stopped, if they are known.
+    """
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(message)
@@ -191,19 +248,19 @@ class GraphSyntaxError(GraphError):
 
 
 class ProblemError(InputError):
-    """A problem whose reward, arms, domains or costs do not fit its graph."""
+    """The reward, arms, domains or costs of a problem do not fit its graph."""
 
 
 class NetworkError(InputError):
-    """Mechanisms that do not make a network: rows that do not sum to one, unknown inputs, wrong shapes."""
+    """The mechanisms do not make a network: rows do not sum to one, inputs are unknown, or shapes are wrong."""
 
 
 class DataError(InputError):
-    """Rows that cannot be counted: a column that is not there, a value outside its domain, a damaged file."""
+    """Rows cannot be counted: a column is missing, a value is not in its domain, or a file is damaged."""
 
 
 class NotIdentifiedError(InputError):
-    """An effect that two models with the same graph and the same rows may disagree on.
+    """The effect is not identified: two models with the same graph and the same rows may disagree on it.
 
     Attributes
     ----------
@@ -221,19 +278,19 @@ class NotIdentifiedError(InputError):
 
 
 class UnknownCampaignError(InputError):
-    """A campaign of this name does not exist; the message lists the nearest."""
+    """There is no campaign of this name; the message lists the nearest."""
 
 
 class UnknownTicketError(InputError):
-    """A ticket of this name does not exist; the message names the one that was meant, or the nearest."""
+    """There is no ticket of this name; the message names the one that was probably meant."""
 
 
 class UnsuitableError(InputError):
-    """A policy that cannot serve this problem or this budget; the message names the least that would do."""
+    """The policy does not support this problem or this budget; the message says what it needs."""
 
 
 class TooLargeError(InputError):
-    """A limit was passed.  The message holds the number that was found and the way out."""
+    """A limit was exceeded; the message gives the number that was found and the way out."""
 
 
 def is_interrupt(error: BaseException | None) -> bool:

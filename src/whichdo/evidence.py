@@ -122,7 +122,28 @@ class Batch:
         scopes: tuple[Scope, ...] | None = None,
         course: Course | None = None,
     ) -> Batch:
-        """Pull the arms at some positions of ``problem.arms``, each once in the list, so often."""
+        """Make a batch from positions in ``problem.arms``, without checking them.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+        places
+            The positions of the arms, each once.
+        counts
+            The number of pulls of each arm.
+        detail
+            How much of each outcome to return: REWARDS, TABLES or ROWS.
+        scopes
+            The columns to count together; None for all that the problem's arms need.
+        course
+            The race that a simulated world may run at once, if the batch begins one.
+
+        Returns
+        -------
+        Batch
+            The batch.
+        """
         made = cls.__new__(cls)
         made._problem, made._places, made._numbers = problem, places, counts
         made.detail, made.scopes, made.course = detail, scopes, course
@@ -139,7 +160,18 @@ class Batch:
         return tuple(self._numbers.tolist())
 
     def places(self, problem: Problem) -> IntArray:
-        """The positions of the arms in ``problem.arms``."""
+        """Return the positions of the arms in ``problem.arms``.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+
+        Returns
+        -------
+        ndarray of int
+            A position for each arm of the batch.
+        """
         if self.__dict__.get("_problem") is problem:
             return self._places
         return np.array([problem.index(arm) for arm in self.arms], np.int64)
@@ -411,7 +443,7 @@ class Tally:
                 tables[arm] = mine
             else:
                 tables[arm] = _together(mine, others)
-        return Tally(self.problem, self.counts + other.counts, tables, _joined(self.rows, other.rows))
+        return Tally(self.problem, self.counts + other.counts, tables, _join(self.rows, other.rows))
 
 
 def _together(first: Mapping[Scope, Table], second: Mapping[Scope, Table]) -> Mapping[Scope, Table]:
@@ -420,7 +452,7 @@ def _together(first: Mapping[Scope, Table], second: Mapping[Scope, Table]) -> Ma
     return {scope: table + second[scope] for scope, table in first.items() if scope in second}
 
 
-def _joined(first: Rows | None, second: Rows | None) -> Rows | None:
+def _join(first: Rows | None, second: Rows | None) -> Rows | None:
     if first is None or second is None:
         return first if second is None else second
     return Rows(np.concatenate([first.arms, second.arms]), np.concatenate([first.codes, second.codes]))

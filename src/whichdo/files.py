@@ -176,7 +176,7 @@ def _check(target: Path, path: Path, kind: Kind, *, force: bool) -> bool:
         )
     if not force and target.stat().st_size and not kind.is_ours(*_ends(target)):
         raise ConflictError(
-            f"{visible(path)} already exists and is not {kind.name}. Name another file, or write over it (",
+            f"{visible(path)} already exists and is not {kind.name}. Name another file, or overwrite it (",
             Option("force", True),
             "); nothing was written.",
         )

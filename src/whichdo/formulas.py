@@ -130,7 +130,7 @@ def _maker(problem: Problem) -> FormulaMaker:
 
 
 def few_cells(rows: int) -> float:
-    """How many cells are few for so many rows: 64, or a tenth of the rows, rounded down to a power of two."""
+    """How many cells count as few for this many rows: 64, or a tenth of the rows, rounded down to a power of two."""
     return max(FEW_CELLS, (1 << max(rows, 1).bit_length() - 1) / ROWS_PER_CELL)
 
 
@@ -270,7 +270,7 @@ class FormulaMaker:
 
     def same(self) -> Formula:
         """The formula of do(), and of arms that equal it."""
-        return self._made(Route.SAME, Estimand(Conditional((self.reward,)), (), self.reward), (), shared=True)
+        return self._make(Route.SAME, Estimand(Conditional((self.reward,)), (), self.reward), (), shared=True)
 
     def robust(self, acting: Names) -> tuple[Formula, ...]:
         """The formulas of the robust reading."""
@@ -282,21 +282,21 @@ class FormulaMaker:
     def without_adjustment(self, acting: Names) -> Formula:
         """The formula for targets that looking settles, but not by adjustment."""
         if weighted_components(self.graph, acting, self.reward) is not None:
-            weighted = self._made(Route.COMPONENT, weight_estimand(self.graph, acting, self.reward), None, shared=True)
+            weighted = self._make(Route.COMPONENT, weight_estimand(self.graph, acting, self.reward), None, shared=True)
             if weighted.cells <= MAX_CELLS:  # its table is laid out whole
                 return weighted
         return self.by_graph(acting)
 
     def adjusting(self, acting: Names, given: Iterable[str]) -> Formula:
         """The formula that adjusts for a set, which is known to be valid."""
-        around = self._ordered(given)
-        estimand = stratified_estimand(acting, self.reward, around, self._ordered({*around, *acting}))
-        return self._made(Route.ADJUSTMENT, estimand, around, shared=True)
+        around = self._order(given)
+        estimand = stratified_estimand(acting, self.reward, around, self._order({*around, *acting}))
+        return self._make(Route.ADJUSTMENT, estimand, around, shared=True)
 
     def by_graph(self, acting: Names) -> Formula:
         """The formula that leans on every missing edge."""
         estimand = identify(self.graph, acting, self.reward)
-        return self._made(self._route(acting), estimand, None, shared=False)
+        return self._make(self._route(acting), estimand, None, shared=False)
 
     def paper(self, acting: Names) -> tuple[Formula, ...]:
         """The paper's formula."""
@@ -306,22 +306,22 @@ class FormulaMaker:
         if not verdict.identified:
             return ()
         estimand = paper_estimand(self.graph, acting[0], self.reward)
-        return (self._made(verdict.route, estimand, None, shared=False),)
+        return (self._make(verdict.route, estimand, None, shared=False),)
 
     def _route(self, acting: Names) -> Route:
         if not self.graph.bidirected:
             return Route.ADJUSTMENT
         return Route.COMPONENT if weighted_components(self.graph, acting, self.reward) is not None else Route.GENERAL
 
-    def _made(self, route: Route, estimand: Estimand, given: Names | None, *, shared: bool) -> Formula:
+    def _make(self, route: Route, estimand: Estimand, given: Names | None, *, shared: bool) -> Formula:
         laws = estimand.conditionals
         if given is None:
             named = {name for each in laws for name in each.columns}
-            given = self._ordered(named.difference(estimand.targets, [self.reward]))
+            given = self._order(named.difference(estimand.targets, [self.reward]))
         together = [frozenset[str]().union(*(each.free for each in laws))] if shared else [each.free for each in laws]
-        scopes = [self._ordered(each) for each in dict.fromkeys(together)]
+        scopes = [self._order(each) for each in dict.fromkeys(together)]
         cells = max(prod(self.sizes[name] for name in scope if name != self.reward) for scope in scopes)
         return Formula(route, estimand, given, tuple(scopes), cells, shared)
 
-    def _ordered(self, names: Iterable[str]) -> Names:
+    def _order(self, names: Iterable[str]) -> Names:
         return tuple(sorted(names, key=self.graph.index))

@@ -1,4 +1,4 @@
-"""Results as JSON, as data frames of whichever library is installed, as text for a terminal, as HTML for a notebook.
+"""Results as JSON, as data frames of any installed library, as text for a terminal, as HTML for a notebook.
 
 HTML for notebooks has no colours of its own, so that it is readable in the light and in the dark; all text is escaped.
 """

@@ -222,7 +222,7 @@ class Problem:
         if arms is None:
             nodes = checked_intervene(self.graph, self.reward, intervene, self.domains, self.bins)
             self.__dict__["intervene"] = MappingProxyType(nodes)
-            self.__dict__["offered"] = self._made(at_once)
+            self.__dict__["offered"] = self._make_arms(at_once)
             return
         if at_once != 1:
             raise ProblemError("`at_once` and `arms` were both given. Arms that are listed need no limit.")
@@ -633,7 +633,7 @@ class Problem:
     def _positions(self) -> dict[Arm, int]:
         return {arm: position for position, arm in enumerate(self.arms)}
 
-    def _made(self, at_once: int | None) -> tuple[Arm, ...]:
+    def _make_arms(self, at_once: int | None) -> tuple[Arm, ...]:
         """The arms that ``intervene`` makes."""
         if at_once is None:
             at_once = len(self.intervene)

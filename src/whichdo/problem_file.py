@@ -306,13 +306,13 @@ def _domains(content: dict[str, Any], graph: CausalGraph) -> dict[str, Any]:
     cut = _all_bins(_lists(content.get("bins", {}), "bins"))
     both = [name for name in cut if name in declared]
     if both:
-        raise ProblemError(f"{quoted(both[0])} stands under [domains] and under [bins]. Keep one of the two.")
+        raise ProblemError(f"{quoted(both[0])} is under both [domains] and [bins]. Keep one of the two.")
     numeric = {content.get("reward") or next(iter(graph.outcomes), "")} if "reward_range" in content else set()
-    own = {name: _numbered(values) for name, values in graph.values.items() if name not in numeric}
+    own = {name: _number(values) for name, values in graph.values.items() if name not in numeric}
     return {**own, **declared, **cut}
 
 
-def _numbered(values: tuple[str, ...]) -> tuple[Value, ...]:
+def _number(values: tuple[str, ...]) -> tuple[Value, ...]:
     """Values that are 0, 1, 2, ... in order as numbers, as a network's file is read; others as they are."""
     numbers = tuple(range(len(values)))
     return numbers if values == tuple(map(str, numbers)) else values

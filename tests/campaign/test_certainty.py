@@ -191,7 +191,7 @@ def test_a_margin_is_a_difference_of_rewards(margin: float) -> None:
 
 
 def test_an_arm_that_is_none_is_named() -> None:
-    with pytest.raises(ProblemError, match="do\\(Z=1\\) is no arm"):
+    with pytest.raises(ProblemError, match="do\\(Z=1\\) is not an arm"):
         sure((1, 1), (1, 1), (1, 1), arms=[do(Z=1)])
     with pytest.raises(UsageError, match="no arm to compare"):
         sure((1, 1), (1, 1), (1, 1), arms=[])

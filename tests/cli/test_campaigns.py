@@ -110,7 +110,7 @@ def test_for_people(call: Call) -> None:
     assert "Forbidden: do(X=1) (unsafe)" in call("status", "spring").out
     assert call("allow", "spring", "do(X=1)", "--reason", "safe").code == 0
     assert call("restart", "spring", "--reason", "anew").code == 0
-    assert call("verify", "spring").out.startswith("Whole: the chain of hashes holds")
+    assert call("verify", "spring").out.startswith("Intact: the hash chain is valid")
 
 
 def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
     assert f"{text}: it restarts at the next ask that needs a decision." in call("status", "spring").out
     note = "Play 0: 1 ask (event 1) decided by revision 1 of ue; this program has revision 2."
     said = call("verify", "spring")
-    assert said.out.startswith("Whole: the chain of hashes holds, and every other ask is what the policy asks.")
+    assert said.out.startswith("Intact: the hash chain is valid, and every other ask is what the policy asks.")
     assert note in said.out + said.err
     assert call("export", "spring", "spring.jsonl").code == 0
     said = call("import", "spring.jsonl", "--db", "copy.db")

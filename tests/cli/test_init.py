@@ -56,7 +56,7 @@ def test_nothing_is_overwritten_unless_that_is_said(call: Call, tmp_path: Path) 
     for same in ("data.csv", "./data.csv"):
         answer = call("init", "data.csv", GRAPH, "--reward", "y", "-o", same, "--force")
         assert answer.code == 2
-        assert "is what is read; write the problem to another file" in answer.err
+        assert "is an input; write the problem to another file" in answer.err
     assert "The folder of nowhere/p.toml does not exist." in call("init", "data.csv", GRAPH, "-o", "nowhere/p.toml").err
 
 
@@ -119,7 +119,7 @@ HOSTILE: dict[str, tuple[str | bytes, str, str]] = {
     "a ragged row": ("x,z,y\n1,2,1\n1,2\n", "Row 2 has 2 fields; the header names 3 columns", "has 2 fields"),
     "an open quote": ('x,z,y\n1,"2,1\n', "a double quote is opened and not closed", "cannot be divided"),
     "a NUL": (b"x,z,y\n1,\x00,1\n", "has a NUL character, byte 8", "has a NUL character"),
-    "a word to Excel": ("sep=,\n" + table(), "a word to Excel. The first line must name the columns", "Excel"),
+    "a marker for Excel": ("sep=,\n" + table(), "a marker for Excel. The first line must name the columns", "Excel"),
     "half a gzip file": (gzip.compress(table().encode() * 50)[:80], "ends too early. Copy", "ends too early"),
 }  # fmt: skip
 

@@ -145,7 +145,7 @@ def test_a_plot_of_no_known_kind_is_refused(whichdo: Call) -> None:
     pytest.importorskip("matplotlib")
     answer = whichdo("rank", "problem.toml", "logs.csv", "--plot", "forest.xyz")
     assert (answer.code, answer.out) == (2, "")
-    assert "forest.xyz does not tell what to draw: end it in .png, .svg, .pdf." in answer.err
+    assert "forest.xyz does not show which format to draw: end it in .png, .svg, .pdf." in answer.err
 
 
 def test_several_files_are_one_log(whichdo: Call, folder: Path) -> None:

@@ -96,7 +96,7 @@ def test_what_cannot_be_counted_is_not_stored(call: Call, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("duckdb:///shop.db",), 2, "Which table? Say --table"),
+        (("duckdb:///shop.db",), 2, "Which table? Give --table"),
         (("late.csv", "--table", "visits"), 2, "--table goes with the address"),
         (("late.csv", "--where", "1 = 1"), 2, "--where goes with"),
         (("duckdb:///shop.db", "--table", "visit"), 3, 'has no table "visit"'),

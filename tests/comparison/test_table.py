@@ -64,7 +64,7 @@ def test_what_cannot_be_compared_is_told(policies: tuple[str, ...], more: dict[s
     with pytest.raises(wd.UsageError, match=said):
         compared(*policies, **more)
     with pytest.raises(
-        wd.UsageError, match=r"is no policy and horizon of this comparison\. Policies: ue; horizons: 30"
+        wd.UsageError, match=r"is not a policy and horizon of this comparison\. Policies: ue; horizons: 30"
     ):
         _ = compared("ue", horizons=30)["ue", 31]
 

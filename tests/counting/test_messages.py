@@ -166,7 +166,7 @@ def test_a_column_that_stands_twice(tmp_path: Path) -> None:
 
 def test_columns_of_unequal_length() -> None:
     assert message({"X": [1, 0], "Y": [1], "Z": [1, 1]}) == (
-        "The columns are of unequal length: X has 2 rows, Y 1. Every row needs a value in each."
+        "The columns have different lengths: X has 2 rows, Y 1. Every row needs a value in each."
     )
 
 

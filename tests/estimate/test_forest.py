@@ -107,7 +107,9 @@ def test_the_same_ranking_is_drawn_alike(suffix: str, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^rank\.xyz does not tell what to draw: end it in \.png, \.svg, \.pdf\."):
+    with pytest.raises(
+        UsageError, match=r"^rank\.xyz does not show which format to draw: end it in \.png, \.svg, \.pdf\."
+    ):
         found().plot(tmp_path / "rank.xyz")
     with pytest.raises(InputError, match=r"^The plot cannot be written to rank\.png: its folder does not exist\."):
         found().plot(tmp_path / "nowhere" / "rank.png")

@@ -173,7 +173,7 @@ def test_weights_and_counts_exclude_each_other() -> None:
 
 
 def test_the_papers_reading_knows_no_numbers_and_no_weights() -> None:
-    with pytest.raises(UsageError, match="knows no weights and no range"):
+    with pytest.raises(UsageError, match="supports neither weights nor a reward range"):
         wd.rank(numeric(), earnings(10), reading="paper")
 
 

@@ -62,7 +62,7 @@ def test_a_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_a_file_of_the_same_name_that_is_not_ours_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "cells.jsonl").write_text("my thesis\n", encoding="utf-8")
-    with pytest.raises(StorageError, match="is no journal of whichdo"):
+    with pytest.raises(StorageError, match="is not a journal of whichdo"):
         found(tmp_path)
     assert (tmp_path / "cells.jsonl").read_text(encoding="utf-8") == "my thesis\n"
 

@@ -279,7 +279,7 @@ def test_ten_thousand_nodes_pass_and_one_more_does_not() -> None:
     draft.node("N3")
     with pytest.raises(TooLargeError) as caught:
         draft.node("one more", Place(10_001, 1))
-    assert str(caught.value) == "line 10001, column 1: the graph has more than 10,000 nodes, the most that are read."
+    assert str(caught.value) == "line 10001, column 1: the graph has more than 10,000 nodes, the limit."
     assert len(draft.finish().nodes) == 10_000
 
 
@@ -293,4 +293,4 @@ def test_two_hundred_thousand_edges_pass_and_one_more_does_not() -> None:
     draft.arrow("N0", "N1")
     with pytest.raises(TooLargeError) as caught:
         draft.arrow(*next(pairs), Place(5, 6))
-    assert str(caught.value) == "line 5, column 6: the graph has more than 200,000 edges, the most that are read."
+    assert str(caught.value) == "line 5, column 6: the graph has more than 200,000 edges, the limit."

@@ -17,7 +17,7 @@ from whichdo.errors import ConflictError, DamagedError
 from whichdo.problem import Problem, do
 from whichdo.report import trail
 from whichdo.report.campaign_page import campaign_page, write_report
-from whichdo.report.history import MOMENTS, recalled
+from whichdo.report.history import MOMENTS, recall
 from whichdo.report.trail import ENDS
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_the_decision_comes_first_and_is_what_the_campaign_recommends(tmp_path: 
 def test_every_moment_is_what_would_have_been_recommended_then(tmp_path: Path) -> None:
     campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 300))
     run(campaign, 60, a3=0.2)
-    found = recalled(campaign.events())
+    found = recall(campaign.events())
     assert 2 < len(found.moments) <= MOMENTS + 1
     assert (found.moments[0].pulls, found.moments[-1].pulls) == (0, 60)
     for moment in found.moments:
@@ -79,7 +79,7 @@ def test_looking_and_own_pulls_are_shown_apart(tmp_path: Path) -> None:
     assert "not settled, between 0." in text
     assert "bounds: not settled, but between these ends" in text
     run(campaign, 50)
-    found = recalled(campaign.events())
+    found = recall(campaign.events())
     whole = campaign_page(campaign.events())
     kinds = {
         name: [colour in part for colour in ("#0072B2", "#D55E00", "#007A59")]
@@ -289,7 +289,7 @@ def test_logs_that_contradict_the_graph_are_said_beside_it(tmp_path: Path) -> No
 def test_the_page_says_and_draws_what_would_become_of_the_choice_if_one_edge_were_wrong(tmp_path: Path) -> None:
     campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 400))
     run(campaign, 20)
-    seen = recalled(campaign.events()).state.evidence(looks_alone=True)
+    seen = recall(campaign.events()).state.evidence(looks_alone=True)
     expected = what_if(seen.problem, seen)
     page = campaign_page(campaign.events())
     assert "If one edge is wrong" in Page(page).text

@@ -113,7 +113,7 @@ def check(
     compared = _cross_checks(seen)
     tested = check_statements(seen, implied.statements, others=[each.p for each in compared])
     chances = adjusted_chances([each.p for each in tested] + [each.p for each in compared])[len(tested) :]
-    compared = tuple(each.judged(float(chance), LEVEL) for each, chance in zip(compared, chances, strict=True))
+    compared = tuple(each.judge(float(chance), LEVEL) for each, chance in zip(compared, chances, strict=True))
     failing = [each.statement for each in sorted(tested, key=lambda each: -each.strength) if each.fails]
     holding = [each.statement for each in tested if each.tested and not each.fails]
     groups = likely_missing(problem.graph, failing, holding)
@@ -196,7 +196,7 @@ class _Log:
 
     def count(self, implied: Implied) -> tuple[Tally, CountNotes]:
         """Everything that the tests need, in one pass."""
-        return self._counted(lambda there, rows: self._scopes(implied.statements, there, rows), moments=False)
+        return self._count(lambda there, rows: self._scopes(implied.statements, there, rows), moments=False)
 
     def suspects(self, seen: Tally, groups: Sequence[Sequence[Edit]]) -> tuple[tuple[Suspect, ...], ...]:
         """The edges that may be missing, and the best arm if each is there."""
@@ -205,8 +205,8 @@ class _Log:
         asked = [edit for group in groups for edit in group][:MOST_SUSPECTS]
         problems = {edit: self.problem.but(graph=edit.apply(self.problem.graph)) for edit in asked}
         counted = seen if isinstance(self.data, Tally) else self._for_ranking(seen, problems.values())
-        today = self.best = _best(_ranked(self.problem, counted))
-        answers = {edit: _best(_ranked(edited, counted)) for edit, edited in problems.items()}
+        today = self.best = _best(_rank_by_graph(self.problem, counted))
+        answers = {edit: _best(_rank_by_graph(edited, counted)) for edit, edited in problems.items()}
         return tuple(
             tuple(
                 Suspect(edit, ranked=edit in answers, best=answers.get(edit), changes=answers.get(edit, today) != today)
@@ -254,9 +254,9 @@ class _Log:
             )
             return {scope: None for some in asked for scope in some if there.issuperset(scope)}
 
-        return self._counted(scopes)[0]
+        return self._count(scopes)[0]
 
-    def _counted(
+    def _count(
         self, scopes: Callable[[frozenset[str], int | None], Iterable[Scope]], *, moments: bool = True
     ) -> tuple[Tally, CountNotes]:
         from whichdo.counting import count_with_notes
@@ -272,7 +272,7 @@ def _kept(data: Any) -> object:
     return data.read_all() if is_reader else data
 
 
-def _ranked(problem: Problem, seen: Tally) -> Ranking:
+def _rank_by_graph(problem: Problem, seen: Tally) -> Ranking:
     """The ranking by another graph on the same columns, from the same counts."""
     return ranking(Tally(problem, seen.counts, seen.tables))
 

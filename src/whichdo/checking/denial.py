@@ -145,7 +145,7 @@ def denial(problem: Problem, seen: Tally, doubt: float, reading: str = "robust")
         return Denial(problem, doubt)
     known = _FOUND.setdefault(seen, {})
     if reading not in known:
-        known[reading] = _asked(problem, seen, checked_reading(reading))
+        known[reading] = _ask(problem, seen, checked_reading(reading))
     failing, apart, chance, touched = known[reading]
     return Denial(problem, doubt, failing, apart, chance, touched)
 
@@ -176,7 +176,7 @@ def _first_pairs(problem: Problem, pairs: Iterable[tuple[str, ...]]) -> list[tup
     return sorted(found, key=lambda pair: problem.reward not in pair)[:MOST_PAIRS]
 
 
-def _asked(problem: Problem, seen: Tally, reading: Reading) -> _Found:
+def _ask(problem: Problem, seen: Tally, reading: Reading) -> _Found:
     tables = seen.tables.get(LOOK, {})
     nothing: _Found = ((), (), 1.0, np.zeros(0))
     if any(len(table.statistics) > 1 for table in tables.values()):
@@ -236,7 +236,7 @@ def _explaining(graph: CausalGraph, failing: Sequence[Tested], tested: Sequence[
     groups = likely_missing(graph, denied, holding)
     found = [edit.apply(graph) for group in groups for edit in group[:MOST_SUSPECTS]]
     arrows = graph.directed if len(graph.directed) <= MOST_TURNED else ()
-    turned = [other for tail, head in sorted(arrows) if (other := _turned(graph, tail, head)) is not None]
+    turned = [other for tail, head in sorted(arrows) if (other := _turn(graph, tail, head)) is not None]
     explained = [
         other
         for other in turned
@@ -245,7 +245,7 @@ def _explaining(graph: CausalGraph, failing: Sequence[Tested], tested: Sequence[
     return found + explained[:MOST_SUSPECTS]
 
 
-def _turned(graph: CausalGraph, tail: str, head: str) -> CausalGraph | None:
+def _turn(graph: CausalGraph, tail: str, head: str) -> CausalGraph | None:
     """The graph with an arrow the other way; None where that would close a cycle."""
     without = Edit(adds=False, hidden=False, tail=tail, head=head).apply(graph)
     if tail in without.ancestors([head]):

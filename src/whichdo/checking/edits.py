@@ -65,13 +65,13 @@ class Edit:
         """
         tail, head = graph.index(self.tail), graph.index(self.head)
         if self.hidden:
-            rows = _changed(graph.sibling_ids, head, tail, adds=self.adds)
-            siblings = _changed(rows, tail, head, adds=self.adds)
-            return _assembled(graph, graph.parent_ids, siblings)
-        parents = _changed(graph.parent_ids, head, tail, adds=self.adds)
+            rows = _change(graph.sibling_ids, head, tail, adds=self.adds)
+            siblings = _change(rows, tail, head, adds=self.adds)
+            return _assemble(graph, graph.parent_ids, siblings)
+        parents = _change(graph.parent_ids, head, tail, adds=self.adds)
         if self.adds and tail > head:
-            return _reordered(graph, parents)
-        return _assembled(graph, parents, graph.sibling_ids)
+            return _reorder(graph, parents)
+        return _assemble(graph, parents, graph.sibling_ids)
 
 
 def single_edits(graph: CausalGraph, among: Iterable[str]) -> tuple[Edit, ...]:
@@ -142,14 +142,14 @@ def _descendants(graph: CausalGraph) -> list[int]:
     return below
 
 
-def _changed(rows: Rows, row: int, entry: int, *, adds: bool) -> Rows:
+def _change(rows: Rows, row: int, entry: int, *, adds: bool) -> Rows:
     """Rows of positions with one entry of one row added or dropped."""
     kept = [other for other in rows[row] if other != entry]
     fresh = tuple(sorted([*kept, entry])) if adds else tuple(kept)
     return (*rows[:row], fresh, *rows[row + 1 :])
 
 
-def _reordered(graph: CausalGraph, parents: Rows) -> CausalGraph:
+def _reorder(graph: CausalGraph, parents: Rows) -> CausalGraph:
     """The graph with these parents in a topological order, the node that came first going first where several can."""
     missing = [len(row) for row in parents]
     children: list[list[int]] = [[] for _ in parents]
@@ -168,10 +168,10 @@ def _reordered(graph: CausalGraph, parents: Rows) -> CausalGraph:
     rows = [
         [tuple(sorted(place[other] for other in part[old])) for old in order] for part in (parents, graph.sibling_ids)
     ]
-    return _assembled(graph, rows[0], rows[1], [graph.nodes[old] for old in order])
+    return _assemble(graph, rows[0], rows[1], [graph.nodes[old] for old in order])
 
 
-def _assembled(graph: CausalGraph, parents: Rows, siblings: Rows, nodes: Sequence[str] | None = None) -> CausalGraph:
+def _assemble(graph: CausalGraph, parents: Rows, siblings: Rows, nodes: Sequence[str] | None = None) -> CausalGraph:
     return CausalGraph.assemble(
         nodes or graph.nodes, parents, siblings, hidden=graph.hidden, exposures=graph.exposures, outcomes=graph.outcomes
     )

@@ -150,7 +150,7 @@ class WhatIf:
     choice
         The best arm of the graph as it is; None if nothing can be compared.
     edits
-        An outcome for each edit.
+        An outcome for each edit, in the order of `whichdo.checking.edits.single_edits`.
     refuted
         Whether the logs contradict the graph as it is; None if that was not tested.
     looks
@@ -172,7 +172,6 @@ class WhatIf:
     ) -> None:
         self.problem = problem
         self.refuted = refuted
-        """Whether the logs contradict the graph as it is; None where that was not tested."""
         self.looks = looks
         self.notes = notes
         self._sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
@@ -180,11 +179,9 @@ class WhatIf:
         best = leaders(predictions.ranked, self._sign * predictions.means)
         self._choice = int(best[-1])
         self.choice: Arm | None = None if self._choice < 0 else problem.arms[self._choice]
-        """The best arm of the graph as it is; None where nothing can be compared."""
         error = float(np.nanmin(predictions.errors[-1], initial=np.inf))
         self._decimals = decimals(2 * self._reach * error**0.5) if np.isfinite(error) else 3
         self.edits: tuple[EditOutcome, ...] = self._outcomes(edits, predictions, contradicted, best[:-1])
-        """In the order of `whichdo.checking.edits.single_edits`."""
 
     def _outcomes(
         self, edits: Sequence[Edit], predictions: Predictions, refuted: Sequence[bool | None], best: IntArray

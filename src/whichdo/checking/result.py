@@ -52,7 +52,7 @@ class CrossCheck:
     """The chance, corrected for all that was tested with it."""
     fails: bool = False
 
-    def judged(self, adjusted: float, level: float) -> CrossCheck:
+    def judge(self, adjusted: float, level: float) -> CrossCheck:
         """With its corrected chance."""
         return replace(self, adjusted=adjusted, fails=adjusted < level and self.strong)
 

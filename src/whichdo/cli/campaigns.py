@@ -67,25 +67,25 @@ def start(
     policy: Annotated[
         str,
         typer.Option(
-            help='Such as causal-ts, my_policy.py:MyPolicy or "srm(second_phase=rejects)".',
+            help='The policy, such as causal-ts, my_policy.py:MyPolicy or "srm(second_phase=rejects)".',
             autocompletion=completion.policies,
         ),
     ] = "warm-halving",
     horizon: Annotated[
-        int | None, typer.Option(help="Horizon: how many pulls the campaign may make.", show_default=False)
+        int | None, typer.Option(help="How many pulls the campaign may make.", show_default=False)
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(help="Budget: what all pulls may cost together.", show_default=False)
+        float | None, typer.Option(help="What all pulls may cost together, instead of --horizon.", show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the policy's random choices.")] = 0,
     lease: Annotated[
         str | None, typer.Option(help="How long a ticket may stay open: 7d, 12h. Default: no limit.")
     ] = None,
     grace: Annotated[
-        str | None, typer.Option(help="How long after its lease a tell still counts. Default: as long again.")
+        str | None, typer.Option(help="How long after its lease a ticket can be told. Default: as long as the lease.")
     ] = None,
     window: Annotated[
-        str | None, typer.Option(help="How long an outcome may still turn; pulls count after it.")
+        str | None, typer.Option(help="How long an outcome may still change; a pull counts after that.")
     ] = None,
     stop_when_sure: Annotated[
         bool, typer.Option("--stop-when-sure", help="Stop as soon as direct pulls make it sure which arm is best.")
@@ -98,7 +98,7 @@ def start(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Begin a campaign; repeated on the same terms, nothing changes."""
+    """Start a campaign; repeating it with the same terms changes nothing."""
     from whichdo.campaign.campaign import Campaign
     from whichdo.problem_file import read_problem
 
@@ -146,7 +146,7 @@ def observe(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Take in logs of looks, each file once; the same file again changes nothing and says so."""
+    """Add logs of looks; a file that was added before changes nothing, and a note says so."""
     campaign = opened(db, name, receipts)
     source = given_logs(list(logs), table, where)
     with explained(explain):
@@ -162,11 +162,11 @@ def status(
         ),
     ] = None,
     *,
-    top: Annotated[int, typer.Option(min=1, help="How many open tickets are shown.")] = 20,
+    top: Annotated[int, typer.Option(min=1, help="How many open tickets to show.")] = 20,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Show how a campaign stands: tickets, budget, who holds what."""
+    """Show the state of a campaign: tickets, budget, who holds what."""
     if name is None:
         names = database(db)
         if format is Format.JSON:
@@ -192,11 +192,11 @@ def recommend(
     *,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     at: Annotated[int | None, typer.Option(help="State of the campaign after this event.", show_default=False)] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 20,
+    top: Annotated[int, typer.Option(min=1, help="How many arms to show.")] = 20,
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Say what is best, by how much, how sure, what it rests on and what would change it."""
+    """Recommend an arm: how much better it is, how sure, what that rests on and what would change it."""
     campaign = opened(db, name)
     say_if_compiling()
     found = campaign.recommend(confidence=confidence, at=at)
@@ -240,7 +240,7 @@ def pause(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Hand out nothing more until resume; what is out may be told."""
+    """Hand out no tickets until resume; open tickets can still be told."""
     print_receipts([({}, f"Paused {visible(name)}", opened(db, name, receipts).pause(reason, key=key))], format)
 
 
@@ -253,7 +253,7 @@ def resume(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Go on after pause."""
+    """Resume a paused campaign."""
     print_receipts([({}, f"Resumed {visible(name)}", opened(db, name, receipts).resume(reason, key=key))], format)
 
 
@@ -267,7 +267,7 @@ def forbid(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Never pull these arms again, nor recommend them; the play restarts with what is left of the budget."""
+    """Never pull or recommend these arms again; the policy restarts with the rest of the budget."""
     campaign = opened(db, name, receipts)
     chosen = [campaign.problem.unpruned.arm(text) for text in arms]
     about = {"arms": [arm.to_dict() for arm in chosen]}
@@ -284,7 +284,7 @@ def allow(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Take back forbid; the play restarts with what is left of the budget."""
+    """Allow forbidden arms again; the policy restarts with the rest of the budget."""
     campaign = opened(db, name, receipts)
     chosen = [campaign.problem.unpruned.arm(text) for text in arms]
     about = {"arms": [arm.to_dict() for arm in chosen]}
@@ -300,7 +300,7 @@ def restart(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Let the policy begin anew with what is left of the budget and all that is known."""
+    """Restart the policy with the rest of the budget and all evidence so far."""
     print_receipts([({}, f"Restarted {visible(name)}", opened(db, name, receipts).restart(reason, key=key))], format)
 
 
@@ -316,15 +316,13 @@ def verify(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Check the whole log, chain and replay; the first bad event is named."""
+    """Check the whole log, hash chain and replay; name the first bad event."""
     last = opened(db, name).verify(receipt, receipts=receipts)
     if format is Format.JSON:
         print_json(last.to_dict())
     else:
         asks = "every other ask" if last.notes else "every ask"
-        print_lines(
-            (f"Whole: the chain of hashes holds, and {asks} is what the policy asks. Last: {last}",), last.notes
-        )
+        print_lines((f"Intact: the hash chain is valid, and {asks} is what the policy asks. Last: {last}",), last.notes)
 
 
 def export(
@@ -335,7 +333,7 @@ def export(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Write the log into a file, or to standard output (-): one JSON event a line, a checksum at the end."""
+    """Write the log into a file, or to standard output (-): one JSON event per line, with a checksum at the end."""
     if str(file) == "-":
         for line in opened(db, name).export_lines():
             typer.echo(line.encode(), nl=False)  # bytes: in UTF-8, whatever the terminal
@@ -353,7 +351,7 @@ def import_(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Take a campaign from an export into the database, checked and replayed."""
+    """Import a campaign from an export, checked and replayed."""
     from whichdo.campaign.campaign import Campaign
     from whichdo.campaign.receipts import Verified
 
@@ -372,7 +370,7 @@ def backup(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Copy the whole database as it stands into a new file, while others work on it."""
+    """Copy the whole database into a new file, while others may use it."""
     from whichdo.campaign.storage import open_storage
 
     if not str(file).strip():

@@ -1,6 +1,6 @@
 """What the shell offers when the tab key is pressed: campaigns, tickets, arms and policies.
 
-A completion never complains: where something is amiss, it offers nothing, and the verb itself will say what.
+A completion never complains: if something is wrong, it offers nothing, and the command itself says why.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ ROW = '{"X": 1, "Y": 0}'
 
 def lines_of(source: str, example: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file, or of standard input (``-``), one a line, with their numbers."""
-    with _opened(source) as (name, file):
+    with _open(source) as (name, file):
         left, number = MOST, 0
         while line := _line_of(file, name):
             number, left = number + 1, left - len(line)
@@ -128,7 +128,7 @@ def one_row(source: str) -> dict[str, Any]:
     """One row: JSON itself, or what a file or standard input (``-``) holds."""
     if source.lstrip().startswith(("{", "[")):
         return _object(source, "The row")
-    with _opened(source) as (name, file):
+    with _open(source) as (name, file):
         text = _read(file, name, LONGEST + 1)
     rows = len([line for line in text.split("\n") if line.lstrip().startswith("{")])
     if rows > 1 and not text.lstrip().startswith("{\n"):
@@ -137,7 +137,7 @@ def one_row(source: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[tuple[str, TextIO]]:
+def _open(source: str) -> Iterator[tuple[str, TextIO]]:
     """The name of a file or of standard input, and what reads it."""
     name = "standard input" if source == "-" else visible(source)
     if source == "-" and sys.stdin is None:
@@ -156,7 +156,7 @@ def _opened(source: str) -> Iterator[tuple[str, TextIO]]:
 
 
 def _line_of(file: TextIO, name: str) -> str:
-    """The next line; one that goes on for ever is not read to its end."""
+    """The next line; an endless one is not read to its end."""
     return _read(file, name, LONGEST + 2, line=True)
 
 

@@ -16,7 +16,7 @@ __all__ = ["demo"]
 def demo(
     *,
     folder: Annotated[
-        Path | None, typer.Option(help="Where its files go; by default a new temporary folder.", show_default=False)
+        Path | None, typer.Option(help="Folder for its files; by default a new temporary folder.", show_default=False)
     ] = None,
 ) -> None:
     """Show in a minute what causal bandits are for: a survey that misleads, experiments, a decision and its report."""

@@ -23,10 +23,12 @@ def init(
     graph: Annotated[str, typer.Argument(help='The drawing: a file, or text such as "X -> Y".', show_default=False)],
     *,
     output: Annotated[Path, typer.Option("-o", "--output", help="The problem file to write.")] = Path("problem.toml"),
-    reward: Annotated[str | None, typer.Option(help="The node to improve, where the drawing does not say.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The node to improve, if the drawing does not say.")] = None,
     intervene: Annotated[list[str] | None, typer.Option(help="A node that can be set; may be repeated.")] = None,
     goal: Annotated[str, typer.Option(help="maximize, or minimize where the reward is a harm.")] = "maximize",
-    good: Annotated[list[str] | None, typer.Option(help="A good value of a reward that is a word; repeatable.")] = None,
+    good: Annotated[
+        list[str] | None, typer.Option(help="A value of the reward that is good, if it is a word; repeatable.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:

@@ -28,7 +28,7 @@ NAMED = 4
 def inspect(
     file: Annotated[Path, typer.Argument(help="A problem (.toml) or a graph in any format.", show_default=False)],
     *,
-    reward: Annotated[str | None, typer.Option(help="The node to improve, where the file does not say.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The node to improve, if the file does not say.")] = None,
     node: Annotated[list[str] | None, typer.Option(help="Report on this node only; may be repeated.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the graph, or the part around --node, as SVG.")] = None,
     force: ForceOption = False,

@@ -92,7 +92,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def print_csv(columns: Mapping[str, Sequence[Any]]) -> None:
-    """A table as CSV on standard output; what is not known is empty."""
+    """A table as CSV on standard output; unknown values are empty."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(map(_cell, columns))
     for row in zip(*columns.values(), strict=True):

@@ -60,9 +60,9 @@ def ask(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Say what to do next: tickets, each with an arm to pull; none once the campaign is finished.
+    """Ask what to do next: tickets, each with an arm to pull; none once the campaign is finished.
 
-    Ends with code 6 where open tickets must be told first.
+    Exits with code 6 if open tickets must be told first.
     """
     from whichdo.campaign.storage.locations import user_at_host
 
@@ -118,7 +118,7 @@ def tell(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Say what came of a ticket, or of many; the same again changes nothing."""
+    """Tell the outcome of one ticket or many; repeating it changes nothing."""
     campaign = opened(db, name, receipts)
     if row is not None:
         done = None if arm is None else campaign.problem.unpruned.arm(arm)
@@ -172,7 +172,7 @@ def void(
     db: DatabaseOption = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
-    """Give a ticket back: it came to nothing, and its pull is owed again."""
+    """Return a ticket without an outcome; its pull is due again."""
     receipt = opened(db, name, receipts).void(ticket, reason, key=key)
     print_receipts([({"ticket": ticket}, f"Voided {ticket}", receipt)], format)
 

@@ -45,17 +45,23 @@ def rank(
     missing: Annotated[
         str, typer.Option(help="Missing values: error, drop (their rows) or level (as a value).")
     ] = "error",
-    reading: Annotated[str, typer.Option(help="What estimates lean on: robust, graph or paper.")] = "robust",
-    shrinkage: Annotated[float, typer.Option(min=0, help="How many rows the data's own margins count for.")] = 2.0,
-    threshold: Annotated[float, typer.Option(min=0, help="The paper's t: rows seen less often are uniform.")] = 0,
-    sampled: Annotated[int | None, typer.Option(help="Average so many draws, as the paper does; default: sum.")] = None,
+    reading: Annotated[
+        str, typer.Option(help="How much of the graph estimates lean on: robust, graph or paper.")
+    ] = "robust",
+    shrinkage: Annotated[
+        float, typer.Option(min=0, help="How many rows the prior from the data's margins is worth.")
+    ] = 2.0,
+    threshold: Annotated[float, typer.Option(min=0, help="The paper's t: rows seen less often count as uniform.")] = 0,
+    sampled: Annotated[
+        int | None, typer.Option(help="Average this many draws, as the paper does; default: exact sum.")
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(help="Estimate by models too, doubly robust, for many covariates: logistic.", show_default=False),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a forest plot into this file (PNG, SVG, PDF).")] = None,
     force: ForceOption = False,
-    top: Annotated[int, typer.Option(min=1, help="How many arms the table shows.")] = 40,
+    top: Annotated[int, typer.Option(min=1, help="How many arms to show.")] = 40,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Estimate every do(X=x) from logs: estimate, interval, how it is known and why, best arm first."""

@@ -31,8 +31,10 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="The folder for results; a run that stopped resumes there.")] = Path(
         "reproduction"
     ),
-    workers: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="The address of a Dask scheduler, instead of processes.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per core.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler to use instead of processes.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed: equal seeds give equal results.")] = 0,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
@@ -44,7 +46,7 @@ def reproduce(
 
     numbers = _numbers(which)
     if cluster is not None and workers is not None:
-        raise UsageError("--workers are processes of this machine; a cluster brings its own. Leave one of the two out.")
+        raise UsageError("--workers are processes of this machine; a cluster brings its own. Leave out one of the two.")
     chosen = chosen_policies(policies if policies in ("paper", "all") else _names(policies), numbers)
     executor: Executor = Processes(_hands(workers)) if cluster is None else Cluster(cluster)
     say_if_compiling()

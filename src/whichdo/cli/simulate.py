@@ -51,7 +51,7 @@ def simulate(
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each policy at each horizon.")] = 200,
     seed: Annotated[int, typer.Option(help="Random seed: equal seeds give equal results.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per core.")] = None,
     network: Annotated[str | None, typer.Option(help="A BIF file: the probabilities for a problem.")] = None,
     reward: Annotated[str | None, typer.Option(help="The node of a BIF file that is to be improved.")] = None,
     intervene: Annotated[list[str] | None, typer.Option(help="Nodes that can be set; by default all others.")] = None,
@@ -76,7 +76,7 @@ def simulate(
 
         check_plot(plot, force=force)
     subject = read_subject(source, network=network, reward=reward, intervene=_parts(intervene), goal=goal)
-    found = _compared(subject, policy or POLICIES, _horizons(horizon), (runs, seed, workers), format)
+    found = _compare(subject, policy or POLICIES, _horizons(horizon), (runs, seed, workers), format)
     if plot is not None:
         found.plot(plot, title=f"Regret on {subject.title.partition(',')[0]}", force=force)
     if format is TableFormat.JSON:
@@ -87,7 +87,7 @@ def simulate(
         _print(console(), found, subject, plot)
 
 
-def _compared(
+def _compare(
     subject: Subject,
     policies: list[str],
     horizons: list[float],
@@ -111,7 +111,7 @@ def _compared(
             progress=format is not TableFormat.JSON,
         )
     except UnsuitableError as refused:
-        raise UnsuitableError(_explained(str(refused))) from None
+        raise UnsuitableError(_explain(str(refused))) from None
 
 
 def _parts(given: list[str] | None) -> list[str]:
@@ -162,10 +162,10 @@ def _cells(cell: Cell) -> list[str]:
 
 def _refusals(found: Comparison) -> list[str]:
     """Each reason once."""
-    return [_explained(refusal) for refusal in dict.fromkeys(cell.refusal for cell in found.cells) if refusal]
+    return [_explain(refusal) for refusal in dict.fromkeys(cell.refusal for cell in found.cells) if refusal]
 
 
-def _explained(refusal: str) -> str:
+def _explain(refusal: str) -> str:
     """A reason that asks for an array, which no option can hold, says how it is given in Python."""
     if "laws=" not in refusal:
         return refusal

@@ -26,16 +26,16 @@ LogsArgument = Annotated[
 ]
 TableOption = Annotated[
     str | None,
-    typer.Option(help="The table of a database, which counts it: only counts come here.", show_default=False),
+    typer.Option(help="The table; the database counts it and returns only counts.", show_default=False),
 ]
 WhereOption = Annotated[
-    str | None, typer.Option(help="Of --table: which rows, as in \"day >= '2026-01-01'\".", show_default=False)
+    str | None, typer.Option(help="With --table: which rows, as in \"day >= '2026-01-01'\".", show_default=False)
 ]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Of --table: show what the database ran.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="With --table: show the SQL that the database ran.")]
 
 
 def given_logs(logs: Sequence[str], table: str | None, where: str | None) -> Any:
-    """What is to be counted: paths, or a table of a database."""
+    """What to count: paths, or a table of a database."""
     from whichdo.counting.addresses import is_address, table_at
 
     addresses = [log for log in logs if is_address(log)]
@@ -43,7 +43,7 @@ def given_logs(logs: Sequence[str], table: str | None, where: str | None) -> Any
         if where is not None:
             raise UsageError("--where goes with the address of a database and --table.")
         if addresses:
-            raise UsageError(f"{masked(addresses[0])} is the address of a database. Which table? Say --table.")
+            raise UsageError(f"{masked(addresses[0])} is the address of a database. Which table? Give --table.")
         return logs[0] if len(logs) == 1 else list(logs)
     if len(logs) != 1 or not addresses:
         given = quoted(logs[0]) if len(logs) == 1 else f"{len(logs):,} logs"

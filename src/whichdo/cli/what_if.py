@@ -27,12 +27,14 @@ def what_if(
     counts: Annotated[str | None, typer.Option(help="Column that says how often each row counts.")] = None,
     weights: Annotated[str | None, typer.Option(help="Column that says how much each row weighs.")] = None,
     missing: Annotated[str, typer.Option(help='Rows with missing values: "error" or "drop".')] = "error",
-    reading: Annotated[str, typer.Option(help="What estimates lean on: robust or graph.")] = "robust",
-    shrinkage: Annotated[float, typer.Option(min=0, help="How many rows the data's own margins count for.")] = 2.0,
+    reading: Annotated[str, typer.Option(help="How much of the graph estimates lean on: robust or graph.")] = "robust",
+    shrinkage: Annotated[
+        float, typer.Option(min=0, help="How many rows the prior from the data's margins is worth.")
+    ] = 2.0,
     svg: Annotated[Path | None, typer.Option(help="Draw the graph, edges coloured by what rests on them.")] = None,
     force: ForceOption = False,
     top: Annotated[int, typer.Option(min=1, help="How many edits the table shows.")] = 40,
-    every: Annotated[bool, typer.Option("--all", help="Show edits too that keep the choice.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also show edits that keep the choice.")] = False,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Drop or add each edge of the graph in turn: is the best arm still the same, and what would settle it?"""

@@ -112,7 +112,7 @@ class Comparison(Plotted):
         return {(cell.policy, cell.horizon): cell for cell in self.cells}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it, an entry for each policy and horizon; what is not known is None."""
+        """Everything as JSON can hold it, an entry for each policy and horizon; unknown values are None."""
         columns = self.columns()
         return plain(
             {

@@ -30,7 +30,7 @@ def table_at(address: str, table: str, where: str | None = None) -> Any:
 
     ``table`` may say its schema, as in ``sales.visits``.  ``where`` is a condition in the database's own SQL.
     """
-    backend = _connected(address)
+    backend = _connect(address)
     try:
         found = _found_table(backend, table)
     except WhichdoError:
@@ -40,10 +40,10 @@ def table_at(address: str, table: str, where: str | None = None) -> Any:
         there = f" Its tables are {listed(map(quoted, names), most=12)}." if names else ""
         why = "" if type(error).__name__ == "TableNotFound" else f" ({masked(visible(first_line(error)))})"
         raise DataError(f"{masked(address)} has no table {quoted(table)}{why}.{there}") from None
-    return found if where is None else _filtered(found, where)
+    return found if where is None else _filter(found, where)
 
 
-def _connected(address: str) -> Any:
+def _connect(address: str) -> Any:
     library = ibis()
     try:
         scheme = urlsplit(address).scheme
@@ -144,7 +144,7 @@ def _names(backend: Any) -> list[str]:
     return []
 
 
-def _filtered(table: Any, where: str) -> Any:
+def _filter(table: Any, where: str) -> Any:
     """The rows that a condition keeps.  It is parsed as one expression, so it can neither end the statement nor hide
     the rest of it.
     """

@@ -145,7 +145,7 @@ def count_with_notes(
             asked, spare = _scopes_of_reading(problem, there, Reading.ROBUST, None, experiments=False)
         else:
             asked, spare = _scopes_of_reading(problem, there, reading, rows, experiments=arm is not None)
-        counted = counter.count(source, _checked(problem, asked), spare)
+        counted = counter.count(source, _check(problem, asked), spare)
     levels = np.zeros((len(problem.arms), len(problem.domains[problem.reward])), np.int64)
     for one, tables in counted.tables.items():
         levels[problem.index(one)] = tables[problem.reward,].dense().count
@@ -213,7 +213,7 @@ def _default_scopes(
     return needed, tuple(scope for scope in alone if problem.cells(scope) <= MAX_CELLS)
 
 
-def _checked(problem: Problem, given: Iterable[Scope]) -> tuple[Scope, ...]:
+def _check(problem: Problem, given: Iterable[Scope]) -> tuple[Scope, ...]:
     """The scopes to count, each once; the reward's own is always among them."""
     found = []
     for scope in given:

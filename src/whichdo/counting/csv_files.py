@@ -334,9 +334,9 @@ def foreign_text(begin: bytes) -> str | None:
         return f"is a web page or XML, not a table. {EXPORT}."
     line = quoted(re.split(rb"[\r\n]", begin[:200], maxsplit=1)[0].decode("utf-8", "replace"))
     if SEPARATOR.match(begin):
-        return f"begins with {line}, a word to Excel. The first line must name the columns: remove this one."
+        return f"begins with {line}, a marker for Excel. The first line must name the columns: remove this one."
     if COMMENT.match(begin):
-        return f"begins with a comment, {line}. The first line must name the columns: remove what stands before it."
+        return f"begins with a comment, {line}. The first line must name the columns: remove what comes before it."
     return None
 
 
@@ -396,8 +396,8 @@ def _blocks(path: Path, *, packed: bool, size: int | None = None, start: int = 0
                 done += len(block)
                 if packed and done > UNPACKED:
                     raise TooLargeError(
-                        f"{path.name} holds more than {UNPACKED >> 30} GB when it is unpacked, the most that is read "
-                        f"of a packed file. Unpack it yourself, or divide it."
+                        f"{path.name} holds more than {UNPACKED >> 30} GB when it is unpacked, the limit "
+                        f"for a packed file. Unpack it yourself, or split it."
                     )
                 yield block
     except EOFError:
@@ -417,7 +417,7 @@ def _read_header(path: Path, *, packed: bool, known: frozenset[str]) -> Header:
     if data[start : start + 1] in {b"\r", b"\n"}:
         raise DataError(f"{path.name} begins with an empty line. The first line must name the columns.")
     cut = len(data) > LONGEST_LINE
-    text = _decoded(data, path.name, cut=cut)
+    text = _decode(data, path.name, cut=cut)
     found = [
         Header(tuple(plain_name(name) for name in record), delimiter)
         for delimiter in ("\t" if path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else DELIMITERS)
@@ -434,7 +434,7 @@ def _read_header(path: Path, *, packed: bool, known: frozenset[str]) -> Header:
     return header
 
 
-def _decoded(data: bytes, name: str, *, cut: bool) -> str:
+def _decode(data: bytes, name: str, *, cut: bool) -> str:
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut).removeprefix("\ufeff")
     except UnicodeDecodeError as error:

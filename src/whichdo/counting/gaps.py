@@ -157,7 +157,7 @@ def with_missing_levels(problem: Problem, data: object, reading: Reading) -> Pro
         lacking: set[str] = set()
         for part in source.parts:
             lacking |= _lacking(problem, part, [name for name in wanted if MISSING_LEVEL not in problem.domains[name]])
-    return problem.but(domains={name: _extended(problem, name) for name in lacking}) if lacking else problem
+    return problem.but(domains={name: _extend(problem, name) for name in lacking}) if lacking else problem
 
 
 def _lacking(problem: Problem, part: Any, names: Iterable[str]) -> set[str]:
@@ -175,7 +175,7 @@ def _lacking(problem: Problem, part: Any, names: Iterable[str]) -> set[str]:
     return found
 
 
-def _extended(problem: Problem, name: str) -> Bins | tuple[Value, ...]:
+def _extend(problem: Problem, name: str) -> Bins | tuple[Value, ...]:
     if name in problem.bins:
         return Bins(problem.bins[name].cuts, missing=True)
     return (*problem.domains[name], MISSING_LEVEL)

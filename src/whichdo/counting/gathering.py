@@ -82,7 +82,7 @@ class Gathering:
             told = self._reader.read_tally(arm, outcome, self.needed, self.scopes)
             if self.batch.detail is Detail.ROWS and told.codes is None:
                 raise DataError(
-                    "This tally holds no rows, and the policy reads rows. Tell rows, or pull with detail ROWS."
+                    "This tally has no rows, and the policy reads rows. Tell rows, or pull with detail ROWS."
                 )
         else:
             told = self._reader.read(arm, outcome, self.needed)

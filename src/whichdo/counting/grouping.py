@@ -108,7 +108,7 @@ class Cells:
         """The cells at some places of an answer."""
         return cls(
             {name: column[keep] for name, column in codes.items()},
-            {name: _picked(name, column, keep) for name, column in values.items()},
+            {name: _pick(name, column, keep) for name, column in values.items()},
         )
 
 
@@ -125,7 +125,7 @@ def ask_codes(
         return engine.run(f"SELECT {', '.join(shown)} FROM ({sql}) AS coded GROUP BY {', '.join(by)}")  # noqa: S608
     found = coded.group_by(by).aggregate(n=coded.count(), **{f"t_{name}": coded[name].sum() for name in sums})
     done = found["a"] if arms else ibis().null("string")
-    return engine.fetch(found.select(arm=done, **{key: found[key] for key in keys}, **_summed(found, sums)))
+    return engine.fetch(found.select(arm=done, **{key: found[key] for key in keys}, **_sum(found, sums)))
 
 
 def ask_sets(
@@ -137,14 +137,14 @@ def ask_sets(
     ``inner`` has for each row the numbers ``s0_0``, ``s1_0``, ... of every set, what was done as ``a``, and what is
     summed up.
     """
-    return (_grouped if engine.together else _united)(engine, inner, sets, sums, ["a"] if arms else [])
+    return (_group if engine.together else _unite)(engine, inner, sets, sums, ["a"] if arms else [])
 
 
 def _keys(place: int, one: CellSet) -> list[str]:
     return [f"s{place}_{word}" for word in range(len(one.words))]
 
 
-def _grouped(
+def _group(
     engine: Engine, inner: Any, sets: Sequence[CellSet], sums: Sequence[str], arm: Sequence[str]
 ) -> list[tuple[Any, ...]]:
     """By GROUPING SETS: one pass over the rows.  All names are ours; those of others are in what was compiled."""
@@ -161,7 +161,7 @@ def _grouped(
     return engine.run(f"SELECT {', '.join(shown)} FROM ({sql}) AS coded GROUP BY {by}")  # noqa: S608
 
 
-def _united(
+def _unite(
     engine: Engine, inner: Any, sets: Sequence[CellSet], sums: Sequence[str], arm: Sequence[str]
 ) -> list[tuple[Any, ...]]:
     """By a union of one GROUP BY for each set."""
@@ -177,17 +177,17 @@ def _united(
                 place=library.literal(place, "int64"),
                 arm=found["a"] if arm else library.null("string"),
                 **{f"p{word}": number for word, number in enumerate(numbers)},
-                **_summed(found, sums),
+                **_sum(found, sums),
             )
         )
     return engine.fetch(library.union(*parts) if len(parts) > 1 else parts[0])
 
 
-def _summed(found: Any, sums: Sequence[str]) -> dict[str, Any]:
+def _sum(found: Any, sums: Sequence[str]) -> dict[str, Any]:
     return {name: found[name] for name in ("n", *(f"t_{each}" for each in sums))}
 
 
-def _picked(name: str, column: Sequence[Any], keep: IntArray) -> Any:
+def _pick(name: str, column: Sequence[Any], keep: IntArray) -> Any:
     """The sums of some cells: whole numbers of any size, or floating ones."""
     picked = [column[place] for place in keep.tolist()]
     exact = name in {"n", "c"} or name.endswith(("_bad", "_gap"))

@@ -123,7 +123,9 @@ class DictPart:
         self._data = [_column(value, name) for name, value in zip(self.columns, data.values(), strict=True)]
         lengths = {name: len(column) for name, column in zip(self.columns, self._data, strict=True)}
         if len(set(lengths.values())) > 1:
-            raise DataError(f"The columns are of unequal length: {_unequal(lengths)}. Every row needs a value in each.")
+            raise DataError(
+                f"The columns have different lengths: {_unequal(lengths)}. Every row needs a value in each."
+            )
         self.rows = next(iter(lengths.values()), 0)
 
     def chunks(self, wanted: Sequence[int], size: int) -> Iterator[Sequence[Any]]:

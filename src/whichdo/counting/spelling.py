@@ -184,7 +184,7 @@ def column_code(part: TablePart, name: str, book: Codebook) -> ColumnCode:
     plain = kind.is_string() or kind.is_boolean() or kind.is_numeric() or kind.is_temporal()
     if not plain:
         raise DataError(
-            f"{part.name}, column {name} is of type {quoted(kind)}, which holds no values that can be counted. Take "
+            f"{part.name}, column {name} is of type {quoted(kind)}, whose values cannot be counted. Take "
             f"what is to be counted out of it in a view."
         )
     measured = kind.is_numeric() and not kind.is_boolean() and not isinstance(book, (DomainBook, ArmBook))

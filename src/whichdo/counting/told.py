@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["TellReader", "Told"]
 
 PLAIN = frozenset({int, float, str, bool, type(None)})
-NOTHING = "There are no rows; nothing was stored."
+NOTHING = "There are no rows to store."
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class TellReader:
                 first = 0
                 for columns in part.chunks(list(place.values()), CHUNK):
                     named = dict(zip(place, columns, strict=True))
-                    blocks.append(self._decoded(arm, part, first, named, needed, faults))
+                    blocks.append(self._decode(arm, part, first, named, needed, faults))
                     first += len(columns[0])
                 rows += first
         if not rows:
@@ -124,7 +124,7 @@ class TellReader:
         faults.check(rows, drop=False)
         return self._told(np.concatenate(blocks), needed, extra)
 
-    def _decoded(
+    def _decode(
         self, arm: Arm, part: Part, first: int, columns: Mapping[str, Any], needed: Sequence[str], faults: Faults
     ) -> CodeArray:
         """The codes of one chunk, which begins at row ``first``; what is wrong is noted."""
@@ -170,11 +170,11 @@ class TellReader:
             raise DataError(f"The counts of a tally are {shape[0]} arms by {shape[1]} reward levels, not below 0.")
         others = [str(problem.arms[j]) for j in np.flatnonzero(tally.pulls) if j != position]
         if others:
-            raise UsageError(f"This tally of {arm} also holds pulls of {listed(others)}. Tell each arm by itself.")
+            raise UsageError(f"This tally of {arm} also holds pulls of {listed(others)}. Tell each arm separately.")
         levels = tally.counts[position].astype(np.int64)
         if not levels.any():
-            raise DataError(f"This tally holds no pull of {arm}; nothing was stored.")
-        tables = {scope: self._checked(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
+            raise DataError(f"This tally has no pull of {arm}.")
+        tables = {scope: self._check(arm, scope, table, levels) for scope, table in tally.tables.get(arm, {}).items()}
         if tally.rows is not None:
             return Told(levels, self._rows(arm, position, tally, levels)[:, self._places(needed)])
         reward: Scope = (problem.reward,)
@@ -182,7 +182,7 @@ class TellReader:
         lacking = [scope for scope in scopes if scope not in tables and scope not in own]
         if lacking:
             raise DataError(
-                f"This tally holds no table of {listed(lacking[0], most=12)}, which the policy counts together. Tell "
+                f"This tally has no table of {listed(lacking[0], most=12)}, which the policy counts together. Tell "
                 f"rows, or a tally with this table."
             )
         return Told(levels, tables={scope: tables[scope] if scope in tables else own[scope] for scope in scopes})
@@ -203,7 +203,7 @@ class TellReader:
             self._check_applied(arm, name, np.bincount(codes[:, problem.graph.index(name)]))
         return codes
 
-    def _checked(self, arm: Arm, scope: Scope, table: Table | Array, levels: IntArray) -> Table:
+    def _check(self, arm: Arm, scope: Scope, table: Table | Array, levels: IntArray) -> Table:
         """A table of a tally, or an array with an axis for each column, which must fit its counts."""
         problem = self._problem
         if any(name not in problem.domains for name in scope) or len(set(scope)) < len(scope):
@@ -217,7 +217,7 @@ class TellReader:
         if table.total != levels.sum():
             raise DataError(f"{what} holds {table.total:,} pulls, where {int(levels.sum()):,} were counted.")
         if problem.reward in scope and np.any(table.marginal((problem.reward,)).count != levels):
-            raise DataError(f"{what} has other rewards than its counts.")
+            raise DataError(f"{what} has different rewards from its counts.")
         for name in arm.targets:
             if name in scope:
                 self._check_applied(arm, name, table.marginal((name,)).count)

@@ -292,7 +292,7 @@ def decode(book: Codebook, column: Any) -> Decoded:
         return _decode_numpy(book, column)
     if hasattr(column, "null_count"):
         return _decode_arrow(book, column)
-    return _coded(book, np.array([book.code(value) for value in column], np.int64))
+    return _code(book, np.array([book.code(value) for value in column], np.int64))
 
 
 def text_at(column: Any, place: int) -> str:
@@ -401,10 +401,10 @@ def _number_texts(book: Codebook, column: Any) -> Decoded | None:
 
 def _looked_up(book: Codebook, values: Iterable[object], places: Array) -> Decoded:
     """Codes of a column given as places in a list of values."""
-    return _coded(book, np.array([book.code(value) for value in values], np.int64), places)
+    return _code(book, np.array([book.code(value) for value in values], np.int64), places)
 
 
-def _coded(book: Codebook, codes: IntArray, places: Array | None = None) -> Decoded:
+def _code(book: Codebook, codes: IntArray, places: Array | None = None) -> Decoded:
     """Codes with `MISSING` and `BAD` among them; ``places`` says which stands where."""
     clean = np.maximum(codes, 0).astype(book.dtype)
     if places is None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["WAYS", "Score", "experimented", "mistaken", "naive_best", "scores"]
+__all__ = ["WAYS", "Score", "experiment", "mistaken", "naive_best", "scores"]
 
 WAYS = {
     "naive": "compare those who happen to, in the survey",
@@ -50,7 +50,7 @@ class Score:
 def scores(
     network: CausalNetwork, problem: Problem, *, looks: int, pulls: int, runs: int, seed: int
 ) -> dict[str, Score]:
-    """For each of `WAYS` how it fared in so many repeats."""
+    """For each of `WAYS` how it did in this many repeats."""
     truth = network.means(problem)
     best = float(truth.min())
     chosen: dict[str, list[int]] = {way: [] for way in WAYS}
@@ -70,10 +70,10 @@ def _choices(world: World, looks: int, pulls: int, number: int) -> Mapping[str, 
     survey, nothing = world.pull(observe(looks)), Tally.empty(problem)
     return {
         "naive": naive_best(problem, survey),
-        "uniform": experimented(policy("ue"), world, pulls, nothing, number).arm,
-        "alone": experimented(policy("warm-halving"), world, pulls, nothing, number).arm,
+        "uniform": experiment(policy("ue"), world, pulls, nothing, number).arm,
+        "alone": experiment(policy("warm-halving"), world, pulls, nothing, number).arm,
         "looking": ranking(survey).ordered[0].arm,
-        "campaign": experimented(policy("warm-halving"), world, pulls, survey, number).arm,
+        "campaign": experiment(policy("warm-halving"), world, pulls, survey, number).arm,
     }
 
 
@@ -88,7 +88,7 @@ def mistaken(
         told = _Retold(world, drawn)
         survey = told.pull(observe(looks, scopes=(*counted_scopes(drawn), *statement_scopes(drawn))))
         chosen["looking"].append(drawn.index(ranking(survey).ordered[0].arm))
-        chosen["campaign"].append(drawn.index(experimented(policy("warm-halving"), told, pulls, survey, number).arm))
+        chosen["campaign"].append(drawn.index(experiment(policy("warm-halving"), told, pulls, survey, number).arm))
     best = float(truth.min())
     return {
         way: Score(int(np.sum(truth[arms] <= best)), float(np.mean(truth[arms] - best))) for way, arms in chosen.items()
@@ -114,8 +114,8 @@ def naive_best(problem: Problem, survey: Tally) -> Arm:
     return min((arm for arm in problem.arms if not arm.is_look), key=lambda arm: found[arm].conditional)
 
 
-def experimented(chosen: Policy, world: World | _Retold, pulls: int, seen: Tally, seed: int) -> Recommendation:
-    """What a policy names after so many experiments, with the logged looks."""
+def experiment(chosen: Policy, world: World | _Retold, pulls: int, seen: Tally, seed: int) -> Recommendation:
+    """What a policy recommends after ``pulls`` experiments, given the logged looks."""
     play = chosen.play(world.problem, float(pulls), np.random.default_rng(seed), seen)
     answer: Any = None
     while True:

@@ -18,7 +18,7 @@ from whichdo.checking.denial import denial
 from whichdo.checking.edits import Edit
 from whichdo.counting import count
 from whichdo.demo.population import ROWS, SEED, population, write_logs, write_problem_file
-from whichdo.demo.repeats import WAYS, experimented, mistaken, naive_best, scores
+from whichdo.demo.repeats import WAYS, experiment, mistaken, naive_best, scores
 from whichdo.errors import StorageError
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import Tally
@@ -208,7 +208,7 @@ def _truth(town: Town, campaign: Campaign, survey: Tally) -> Iterator[str]:
     yield "\n".join(f"   {sentence}" for sentence in (*advice.sentences[:3], *advice.warnings))
     yield "The town is simulated, so for once we know what each advice would really have come to:"
     world = World(town.network, town.problem, np.random.SeedSequence([SEED, PULLS]))
-    uniform = experimented(policy("ue"), world, PULLS, Tally.empty(town.problem), SEED).arm
+    uniform = experiment(policy("ue"), world, PULLS, Tally.empty(town.problem), SEED).arm
     named = [
         ("compare those who happen to", naive_best(town.problem, survey)),
         (f"{PULLS} experiments spread evenly", uniform),

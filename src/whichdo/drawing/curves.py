@@ -231,7 +231,7 @@ def _arcs(first: Block, second: Block, passes: Sequence[Point], tries: int) -> I
         for start in _doors(first, near):
             for end in ends:
                 for bulge in bulges:
-                    curve = _bowed(start, end, lanes, bulge)
+                    curve = _bow(start, end, lanes, bulge)
                     yield _strain(curve) + start.fee + end.fee, curve
 
 
@@ -249,7 +249,7 @@ def _doors(block: Block, towards: Point) -> Iterator[Door]:
         yield Door((block.along + sign * block.deep / 2, block.across + tilt), (sign, 0.0), 40.0)
 
 
-def _bowed(first: Door, second: Door, passes: Sequence[Point], bulge: float) -> Curve:
+def _bow(first: Door, second: Door, passes: Sequence[Point], bulge: float) -> Curve:
     """A curve that leaves and enters in the given directions and runs through the lanes in between."""
     knots = [first.at, *passes, second.at]
     curve = [first.at]
@@ -259,11 +259,11 @@ def _bowed(first: Door, second: Door, passes: Sequence[Point], bulge: float) -> 
         ahead = (1.0 if b[0] >= a[0] else -1.0, 0.0)
         out = first.out if number == 0 else ahead
         back = second.out if number == len(knots) - 2 else (-ahead[0], 0.0)
-        curve += [_moved(a, out, reach), _moved(b, back, reach), b]
+        curve += [_move(a, out, reach), _move(b, back, reach), b]
     return curve
 
 
-def _moved(point: Point, direction: Point, distance: float) -> Point:
+def _move(point: Point, direction: Point, distance: float) -> Point:
     return point[0] + direction[0] * distance, point[1] + direction[1] * distance
 
 

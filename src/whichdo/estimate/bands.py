@@ -162,10 +162,10 @@ class _Bounding(Learning):
     def shares(self, each: Conditional) -> _Shares:
         """A conditional as the rows of its source have it; of a numeric reward its means, with one level."""
         if each not in self._shares:
-            self._shares[each] = self._made(each)
+            self._shares[each] = self._make(each)
         return self._shares[each]
 
-    def _made(self, each: Conditional) -> _Shares:
+    def _make(self, each: Conditional) -> _Shares:
         rows, reward = self.at[each.source], self.problem.reward
         if each.nodes == (reward,) and "sum" in rows.table(each.columns).statistics:
             held = rows_of_table(rows.table(each.columns), each.given, reward, self.worth)

@@ -70,13 +70,13 @@ def experiment_rows(seen: Tally, targets: Targets) -> Tally | None:
     tables = {}
     for scope in scopes:
         whole = (*scope, *(name for name in targets if name not in scope))
-        tables[whole] = _joined(problem, whole, arms, [each[scope] for each in held])
+        tables[whole] = _join(problem, whole, arms, [each[scope] for each in held])
     counts = np.zeros_like(seen.counts)
     counts[0] = seen.counts[pulled].sum(axis=0)
     return Tally(problem, counts, {LOOK: tables})
 
 
-def _joined(problem: Problem, scope: Scope, arms: Sequence[Arm], tables: Sequence[Table]) -> Table:
+def _join(problem: Problem, scope: Scope, arms: Sequence[Arm], tables: Sequence[Table]) -> Table:
     """The tables of several arms as one, with what each arm sets as columns."""
     found: Table | None = None
     for arm, table in zip(arms, tables, strict=True):

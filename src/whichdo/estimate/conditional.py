@@ -82,7 +82,7 @@ def _table(problem: Problem, seen: Tally, scope: Scope) -> Any:
     if found is None:
         if seen.counts[0].any():
             raise UsageError(
-                f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
+                f"The tally has no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
                 f"detail TABLES and these scopes."
             )
         found = Table(scope, sizes, np.zeros(sizes, np.int64))

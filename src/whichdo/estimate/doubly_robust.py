@@ -287,16 +287,16 @@ class CrossFit:
         pair = len(self._two_settings) == 2
         if pair and self._propensity is not None:
             return self._propensity if number == self._two_settings[1] else 1 - self._propensity
-        found = self._predicted(at.astype(np.float64), np.ones(len(at), np.bool_), logistic=True)
+        found = self._predict(at.astype(np.float64), np.ones(len(at), np.bool_), logistic=True)
         if pair:
             self._propensity = found if number == self._two_settings[1] else 1 - found
         return found
 
     def _outcomes(self, at: BoolArray) -> FloatArray:
         """The mean reward of rows like each, if they were at x."""
-        return self._predicted(self.rewards, at, logistic=self.two_valued)
+        return self._predict(self.rewards, at, logistic=self.two_valued)
 
-    def _predicted(self, values: FloatArray, learn: BoolArray, *, logistic: bool) -> FloatArray:
+    def _predict(self, values: FloatArray, learn: BoolArray, *, logistic: bool) -> FloatArray:
         """Predict ``values`` fold by fold from the rows of the other folds that are to be learned from."""
         found = np.empty(len(values))
         for fold in range(FOLDS):
@@ -304,13 +304,13 @@ class CrossFit:
             others = learn & ~mine
             if not mine.any():
                 continue
-            found[mine] = _fitted(
+            found[mine] = _fit(
                 self.columns[others], values[others], self.mass[others], self.columns[mine], logistic=logistic
             )
         return found
 
 
-def _fitted(train: FloatArray, values: FloatArray, mass: FloatArray, ask: FloatArray, *, logistic: bool) -> FloatArray:
+def _fit(train: FloatArray, values: FloatArray, mass: FloatArray, ask: FloatArray, *, logistic: bool) -> FloatArray:
     """Learn from some rows and predict others, between 0 and 1."""
     first = values[0]
     if not train.shape[1] or (values == first).all():

@@ -230,7 +230,7 @@ class Looking:
             sources[list(places)] = start + setting_numbers(problem, chosen.targets, places)
         blocks = [(start, part.effect_covariance) for start, part in zip(first.values(), parts[1:], strict=True)]
         origins = {start: self.origins[each.targets] for each, start in first.items() if each.targets in self.origins}
-        return Looked(self.looks, _joined(parts), sources, tuple(blocks), taken, why_not, weakest, origins, blends)
+        return Looked(self.looks, _join(parts), sources, tuple(blocks), taken, why_not, weakest, origins, blends)
 
     def choice(self, targets: Targets, made: Collection[Formula | Blend]) -> Formula | Blend | str:
         """How a target set is estimated, or why it is not; ``made`` are known to be small enough."""
@@ -413,7 +413,7 @@ class Looking:
         return np.stack([engine.values(tables, unit).ravel() for unit in units], axis=1)
 
 
-def _joined(parts: list[Settled]) -> Settled:
+def _join(parts: list[Settled]) -> Settled:
     """All entries, one after the other."""
     made = {}
     for name in (each.name for each in fields(Settled)):

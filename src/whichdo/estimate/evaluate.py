@@ -54,7 +54,7 @@ def evaluator(estimand: Estimand, sizes: Mapping[str, int]) -> Evaluator:
     TooLargeError
         If a table on the way would have more than `MAX_CELLS` cells.
     """
-    return _made(estimand.expression, estimand.targets, estimand.reward, _needed(estimand, sizes))
+    return _make(estimand.expression, estimand.targets, estimand.reward, _needed(estimand, sizes))
 
 
 def table_evaluator(expression: Expression, axes: Names, sizes: Mapping[str, int]) -> Evaluator:
@@ -63,7 +63,7 @@ def table_evaluator(expression: Expression, axes: Names, sizes: Mapping[str, int
     Its methods take no worth of the reward: give ``None``.
     """
     names = {name for conditional in conditionals_in(expression) for name in conditional.columns} | {*axes}
-    return _made(expression, axes, None, tuple(sorted((name, sizes[name]) for name in names)))
+    return _make(expression, axes, None, tuple(sorted((name, sizes[name]) for name in names)))
 
 
 def bound_means(
@@ -93,7 +93,7 @@ def _needed(estimand: Estimand, sizes: Mapping[str, int]) -> tuple[tuple[str, in
 
 
 @lru_cache(maxsize=512)
-def _made(expression: Expression, targets: Names, reward: str | None, sizes: tuple[tuple[str, int], ...]) -> Evaluator:
+def _make(expression: Expression, targets: Names, reward: str | None, sizes: tuple[tuple[str, int], ...]) -> Evaluator:
     return Evaluator(expression, targets, reward, dict(sizes))
 
 

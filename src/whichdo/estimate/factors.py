@@ -185,7 +185,7 @@ class FactorSource:
         return (self.rewards[each].means if means is None else means[each])[..., None]
 
 
-def _stacked(source: FactorSource, rows: Shrunk, weights: FloatArray) -> RewardRows:
+def _stack(source: FactorSource, rows: Shrunk, weights: FloatArray) -> RewardRows:
     """The rows of the reward that one source has, with those of looks apart from others: do() has the looks alone."""
     looked = source.looked
     if looked is None:
@@ -228,7 +228,7 @@ class Blending:
         stacks = []
         for source in every:
             for each, shrunk in source.rewards.items():
-                stacks.append(_stacked(source, shrunk, gradient.slopes[each].reshape(settings, -1)))
+                stacks.append(_stack(source, shrunk, gradient.slopes[each].reshape(settings, -1)))
         if looks.number and not any(each.shares.any() for each in stacks):
             alone = shrink_reward(nothing, [], 0.0)
             stacks.append(RewardRows(alone, np.zeros((settings, 1)), np.ones(1)))

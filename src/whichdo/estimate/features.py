@@ -65,13 +65,13 @@ def _marks(codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
     """A column of 0 and 1 for each value that occurs but the most frequent, centred."""
     share = np.bincount(codes, weights=weights)
     usual = int(share.argmax()) if len(share) else 0
-    return [_centred((codes == code).astype(np.float64), weights) for code in np.flatnonzero(share) if code != usual]
+    return [_centre((codes == code).astype(np.float64), weights) for code in np.flatnonzero(share) if code != usual]
 
 
 def _curve(numbers: FloatArray, weights: FloatArray) -> list[FloatArray]:
     """A number, its bends, and what many rows share."""
     absent = np.isnan(numbers)
-    found = [_centred(absent.astype(np.float64), weights)] if absent.any() else []
+    found = [_centre(absent.astype(np.float64), weights)] if absent.any() else []
     there = numbers[~absent]
     heavy = weights[~absent]
     if not len(there) or there.min() == there.max():
@@ -87,13 +87,13 @@ def _curve(numbers: FloatArray, weights: FloatArray) -> list[FloatArray]:
     straight = np.where(absent, 0.0, (plain - mean) / spread)
     found.append(straight)
     found += [
-        BEND_SIZE * np.where(absent, 0.0, _centred(np.maximum(straight - bend, 0.0), weights))
+        BEND_SIZE * np.where(absent, 0.0, _centre(np.maximum(straight - bend, 0.0), weights))
         for bend in _bends(straight[~absent], heavy)
     ]
     values, places = np.unique(there, return_inverse=True)
     shares = np.bincount(places.ravel(), weights=heavy) / heavy.sum()
     if len(values) > FEW_VALUES and shares.max() >= SHARED:
-        found.append(_centred((plain == values[shares.argmax()]) & ~absent, weights))
+        found.append(_centre((plain == values[shares.argmax()]) & ~absent, weights))
     return found
 
 
@@ -110,5 +110,5 @@ def _bends(straight: FloatArray, weights: FloatArray) -> list[float]:
     return found
 
 
-def _centred(column: FloatArray, weights: FloatArray) -> FloatArray:
+def _centre(column: FloatArray, weights: FloatArray) -> FloatArray:
     return column - np.average(column, weights=weights)

@@ -75,7 +75,7 @@ def beta_quantile(probability: float, first: ArrayLike, second: ArrayLike) -> Fl
     large = (a > LARGE) & (b > LARGE)
     found[large] = _expansion(normal_quantile(probability), a[large], b[large])
     if not large.all():
-        found[~large] = _solved(probability, a[~large], b[~large])
+        found[~large] = _solve(probability, a[~large], b[~large])
     return found.reshape(shape)
 
 
@@ -89,7 +89,7 @@ def _expansion(z: float, a: FloatArray, b: FloatArray) -> FloatArray:
     return found
 
 
-def _solved(probability: float, a: FloatArray, b: FloatArray) -> FloatArray:
+def _solve(probability: float, a: FloatArray, b: FloatArray) -> FloatArray:
     """Newton on the logarithms, kept inside an interval that is halved where a step leaves it."""
     constant = np.array([lgamma(p + q) - lgamma(p) - lgamma(q) for p, q in zip(a, b, strict=True)])
     goal = np.log(probability)

@@ -150,7 +150,7 @@ class Model:
         if not seen.counts[0].any():  # nothing looked at yet
             return np.zeros(self.problem.cells(scope), np.int64)
         raise UsageError(
-            f"The tally holds no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
+            f"The tally has no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
             f"detail TABLES."
         )
 
@@ -307,8 +307,8 @@ class _Layout:
             own = np.indices(shape).reshape(len(shape), -1)
             held = [j for j, name in enumerate(conditional.columns) if name in targets]
             rest = [j for j in range(len(shape)) if j not in held] if held else []
-            setting.append(_numbered(own, held, shape))
-            stratum.append(_numbered(own, rest, shape))
+            setting.append(_number(own, held, shape))
+            stratum.append(_number(own, rest, shape))
         rewards = [self.reward in conditional.nodes for conditional, _, _ in self.kept]
         own_sizes = [
             prod(shape[len(conditional.given) :])
@@ -370,7 +370,7 @@ class _Layout:
         ]
 
 
-def _numbered(codes: IntArray, axes: Sequence[int], shape: Sequence[int]) -> IntArray:
+def _number(codes: IntArray, axes: Sequence[int], shape: Sequence[int]) -> IntArray:
     """One number for each combination of some axes."""
     found = np.zeros(codes.shape[1] if codes.size else 1, np.int64)
     for axis in axes:

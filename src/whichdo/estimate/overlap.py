@@ -83,11 +83,11 @@ def counted_overlaps(
                 continue
             if formula not in strata:
                 strata = {formula: looking.strata(formula)[0]}
-            found[place] = _restricted(strata[formula], entry - looked.start_of(entry), looking, scale, z)
+            found[place] = _restrict(strata[formula], entry - looked.start_of(entry), looking, scale, z)
     return tuple(found)
 
 
-def _restricted(rows: Rows, setting: int, looking: Looking, scale: tuple[float, float], z: float) -> Overlap | None:
+def _restrict(rows: Rows, setting: int, looking: Looking, scale: tuple[float, float], z: float) -> Overlap | None:
     """What the rows of those strata say of a setting that have it."""
     there = rows.sizes[:, setting] > 0
     if not there.any():

@@ -201,7 +201,7 @@ def ranking(
     worth, least, reach = reward_scale(problem)
     looked = learn(problem, seen, worth, rule)
     if sampled is not None:
-        looked = _sampled(seen, looked, worth, rule, whole_number(sampled, "number of draws"))
+        looked = _sample(seen, looked, worth, rule, whole_number(sampled, "number of draws"))
     equal = equal_arms(problem)
     seen_by_arm = with_shared_pulls(seen, equal)
     plain = pool(looked, seen_by_arm, worth)
@@ -298,7 +298,7 @@ def _checked_rule(reading: str, confidence: float, shrinkage: float, threshold: 
     return rule
 
 
-def _sampled(seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, draws: int) -> Looked:
+def _sample(seen: Tally, looked: Looked, worth: FloatArray, rule: Rule, draws: int) -> Looked:
     """The means as averages of draws from the learned networks, the draws' own noise added to their errors."""
     if draws == 0:
         raise UsageError("The number of draws is 0; draw at least once, or sum exactly (no ", Option("sampled"), ").")

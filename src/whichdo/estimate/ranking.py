@@ -79,7 +79,6 @@ class ArmRank:
     low: float
     high: float
     effect: float
-    """The estimate less that of do()."""
     effect_low: float
     effect_high: float
     identified: bool

@@ -272,20 +272,20 @@ def _expected(rows: Rows, targets: Sequence[int]) -> tuple[FloatArray, FloatArra
     """What the margins expect of each row's mean, and how much its rewards scatter, as a share of what a coin would."""
     axes = tuple(range(rows.sizes.ndim))
     covariates = tuple(axis for axis in axes if axis not in targets)
-    overall = _pooled(rows, axes, None)
-    by_target = _pooled(rows, covariates, overall)
+    overall = _pool(rows, axes, None)
+    by_target = _pool(rows, covariates, overall)
     dispersion = (by_target.squares - by_target.means**2) / (by_target.means * (1 - by_target.means))
     if not targets:
         return np.broadcast_to(overall.means, rows.sizes.shape), np.broadcast_to(dispersion, rows.sizes.shape)
-    by_stratum = _pooled(rows, tuple(targets), overall)
+    by_stratum = _pool(rows, tuple(targets), overall)
     # What a target's rows would have had if only their strata mattered.
     base = Rows(rows.sizes, rows.mass, np.broadcast_to(by_stratum.means, rows.sizes.shape), by_stratum.squares)
-    without = _pooled(base, covariates, overall)
+    without = _pool(base, covariates, overall)
     odds = _logit(by_stratum.means) + _logit(by_target.means) - _logit(without.means)
     return 1 / (1 + np.exp(-odds)), np.broadcast_to(dispersion, rows.sizes.shape)
 
 
-def _pooled(rows: Rows, axes: tuple[int, ...], towards: Rows | None) -> Rows:
+def _pool(rows: Rows, axes: tuple[int, ...], towards: Rows | None) -> Rows:
     """Rows put together along some axes, themselves shrunk towards what all rows have."""
     mass = rows.mass.sum(axis=axes, keepdims=True)
     sizes = rows.sizes.sum(axis=axes, keepdims=True)

@@ -133,7 +133,7 @@ def check_statements(
     """
     found = _Measuring(counted).all(statements)
     chances = adjusted_chances([each.p for each in found] + list(others))
-    return tuple(each.judged(float(chance), level) for each, chance in zip(found, chances, strict=False))
+    return tuple(each.judge(float(chance), level) for each, chance in zip(found, chances, strict=False))
 
 
 def statement_cells(statement: Statement, sizes: Mapping[str, int]) -> int:
@@ -196,7 +196,7 @@ class _Measuring:
             return _Found(asked, why=f"{cells:,} cells are too many for {counted(rows, 'row')}")
         part = table.marginal((*asked.given, asked.left, asked.right)).dense()
         counts = part.count.reshape(-1, *part.sizes[-2:])
-        measured = measure_dependence(np.swapaxes(_grouped(np.swapaxes(_grouped(counts), 1, 2)), 1, 2))
+        measured = measure_dependence(np.swapaxes(_group(np.swapaxes(_group(counts), 1, 2)), 1, 2))
         if isnan(measured.p):
             return _Found(asked, why="one of the two never varies where the rest is the same")
         return _Found(asked, measured, *self.difference(asked, counts))
@@ -206,11 +206,11 @@ class _Measuring:
         if self.reward not in (asked.left, asked.right):
             return nan, nan
         rewards_last = counts if asked.right == self.reward else np.swapaxes(counts, 1, 2)
-        other = np.swapaxes(_grouped(np.swapaxes(rewards_last, 1, 2)), 1, 2)
+        other = np.swapaxes(_group(np.swapaxes(rewards_last, 1, 2)), 1, 2)
         return measure_difference(other, self.worth)
 
 
-def _grouped(counts: IntArray) -> IntArray:
+def _group(counts: IntArray) -> IntArray:
     """Counts whose last axis, where it has many values, is cut into groups of about as many rows."""
     if counts.shape[-1] <= MANY_VALUES:
         return counts
@@ -235,7 +235,7 @@ class _Found:
         """Before it is corrected."""
         return self.measured.p
 
-    def judged(self, adjusted: float, level: float) -> Tested:
+    def judge(self, adjusted: float, level: float) -> Tested:
         """With its corrected chance."""
         found = self.measured
         return Tested(

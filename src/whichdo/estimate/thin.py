@@ -90,11 +90,11 @@ def numbered_form(formula: Formula) -> Numbered | None:
     expression = estimand.expression
     if not isinstance(expression, Sum) or set(expression.names) != set(rest):
         return None
-    inner = _renamed(expression.term, names, targets)
+    inner = _rename(expression.term, names, targets)
     return None if inner is None else Numbered(Sum((NUMBER, *own), inner), joint, names, rest)
 
 
-def _renamed(
+def _rename(
     expression: Expression, names: Mapping[Conditional, Conditional], targets: Mapping[str, str]
 ) -> Expression | None:
     """The same with other names; None where something else than targets is summed over."""
@@ -102,13 +102,13 @@ def _renamed(
         case Conditional():
             return names[expression]
         case Product(factors):
-            parts = [_renamed(each, names, targets) for each in factors]
+            parts = [_rename(each, names, targets) for each in factors]
             return None if None in parts else Product(tuple(each for each in parts if each is not None))
         case Ratio(numerator, denominator):
-            above, below = _renamed(numerator, names, targets), _renamed(denominator, names, targets)
+            above, below = _rename(numerator, names, targets), _rename(denominator, names, targets)
             return None if above is None or below is None else Ratio(above, below)
         case Sum(bound, term):
-            inner = _renamed(term, names, targets)
+            inner = _rename(term, names, targets)
             known = all(name in targets for name in bound)
             return Sum(tuple(targets[name] for name in bound), inner) if known and inner is not None else None
 

@@ -63,7 +63,7 @@ class Journal:
     def _read(self, heading: Heading) -> None:
         lines, whole = [], 0
         for line in self._file:
-            content = _checked(line)
+            content = _check(line)
             if content is None:
                 break
             lines.append(content)
@@ -140,7 +140,7 @@ def _lock(file: BinaryIO, folder: Path) -> None:
         ) from None
 
 
-def _checked(line: bytes) -> dict[str, Any] | None:
+def _check(line: bytes) -> dict[str, Any] | None:
     """What a line says; None if it is not whole."""
     check, _, text = line.rstrip(b"\n").partition(b" ")
     if not line.endswith(b"\n") or check != f"{zlib.crc32(text):08x}".encode():

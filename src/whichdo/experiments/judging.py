@@ -31,7 +31,7 @@ __all__ = [
     "counted_word",
     "difference",
     "exponent",
-    "judged",
+    "judge",
     "listed_points",
     "starting_at",
     "together",
@@ -68,7 +68,7 @@ class Claim:
     judge: Callable[[Mapping[str, Lines]], Verdict]
 
 
-def judged(experiment: Experiment, results: Results) -> list[tuple[Claim, Verdict]]:
+def judge(experiment: Experiment, results: Results) -> list[tuple[Claim, Verdict]]:
     """The claims whose policies were played in every panel."""
     panels = {panel.name: results.lines(experiment.number, place) for place, panel in enumerate(experiment.panels)}
     return [

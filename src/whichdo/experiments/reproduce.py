@@ -33,7 +33,7 @@ from whichdo.evidence import whole_number
 from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
-from whichdo.experiments.judging import judged
+from whichdo.experiments.judging import judge
 from whichdo.experiments.results import Results
 from whichdo.files import write_whole
 from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
@@ -100,7 +100,7 @@ class Reproduction:
                     "test": verdict.test,
                 }
                 for number in self.plan.policies
-                for claim, verdict in judged(EXPERIMENTS[number], self.results)
+                for claim, verdict in judge(EXPERIMENTS[number], self.results)
             ],
         }
 
@@ -193,7 +193,7 @@ def reproduce(
         with opened(folder, plan.seed, quick=plan.quick) as journal:
             cells = _missing(plan, journal)
             (folder / "figures").mkdir(exist_ok=True)
-            for number in _completed(plan, cells, executor, journal, progress):
+            for number in _complete(plan, cells, executor, journal, progress):
                 _draw(folder, number, Results(_wanted(plan, journal)))
             results = Results(_wanted(plan, journal))
             results.write_csv(folder / "results.csv")
@@ -235,7 +235,7 @@ def _wanted(plan: Plan, journal: Journal) -> dict[tuple[int, int, int, str], Any
     return {key: journal.found[key] for key in keys if key in journal.found}
 
 
-def _completed(
+def _complete(
     plan: Plan,
     cells: list[Cell],
     executor: Executor,

@@ -133,7 +133,7 @@ class Draft:
             return position
         name = checked_name(name, place)
         if name not in self._ids and len(self._ids) >= MAX_NODES:
-            raise TooLargeError(f"{_at(place)}the graph has more than {MAX_NODES:,} nodes, the most that are read.")
+            raise TooLargeError(f"{_at(place)}the graph has more than {MAX_NODES:,} nodes, the limit.")
         return self._ids.setdefault(name, len(self._ids))
 
     def _ends(self, first: str, second: str, link: str, place: Place | None) -> Edge:
@@ -150,7 +150,7 @@ class Draft:
         if self._statements > MAX_STATEMENTS:
             raise TooLargeError(f"{_at(place)}the file lists more than {MAX_STATEMENTS:,} edges, repeats included.")
         if len(self._arrows) + len(self._confounded) > MAX_EDGES:
-            raise TooLargeError(f"{_at(place)}the graph has more than {MAX_EDGES:,} edges, the most that are read.")
+            raise TooLargeError(f"{_at(place)}the graph has more than {MAX_EDGES:,} edges, the limit.")
 
     def _observed_role(self, positions: set[int], role: str, names: Sequence[str]) -> list[str]:
         both = sorted(positions & self._hidden)

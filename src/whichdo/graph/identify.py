@@ -162,11 +162,8 @@ class Verdict:
     reward: str
     route: Route
     within: CausalGraph
-    """The graph that was judged: the reward's ancestors, or the whole graph."""
     rescued: bool
-    """True if the node fails Assumption 3 in the whole graph and passes among the reward's ancestors."""
     acting: Targets
-    """The targets that act on the reward once all are set; the arms equal those on these alone."""
 
     @property
     def identified(self) -> bool:

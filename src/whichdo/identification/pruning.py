@@ -94,7 +94,7 @@ def possibly_optimal(
         raise UsageError(f"`at_once` is {at_once}; it is a number of nodes.")
     within = _acting(graph, reward, fixed)
     if at_once is None or at_once >= len(within.nodes) - 1:
-        return _sorted(set(_borders(within, reward)))
+        return _sort(set(_borders(within, reward)))
     return _unbeaten(within, reward, at_once)
 
 
@@ -127,7 +127,7 @@ def minimal_sets(graph: CausalGraph, reward: str, fixed: Iterable[str] = ()) -> 
     ((), ('X',), ('Z',))
     """
     within = _acting(graph, reward, fixed)
-    return _sorted(set(_counted(_minimal(within, reward, len(within.nodes)), "minimal target sets")))
+    return _sort(set(_counted(_minimal(within, reward, len(within.nodes)), "minimal target sets")))
 
 
 def territory(graph: CausalGraph, reward: str) -> tuple[Names, Names]:
@@ -323,13 +323,13 @@ def _counted(sets: Iterable[Names], what: str) -> Iterator[Names]:
 
 def _unbeaten(graph: CausalGraph, reward: str, most: int) -> tuple[Names, ...]:
     """The minimal sets of at most so many nodes that no other beats, the smallest of those that beat each other."""
-    candidates = _sorted(set(_counted(_minimal(graph, reward, most), "target sets to compare")))
+    candidates = _sort(set(_counted(_minimal(graph, reward, most), "target sets to compare")))
 
     def beaten_by(targets: Names, widest: int | None) -> Iterator[tuple[Names, ...]]:
         better = dominating_sets(graph, targets, reward, lambda names: len(names) <= most, widest=widest)
         return ((names,) for names, _ in better)
 
-    return _sorted(unbeaten(candidates, beaten_by))
+    return _sort(unbeaten(candidates, beaten_by))
 
 
 def _as_good_as_seen(cut: CausalGraph, targets: Names, reward: str, added: Names) -> bool:
@@ -337,7 +337,7 @@ def _as_good_as_seen(cut: CausalGraph, targets: Names, reward: str, added: Names
     return m_separated(without_arrows(cut, added), added, [reward], targets)
 
 
-def _sorted(sets: Iterable[Names]) -> tuple[Names, ...]:
+def _sort(sets: Iterable[Names]) -> tuple[Names, ...]:
     return tuple(sorted((tuple(sorted(each)) for each in sets), key=lambda names: (len(names), names)))
 
 

@@ -101,20 +101,20 @@ def _joint(graph: CausalGraph, judged: Verdict) -> CompleteVerdict:
     if sets:
         given = next((each.given for each in sets if each.origin == "parents"), sets[0].given)
         words = f"by adjusting for {listed(given)}" if given else "by conditioning: there is nothing to adjust for"
-        return _made(judged, Route.ADJUSTMENT, given, words)
+        return _make(judged, Route.ADJUSTMENT, given, words)
     components = weighted_components(graph, names, reward)
     if components is not None:
         tied = {name for component in components for name in component}
         given = tuple(name for name in with_parents(judged.within, tied) if name not in names)
         words = _through(components, [name for name in given if name not in tied])
-        return _made(judged, Route.COMPONENT, given, words)
+        return _make(judged, Route.COMPONENT, given, words)
     hedge = find_hedge(graph, names, reward)
     if hedge is None:
         return _general(graph, judged)
     words = f"the joint effect of {listed(names)} cannot be computed by looking: {hedge_words(hedge, names)}"
     inside = graph.subgraph(hedge[0])
     path = next(path for name in names if name in inside and (path := confounding_path(inside, name)))
-    return _made(judged, Route.TRY, (), words, hedge, path)
+    return _make(judged, Route.TRY, (), words, hedge, path)
 
 
 def _general(graph: CausalGraph, judged: Verdict) -> CompleteVerdict:
@@ -122,10 +122,10 @@ def _general(graph: CausalGraph, judged: Verdict) -> CompleteVerdict:
     spoken = {name for conditional in estimand.conditionals for name in conditional.columns}
     given = tuple(sorted(spoken.difference(judged.acting, [judged.reward]), key=graph.index))
     words = f"by complete identification{', given ' + listed(given) if given else ''}"
-    return _made(judged, Route.GENERAL, given, words)
+    return _make(judged, Route.GENERAL, given, words)
 
 
-def _made(
+def _make(
     judged: Verdict,
     route: Route,
     given: Names,

@@ -178,7 +178,7 @@ def check_plot(path: Path, *, force: bool = False) -> None:
     """Refuse, before a long log is read, what could not be drawn at its end."""
     check_matplotlib()
     if path.suffix.lower() not in KINDS:
-        raise UsageError(f"{visible(path.name)} does not tell what to draw: end it in {', '.join(KINDS)}.")
+        raise UsageError(f"{visible(path.name)} does not show which format to draw: end it in {', '.join(KINDS)}.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"The plot cannot be written to {visible(path.name)}: its folder does not exist.")
     check_target(path, DRAWING, force=force)

@@ -2,7 +2,7 @@
 
 A third of all people may be under 34.7 years old; nobody cuts there.  Any cut whose share is close
 to the wanted one serves as well, so the roundest of these is taken: 35.  A value that very many
-rows share, such as no earnings at all, gets an interval of its own at the lower end.
+rows share, such as no earnings at all, gets a separate interval at the lower end.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["FEW_NUMBERS", "Values", "is_scattered", "plain_number", "truth_of", "values_of"]
 
 FEW_NUMBERS = 8
-"""So many different numbers are values as they are; more are cut into bins."""
+"""Up to this many different numbers are values as they are; more are cut into bins."""
 MOST_WORDS = 12
-"""As many different strings become values; of more the rarest are put together."""
+"""Up to this many different strings become values; of more the rarest are put together."""
 RARE, FEWEST_ROWS = 0.01, 5
 """A text in a smaller share of the rows, or in fewer rows, is rare."""
 OTHER = ("other", "all other", "other values")

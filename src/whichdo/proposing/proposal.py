@@ -183,7 +183,7 @@ def proposal(
         if not source.parts:
             raise DataError("There is no data to propose from.")
         names = list(dict.fromkeys(name for part in source.parts for name in part.columns if name))
-        named, renamed = _matched(drawn, names)
+        named, renamed = _match(drawn, names)
         chosen = _reward(named, reward, renamed, names)
         columns = read_columns(source.parts, [name for name in names if name in named])
     rows = max((column.rows for column in columns.values()), default=0)
@@ -242,7 +242,7 @@ def _simple(name: str) -> str:
     return re.sub(r"[\s._-]+", "", name).casefold()
 
 
-def _matched(graph: CausalGraph, names: Sequence[str]) -> tuple[CausalGraph, dict[str, str]]:
+def _match(graph: CausalGraph, names: Sequence[str]) -> tuple[CausalGraph, dict[str, str]]:
     """The graph with its nodes named as the columns are, where these are spelt almost alike."""
     there = set(names)
     free = [name for name in names if name not in graph and name == name.strip()]

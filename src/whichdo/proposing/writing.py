@@ -31,12 +31,12 @@ def check_free(path: Path, *, force: bool, inputs: Iterable[str] = ()) -> None:
     """Refuse to write over a file, before anything long is read; over an input always."""
     for each in inputs:
         if os.path.realpath(each) == os.path.realpath(path):
-            raise UsageError(f"{visible(path)} is what is read; write the problem to another file (-o).")
+            raise UsageError(f"{visible(path)} is an input; write the problem to another file (-o).")
     check_target(path, SAVED)
     if path.exists() and not force:
         raise UsageError(f"{visible(path)} already exists. Write to another file (-o), or over it (--force).")
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"The folder of {visible(path)} does not exist. Make it, or write elsewhere (-o).")
+        raise UsageError(f"The folder of {visible(path)} does not exist. Create it, or write elsewhere (-o).")
 
 
 def write_proposal(found: Proposal, path: Path, *, data: str | None = None, graph_file: Path | None = None) -> str:

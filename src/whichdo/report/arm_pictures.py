@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whichdo.report.history import History
     from whichdo.report.intervals import Kind
 
-__all__ = ["Arms", "Development", "developed", "every_arm"]
+__all__ = ["Arms", "Development", "development_of", "every_arm"]
 
 MOST = 25
 """Arms in the forest plot."""
@@ -138,7 +138,7 @@ def _unknown(row: ArmRank) -> str:
 # ------------------------------------------------------------------------------------------------------------ over time
 
 
-def developed(found: History) -> Development | None:
+def development_of(found: History) -> Development | None:
     """How the leading arms' estimates developed, and who led when; None before there is enough evidence."""
     leading = found.advice.ranking.contenders[:PICTURES]
     if len(found.moments) < 2 or not leading:

@@ -14,9 +14,9 @@ from whichdo.campaign.advice import as_shown
 from whichdo.campaign.chain import check_chain
 from whichdo.files import PAGE, check_target, write_file
 from whichdo.problem import Goal
-from whichdo.report.arm_pictures import developed, every_arm
+from whichdo.report.arm_pictures import development_of, every_arm
 from whichdo.report.assumptions import assumptions, remarks
-from whichdo.report.history import History, recalled
+from whichdo.report.history import History, recall
 from whichdo.report.page import render
 from whichdo.report.spending import spending
 from whichdo.report.trail import short_time, trail
@@ -79,7 +79,7 @@ def write_report(campaign: Campaign, path: str | os.PathLike[str], *, force: boo
 def campaign_page(events: Sequence[Event]) -> str:
     """One HTML file that needs nothing else, from the whole log; a damaged one is an error that names the bad event."""
     check_chain(events)
-    found = recalled(events)
+    found = recall(events)
     return render(
         "campaign.html",
         f"{found.status.name}: {_best(found)}",
@@ -87,7 +87,7 @@ def campaign_page(events: Sequence[Event]) -> str:
         decision=_decision(found),
         remarks=remarks(found),
         arms=every_arm(found),
-        development=developed(found),
+        development=development_of(found),
         spending=spending(found),
         leans=assumptions(found),
         trail=trail(found.events),

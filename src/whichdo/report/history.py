@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.estimate.ranking import ArmRank, Ranking
 
-__all__ = ["History", "Moment", "recalled"]
+__all__ = ["History", "Moment", "recall"]
 
 MOMENTS = 10
 EVIDENCE = frozenset({"observed", "told", "closed", "amended"})
@@ -55,7 +55,7 @@ class History:
     """Some moments on the way, the last is now; none before there is evidence."""
 
 
-def recalled(events: Sequence[Event]) -> History:
+def recall(events: Sequence[Event]) -> History:
     """Fold a log; damage is an error that names the first bad event."""
     wanted = set(_chosen(events))
     state = State(events[0])

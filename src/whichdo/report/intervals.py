@@ -195,7 +195,7 @@ LEFT, RIGHT, TOP, BOTTOM = 40.0, 10.0, 8.0, 24.0
 def development(
     scale: Scale, points: Sequence[tuple[int, Interval]], last: int, beside: Sequence[tuple[int, float]]
 ) -> str:
-    """An arm's mean and interval after so many pulls, up to ``last``; ``beside`` is a line to compare with, dashed."""
+    """An arm's mean and interval by number of pulls, up to ``last``; ``beside`` is a line to compare with, dashed."""
     ticks = round_numbers(scale.low, scale.high, 6)
 
     def across(pulls: int) -> float:

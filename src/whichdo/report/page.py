@@ -1,6 +1,6 @@
 """What our pages have in common: one HTML file that needs nothing else, readable on a phone, in print and in grey.
 
-No script, no font, no picture from anywhere: a policy in the page's head forbids the browser to load a thing, so even
+No script, no font, no picture from anywhere: a policy in the page's head forbids the browser to load anything, so even
 a name that slipped through unescaped could not call out.  Colours are those of Okabe and Ito, which the colour-blind
 can tell apart, and never the only sign.  Where the reader's screen is dark the page is dark; print is always light.
 

@@ -14,7 +14,7 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.experiment import Axis
-from whichdo.experiments.judging import Word, judged
+from whichdo.experiments.judging import Word, judge
 from whichdo.files import write_file
 from whichdo.plots.looks import policy_label
 from whichdo.report.page import render
@@ -135,7 +135,7 @@ def _section(done: Reproduction, experiment: Experiment) -> Section:
     return Section(
         experiment,
         f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}",
-        tuple((SIGNS[verdict.word], claim, verdict) for claim, verdict in judged(experiment, done.results)),
+        tuple((SIGNS[verdict.word], claim, verdict) for claim, verdict in judge(experiment, done.results)),
         _size(done, experiment),
         tuple(tables(done, experiment)),
         tuple(f"{policy_label(policy)} leaves out points: {why}" for policy, why in refusals),
@@ -149,12 +149,12 @@ def markdown(done: Reproduction, pictures: Mapping[int, str]) -> str:
     """The same for the documentation; ``pictures`` says where each figure lies."""
     parts = [f"{_intro(done)}\n", "| | claim | whose | verdict |\n|---|---|---|---|"]
     for number in done.plan.policies:
-        for claim, verdict in judged(EXPERIMENTS[number], done.results):
+        for claim, verdict in judge(EXPERIMENTS[number], done.results):
             parts.append(f"| {number} | {claim.text} | {claim.source} | **{verdict.word}** |")
     for number in done.plan.policies:
         experiment = EXPERIMENTS[number]
         parts.append(f"\n## Experiment {number}: {experiment.title}\n\n{experiment.about} {_size(done, experiment)}\n")
-        for claim, verdict in judged(experiment, done.results):
+        for claim, verdict in judge(experiment, done.results):
             parts.append(
                 f"- **{verdict.word}**: {claim.text} ({claim.source})\\\n"
                 f"  {verdict.numbers}.\\\n  Test: {verdict.test}."

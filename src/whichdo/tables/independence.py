@@ -110,7 +110,7 @@ def measure_dependence(counts: IntArray) -> Dependence:
     if p >= DOUBTED or strata.total.max() >= MOST_DRAWN:
         return _dependence(p, strata, float(information), mean, variance, "gamma")
     drawn, informed = strata.draws(max(FEW_DRAWS, min(DRAWS, DRAWN_CELLS // strata.counts.size)))
-    p = _confirmed(p, float(observed), drawn)
+    p = _confirm(p, float(observed), drawn)
     return _dependence(p, strata, float(information), float(informed.mean()), float(informed.var()), "drawn")
 
 
@@ -180,7 +180,7 @@ def _lower_end(excess: float, variance: float, unit: float = 1.0) -> float:
     return excess + 2 * wide - sqrt(max(4 * excess * wide + 4 * wide**2 + WIDE**2 * variance, 0.0))
 
 
-def _confirmed(p: float, observed: float, drawn: FloatArray) -> float:
+def _confirm(p: float, observed: float, drawn: FloatArray) -> float:
     """A tail that tables drawn at random agree with: the larger of the gamma's and what the drawn ones show.
 
     Few draws cannot show a small chance.  They show how skewed the law is, and a gamma law moved to fit that skewness

@@ -259,7 +259,7 @@ def rows(*lines: str, parents: str = " | A") -> str:
 ERRORS: Sequence[tuple[str, str, Place]] = [
     (rows("(a) 0.1, 0.9;", "(b) 0.2, 0.7;"), 'of "B" in the row (b) sum to 0.9, not to 1.', Place(6, 5)),
     (rows("(a) 0.1, 0.9;"), '"B" has 1 of 2 rows; the first that is missing is (b).', Place(4, 15)),
-    (rows("(a) 0.1, 0.9;", "(b) 1, 0;", "(a) 0, 1;"), 'the row (a) of "B" stands on line 5 already.', Place(7, 1)),
+    (rows("(a) 0.1, 0.9;", "(b) 1, 0;", "(a) 0, 1;"), 'the row (a) of "B" is already on line 5.', Place(7, 1)),
     (rows("(a) 0.1, 0.9;", "(c) 1, 0;"), '"c" is not a value of the parent "A". Its values are a, b.', Place(6, 2)),
     (rows("(a, b) 0.1, 0.9;"), '"B" has 1 parents (A), but this row names more.', Place(5, 2)),
     (rows("(a) 0.1, 0.8, 0.1;"), 'expected 2 numbers, found 3: "B" has 2 values.', Place(5, 5)),

@@ -93,7 +93,10 @@ def test_the_quick_way_and_the_slow_way_agree() -> None:
         ("digraph { }", "The text is empty"),
         ("digraph { subgraph A }", 'expected "{" after "subgraph"'),
         ("digraph { A -> A }", "is a self-loop"),
-        ("digraph { A:n; A -> B }", 'line 1, column 12: a port stands where no edge does. Write "->" for an edge.'),
+        (
+            "digraph { A:n; A -> B }",
+            'line 1, column 12: a port is given where there is no edge. Write "->" for an edge.',
+        ),
         ("digraph { A:B -> C; B -> C }", 'names a port "B", but "B" is a node'),
     ],
 )

@@ -186,7 +186,7 @@ def test_wrong_calls() -> None:
         read_graph(wrong)
     with pytest.raises(UsageError, match=r'There is no format "dto"\. Did you mean "dot"'):
         format_graph(GRAPH, "dto")
-    with pytest.raises(UsageError, match="does not tell its format"):
+    with pytest.raises(UsageError, match="does not show its format"):
         write_graph(GRAPH, "graph.xyz")
 
 

@@ -80,7 +80,7 @@ def test_roles() -> None:
         ("graph [ node [label 1] ]", "line 1, column 9: this node has no id."),
         (f"graph [ directed 1 {NODES} edge [source 1] ]", "this edge has no target."),
         ("graph [ node [id 1 edge [source 1 target 2] ] ]", 'Is a "]" missing for the list at line 1, column 9?'),
-        ("graph [ directed 1 egde [source 1 target 2] ]", '"source" stands outside an edge'),
+        ("graph [ directed 1 egde [source 1 target 2] ]", '"source" is outside an edge'),
         ("graph [ directed 1 Edge [source 1 target 2] ]", 'expected "edge", found "Edge"'),
         ("graph [ directed 1", 'expected "]" to close the graph opened at line 1, column 1'),
         ("graph [ directed 1 ] ]", 'expected the end of the text, found "]"'),

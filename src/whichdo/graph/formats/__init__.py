@@ -137,7 +137,7 @@ def write_graph(graph: CausalGraph, path: str | os.PathLike[str], format: str | 
         format = SUFFIXES.get(inner.suffix.lower())  # noqa: A001
         if format is None:
             raise UsageError(
-                f"{show(file.name)} does not tell its format: end it in one of {', '.join(SUFFIXES)}, or give `format`."
+                f"{show(file.name)} does not show its format: end it in one of {', '.join(SUFFIXES)}, or give `format`."
             )
     text = format_graph(graph, format)
     write_file(file, text if text.endswith("\n") else text + "\n")
@@ -169,7 +169,7 @@ def _as_path(path: str | os.PathLike[str]) -> Path:
 
 def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGraph, str]:
     if len(text) > MAX_BYTES:
-        raise TooLargeError(f"{source} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
+        raise TooLargeError(f"{source} holds more than {MAX_BYTES // 2**20} MB, the limit for a graph.")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = PREAMBLE.match(text)
     begin = start.end() if start is not None else 0

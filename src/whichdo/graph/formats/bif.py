@@ -195,9 +195,7 @@ def _read_variable(network: _Network) -> None:
     if earlier is not variable:
         cursor.fail(f"the variable {quoted(name)} is declared on line {earlier.place.line} already.", offset)
     if len(network.variables) > network.most:
-        raise TooLargeError(
-            f"{variable.place}: the network has more than {network.most:,} variables, the most that are read."
-        )
+        raise TooLargeError(f"{variable.place}: the network has more than {network.most:,} variables, the limit.")
     cursor.take(OPEN, '"{"')
     while not cursor.maybe(CLOSE):
         found = cursor.maybe(PROPERTY)
@@ -254,9 +252,7 @@ def _read_probability(network: _Network) -> None:
         parents = cursor.words(")", "a parent's name", MAX_PARENTS - network.edges)
         network.edges += len(parents)
         if network.edges > MAX_PARENTS:
-            raise TooLargeError(
-                f"{cursor.place(header)}: the network has more than {MAX_EDGES:,} edges, the most that are read."
-            )
+            raise TooLargeError(f"{cursor.place(header)}: the network has more than {MAX_EDGES:,} edges, the limit.")
     cursor.take(OPEN, '"{"')
     places = tuple(cursor.place(offset) for _, offset in parents)
     block = _Block(tuple(name for name, _ in parents), places, header, cursor.position)

@@ -83,9 +83,9 @@ def read_table(cursor: Cursor, family: Family, budget: int) -> FloatArray | None
     if table is not None:
         if rows or default is not None:
             cursor.fail(f"{quoted(family.child)} has a table and other rows too. Keep one of them.", table.start(2))
-        return _normalised(cursor, family, [table], _whole(cursor, family, table)).reshape(shape)
+        return _normalise(cursor, family, [table], _whole(cursor, family, table)).reshape(shape)
     statements = rows if default is None else [*rows, default]
-    found = _normalised(cursor, family, statements, _numbers(cursor, family, statements, len(family.values)))
+    found = _normalise(cursor, family, statements, _numbers(cursor, family, statements, len(family.values)))
     positions = _positions(cursor, family, rows)
     _check_coverage(cursor, family, rows, positions, complete=default is None)
     cells = np.empty((family.rows, len(family.values)))
@@ -137,7 +137,7 @@ def _check_size(cursor: Cursor, family: Family, budget: int) -> None:
     if family.cells > budget:
         raise TooLargeError(
             f"{cursor.place(family.header)}: with the table of {quoted(family.child)} ({family.cells:,} cells) the "
-            f"network passes {MAX_TOTAL_CELLS:,} cells in all, the most that are read."
+            f"network passes {MAX_TOTAL_CELLS:,} cells in all, the limit."
         )
 
 
@@ -197,7 +197,7 @@ def _check_coverage(
             if before != number:
                 line = cursor.place(rows[before].start(1)).line
                 cursor.fail(
-                    f"the row {family.combination(position)} of {quoted(family.child)} stands on line {line} already.",
+                    f"the row {family.combination(position)} of {quoted(family.child)} is already on line {line}.",
                     rows[number].start(1) - 1,
                 )
     if complete and len(seen) < family.rows:
@@ -268,7 +268,7 @@ def _whole(cursor: Cursor, family: Family, table: Match[str]) -> FloatArray:
     return np.ascontiguousarray(numbers.reshape(len(family.values), family.rows).T)
 
 
-def _normalised(cursor: Cursor, family: Family, statements: Sequence[Match[str]], rows: FloatArray) -> FloatArray:
+def _normalise(cursor: Cursor, family: Family, statements: Sequence[Match[str]], rows: FloatArray) -> FloatArray:
     """The rows divided by their sums, which must be near one.
 
     A row whose sum differs from one by rounding alone stays as it is: reading what was written changes nothing.

@@ -267,7 +267,7 @@ class _Parser:
         scanner = self.scanner
         if not group.chain and key.lower() == "values" and value is not None:
             for name in group.left:
-                self.draft.values(name, self._listed(value, start))
+                self.draft.values(name, self._split_values(value, start))
         elif not group.chain:
             found = role(scanner, key, value, start, short=True)
             if found is not None and found[1]:
@@ -280,7 +280,7 @@ class _Parser:
                 start,
             )
 
-    def _listed(self, value: str, start: int) -> list[str]:
+    def _split_values(self, value: str, start: int) -> list[str]:
         """The values in ``values="low, mid, high"``, each of them once."""
         found = [each.strip() for each in value.split(",")]
         if not all(found) or len(set(found)) < len(found):

@@ -245,7 +245,7 @@ class _Parser:
                     for other in right:
                         join(self.draft, one, link, other, place)
         elif braces.port >= 0:
-            raise scanner.error('a port stands where no edge does. Write "->" for an edge.', braces.port)
+            raise scanner.error('a port is given where there is no edge. Write "->" for an edge.', braces.port)
         else:
             for name in braces.left:
                 self.marks[name].update(self._marks(attributes))

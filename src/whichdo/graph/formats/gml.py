@@ -161,7 +161,7 @@ class _Parser:
         if inside.kind == "top" and self.graph is None and key not in HEADER:
             raise self._no_key()
         if inside.kind == "other" and key in ("source", "target"):
-            raise scanner.error(f'{show(key)} stands outside an edge: expected it in "edge [ ... ]".')
+            raise scanner.error(f'{show(key)} is outside an edge: expected it in "edge [ ... ]".')
         scanner.step()
         if scanner.kind == "open":
             check_depth(scanner, self.stack)
@@ -183,7 +183,7 @@ class _Parser:
             raise scanner.expected(f'"{key.lower()}"', "Keys of GML are lower case.")
         if STRUCTURE[key] != inside.kind:
             where = "" if inside.kind == "top" else f' Is a "]" missing for the list at {scanner.place(inside.start)}?'
-            raise scanner.error(f"{show(key)} cannot stand here.{where}")
+            raise scanner.error(f"{show(key)} is not allowed here.{where}")
         if key == "graph" and self.graph is not None:
             raise scanner.error("a second graph begins here. Put one graph in a file.")
         scanner.step()

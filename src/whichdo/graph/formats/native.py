@@ -63,7 +63,7 @@ def write_json(graph: CausalGraph) -> str:
 def _draft(data: dict[str, object]) -> Draft:
     draft = Draft()
     closed = "nodes" in data
-    seen = _declared(data, draft)
+    seen = _declare(data, draft)
     for key, add in (("directed", draft.arrow), ("bidirected", draft.confounded)):
         for path, first, second in _pairs(data, key):
             for end, name in enumerate((first, second)):
@@ -79,17 +79,17 @@ def _draft(data: dict[str, object]) -> Draft:
     return draft
 
 
-def _declared(data: dict[str, object], draft: Draft) -> set[str]:
+def _declare(data: dict[str, object], draft: Draft) -> set[str]:
     """Declare what ``nodes`` and ``hidden`` list."""
     seen: set[str] = set()
     for path, name in _names(data, "nodes"):
-        name = _checked(path, name)
+        name = _check_name(path, name)
         if name in seen:
             raise GraphSyntaxError(f"{path}: the node {show(name)} is listed twice. Remove one.")
         seen.add(name)
         draft.node(name)
     for path, name in _names(data, "hidden"):
-        name = _checked(path, name)
+        name = _check_name(path, name)
         seen.add(name)
         draft.node(name, hidden=True)
     return seen
@@ -97,13 +97,13 @@ def _declared(data: dict[str, object], draft: Draft) -> set[str]:
 
 def _mention(path: str, name: str, seen: set[str], *, closed: bool) -> None:
     """A name outside ``nodes``: it must be listed there, if anything is."""
-    checked = _checked(path, name)
+    checked = _check_name(path, name)
     if closed and checked not in seen:
         raise GraphSyntaxError(f'{path}: {show(name)} is not in "nodes".{nearest(name, seen)}')
     seen.add(checked)
 
 
-def _checked(path: str, name: str) -> str:
+def _check_name(path: str, name: str) -> str:
     try:
         return checked_name(name)
     except GraphSyntaxError as error:

@@ -48,7 +48,7 @@ def read_file(path: Path) -> str:
     data = _bytes(path)
     name = visible(path.name)
     if data.startswith(GZIP):
-        data = _unpacked(data, name)
+        data = _unpack(data, name)
     for magic, what, advice in FOREIGN:
         if data.startswith(magic):
             raise InputError(f"{name} is {what}. {advice}.")
@@ -77,7 +77,7 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _unpacked(data: bytes, name: str) -> bytes:
+def _unpack(data: bytes, name: str) -> bytes:
     """Unpack gzip, but no more than the limit and one byte."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
@@ -92,7 +92,7 @@ def _unpacked(data: bytes, name: str) -> bytes:
 
 
 def _too_large(name: str) -> TooLargeError:
-    return TooLargeError(f"{name} holds more than {MAX_BYTES // 2**20} MB, the most that is read for a graph.")
+    return TooLargeError(f"{name} holds more than {MAX_BYTES // 2**20} MB, the limit for a graph.")
 
 
 def _reason(error: Exception) -> str:
