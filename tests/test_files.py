@@ -26,7 +26,8 @@ needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system 
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WHICHDO_DB", "campaigns.db")
-    run(begun(tmp_path, Problem("X -> Y", "Y"), name="spring", how="ue"), 5)
+    with begun(tmp_path, Problem("X -> Y", "Y"), name="spring", how="ue") as campaign:  # closed: its file rests
+        run(campaign, 5)
     (tmp_path / "problem.toml").write_text('graph = "X -> Y"\nreward = "Y"\n')
     (tmp_path / "logs.csv").write_text("X,Y\n" + "0,0\n0,1\n1,1\n1,0\n1,1\n" * 5)
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:

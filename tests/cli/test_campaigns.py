@@ -88,8 +88,8 @@ def test_a_campaign_from_start_to_end(call: Call, tmp_path: Path, monkeypatch: p
 
 
 def test_for_people(call: Call) -> None:
-    started = call("start", "spring", "problem.toml", "log.csv", "--horizon", "20")
-    assert "spring: running; maximize Y by warm-halving, 0 of 20 spent, 0 out, 20 left." in started.out
+    started = call("start", "spring", "problem.toml", "log.csv", "--horizon", "40")
+    assert "spring: running; maximize Y by warm-halving, 0 of 40 spent, 0 out, 40 left." in started.out
     assert "Next: whichdo ask spring" in started.out
     asked = call("ask", "spring", "-n", "2")
     assert len(asked.out.splitlines()) == 2

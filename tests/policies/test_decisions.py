@@ -16,6 +16,7 @@ RECORD: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
 HOW = "Raise the revision of a policy that decides otherwise, and run python -m tests.policies.decisions."
 
 
+@pytest.mark.slow("8 s: 24 policies on 12 worlds; finds a rewrite that decides otherwise")
 @pytest.mark.parametrize(("name", "each"), [pytest.param(*given, id=given[0]) for given in variants()])
 def test_decides_as_on_record(name: str, each: Policy) -> None:
     recorded = RECORD.get(f"{name}; revision {each.revision}")
