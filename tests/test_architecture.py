@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import whichdo
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -156,6 +158,17 @@ def test_an_upward_import_is_seen(module: str, code: str) -> None:
 )
 def test_a_downward_import_is_fine(module: str, code: str) -> None:
     assert upward(module, ast.parse(code)) == []
+
+
+def test_no_module_name_occurs_twice() -> None:
+    """Outside the command line, whose modules are named by their verbs."""
+    names = [name.rsplit(".", maxsplit=1)[-1] for name in modules() if not name.startswith("cli.")]
+    assert {name for name in names if names.count(name) > 1} <= {"__init__"}
+
+
+def test_no_public_function_has_the_name_of_a_module() -> None:
+    """Importing the module would replace the function."""
+    assert set(whichdo.__all__) & {name.split(".", maxsplit=1)[0] for name in modules()} == {"errors"}
 
 
 def test_no_module_is_called_utils() -> None:

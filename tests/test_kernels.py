@@ -14,7 +14,7 @@ from whichdo.kernels.compiling import bound, trailing_zeros
 from whichdo.kernels.random import STREAMS, fill, keyed_streams, next_word
 from whichdo.kernels.rewards import pull_all, pull_one, reward_streams
 from whichdo.tables import Places
-from whichdo.world.plans import reward_bounds
+from whichdo.world.sampling_plans import reward_bounds
 
 MASK = (1 << 64) - 1
 U64 = np.ndarray[Any, np.dtype[np.uint64]]

@@ -19,8 +19,8 @@ from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, observe, pull, spread
 from whichdo.kernels import BLOCK, BinaryPlan, seed_streams
 from whichdo.problem import Arm, do
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
-from whichdo.world.plans import look_plan
 from whichdo.world.sampler import Stream, World
+from whichdo.world.sampling_plans import look_plan
 
 if TYPE_CHECKING:
     from whichdo.evidence import Tally

@@ -245,13 +245,13 @@ class CausalNetwork:
     @classmethod
     def read_bif(cls, path: str | os.PathLike[str], hidden: Iterable[str] = ()) -> CausalNetwork:
         """Read a network in BIF (plain or gzipped); variables marked latent, and ``hidden`` ones, are hidden."""
-        from whichdo.world.bif import read_bif
+        from whichdo.world.network_files import read_bif
 
         return read_bif(path, hidden)
 
     def write_bif(self, path: str | os.PathLike[str]) -> None:
         """Write the network in BIF, hidden nodes marked ``property latent yes``."""
-        from whichdo.world.bif import write_bif
+        from whichdo.world.network_files import write_bif
 
         write_bif(self, path)
 

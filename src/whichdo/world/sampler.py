@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
     from whichdo.world.network import CausalNetwork
-    from whichdo.world.plans import LookPlan
+    from whichdo.world.sampling_plans import LookPlan
 
 __all__ = ["World", "exact_laws", "sample_rows"]
 
@@ -190,7 +190,7 @@ class Ground:
     @cached_property
     def bounds(self) -> WordArray | None:
         """The same as the kernels want it."""
-        from whichdo.world.plans import reward_bounds
+        from whichdo.world.sampling_plans import reward_bounds
 
         return None if self.laws is None else reward_bounds(self.laws)
 
@@ -324,7 +324,7 @@ def _kernels() -> Any:
 
 @cache
 def _planner() -> Any:
-    from whichdo.world.plans import look_plan
+    from whichdo.world.sampling_plans import look_plan
 
     return look_plan
 
