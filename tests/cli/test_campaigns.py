@@ -347,7 +347,7 @@ def test_the_loop_of_the_docs_runs_a_campaign_to_its_end(call: Call, tmp_path: P
     if (bash := shutil.which("bash")) is None:
         pytest.skip("this system has no bash")
     call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "3")
-    (loop,) = re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "campaigns.md").read_text(), re.DOTALL)
+    (loop,) = re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "campaign-shell.md").read_text(), re.DOTALL)
     (tmp_path / "experiment").write_text(
         """#!/bin/sh\ncase "$1" in "do()"|"do(X=0)"|"do(X=1)") echo '{"Y": 1}';; *) echo "$1";; esac\n"""
     )
