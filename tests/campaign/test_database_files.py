@@ -168,3 +168,13 @@ def test_a_log_that_went_another_way_is_noticed_after_an_error_too(tmp_path: Pat
         with pytest.raises(wd.DamagedError, match="went back"):
             call()
     wd.Campaign.open(tmp_path / "a.db", "spring").ask()
+
+
+def test_a_backup_of_a_database_that_was_removed_is_refused_and_nothing_made(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"))
+    run(campaign, rng(5), most=2)
+    (tmp_path / "a.db").unlink()
+    with pytest.raises(wd.errors.StorageError, match="The backup was not made"):
+        campaign.backup(tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+    assert not (tmp_path / "a.db").exists()

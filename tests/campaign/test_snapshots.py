@@ -313,6 +313,57 @@ def test_without_its_table_a_campaign_is_whole(database: str, at_once: None) -> 
     assert not is_used(again)
 
 
+@pytest.mark.parametrize("change", ["RENAME COLUMN body TO gone", "RENAME COLUMN campaign TO gone"])
+def test_a_table_of_snapshots_that_cannot_be_read_is_done_without(database: str, change: str, at_once: None) -> None:
+    """On PostgreSQL the transaction that tried is lost, and another one made."""
+    campaign = create(database)
+    run(campaign, rng(), most=6)
+    with transaction(campaign._store) as connection:
+        campaign._store._do(connection, f"ALTER TABLE {TABLE} {change}")
+    campaign.close()
+    again = wd.Campaign.open(database, "spring")
+    assert again.status().tickets["told"] == 6
+    run(again, rng(1), most=2)
+    assert again.verify()
+    assert len(list(again.export_lines())) == again.status().events + 1
+
+
+def test_a_snapshot_of_another_history_of_the_same_length_is_noticed(database: str, at_once: None) -> None:
+    """As many events as this process knows of, and then another one: an old backup was restored, and work went on."""
+    campaign = create(database)
+    run(campaign, rng(), most=6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger, "FEWEST_NEW", 10**6)
+        length = campaign.status().events
+        run(campaign, rng(1), most=1)
+    knowing = Ledger(campaign._store, campaign.name)
+    knowing.known = length, "0" * 64
+    with pytest.raises(wd.DamagedError, match="went back"):
+        knowing.state()
+
+
+@pytest.mark.parametrize("how", ["new", "replayed", "from a snapshot"])
+def test_the_empty_id_is_no_ticket(database: str, how: str, at_once: None) -> None:
+    campaign = create(database)
+    if how == "new":
+        campaign.ask()
+    else:
+        run(campaign, rng(), most=4)
+        campaign.close()
+        campaign = wd.Campaign.open(database, "spring")
+        campaign._ledger._snapshots = how == "from a snapshot"
+    before = campaign.status().events
+    verbs: tuple[Callable[[], object], ...] = (
+        lambda: campaign.tell("", dict.fromkeys("ZXWY", 1)),
+        lambda: campaign.void("", "lost"),
+        lambda: campaign.amend("", dict.fromkeys("ZXWY", 1), "wrong"),
+    )
+    for verb in verbs:
+        with pytest.raises(wd.errors.UnknownTicketError):
+            verb()
+    assert campaign.status().events == before
+
+
 def test_verify_does_not_believe_a_snapshot(tmp_path: Path, at_once: None) -> None:
     """A row that was changed behind the snapshot is found by verify, by export, and by whoever reads it."""
     campaign = create(str(tmp_path / "a.db"), policy="ue")

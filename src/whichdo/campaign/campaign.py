@@ -23,7 +23,7 @@ from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.storage import PATIENCE, open_storage
 from whichdo.campaign.storage.locations import who_am_i
 from whichdo.campaign.terms import agreed, plain_text
-from whichdo.errors import BusyError, ConflictError, StorageError, UsageError
+from whichdo.errors import BusyError, ConflictError, DamagedError, StorageError, UsageError
 from whichdo.evidence import whole_number
 from whichdo.files import EXPORT, write_file
 from whichdo.policy_names import as_policy
@@ -445,6 +445,8 @@ class Campaign:
         """Put on record what the clock says; where the database can only be read, say that it was not."""
         try:
             self._ledger.settle()
+        except DamagedError:
+            raise
         except (StorageError, BusyError) as error:
             return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
         return ()

@@ -7,7 +7,6 @@ its own transaction, so what it checks is what is on record.  If a write fails, 
 from __future__ import annotations
 
 import gc
-from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +16,7 @@ from whichdo.campaign.commands import Receipt, Settle
 from whichdo.campaign.decide import already_due, decide, parts_of
 from whichdo.campaign.events import body_of
 from whichdo.campaign.follow import consequences
-from whichdo.campaign.snapshot import opened, taken
+from whichdo.campaign.snapshot import UnreadableSnapshotError, opened, taken
 from whichdo.campaign.state import State
 from whichdo.campaign.storage import Place
 from whichdo.campaign.terms import differences
@@ -29,6 +28,7 @@ from whichdo.errors import (
     UnknownCampaignError,
     UsageError,
     WhichdoError,
+    is_interrupt,
 )
 from whichdo.text import listed, nearest, quoted
 
@@ -158,10 +158,13 @@ class Ledger:
         if state.events - self._kept <= max(FEWEST_NEW, state.events // SHARE_NEW):
             return
         self._kept = state.events  # whatever comes of it, it is not tried again at every verb
-        with suppress(StorageError, BusyError, MemoryError):
+        try:
             body = taken(state)
             if body is not None:
                 self.store.run(lambda connection: self._store_snapshot(connection, state.events, body), writes=True)
+        except Exception as error:
+            if is_interrupt(error):
+                raise KeyboardInterrupt from error
 
     def _store_snapshot(self, connection: Connection, count: int, body: bytes) -> None:
         self.store.keep_snapshot(connection, self._place(connection, lock=False), count, body)
@@ -203,6 +206,9 @@ class Ledger:
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
+                    answer = self.store.run(within, writes=writes)
+                except UnreadableSnapshotError:
+                    self._snapshots, self._state = False, None  # a cache: the log has everything
                     answer = self.store.run(within, writes=writes)
                 except (StorageError, BusyError):
                     if not writes or not self.store.may_repeat:

@@ -76,7 +76,7 @@ class Register:
         self.out: dict[int, Out] = {}
         """Those that are out, by position."""
         self._out_by_id: dict[str, int] = {}
-        self._came_back = "", 0
+        self._came_back: tuple[str, int] | None = None
         self.odd: dict[str, int] = {}
         """Ids that are not what their number and arm make of them."""
         self.record: Record | None = None
@@ -129,7 +129,7 @@ class Register:
         """The position of a ticket; None where there is none of this id."""
         if name in self._out_by_id:
             return self._out_by_id[str(name)]
-        if name == self._came_back[0]:  # whoever tells a ticket asks for it again
+        if self._came_back is not None and name == self._came_back[0]:  # whoever tells a ticket asks for it again
             return self._came_back[1]
         if name in self.odd:
             return self.odd[str(name)]

@@ -29,10 +29,11 @@ from whichdo.campaign.register import Interned
 from whichdo.campaign.state import State
 from whichdo.campaign.storage import Place
 from whichdo.campaign.tickets import NEVER, Out
-from whichdo.errors import WhichdoError
+from whichdo.errors import StorageError, WhichdoError, is_interrupt
 from whichdo.evidence import Tally
 from whichdo.policies.base import Recommendation
 from whichdo.tables import Table
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     Tree = dict[str, Any]
 
-__all__ = ["Snapshot", "opened", "restored", "taken"]
+__all__ = ["Snapshot", "UnreadableSnapshotError", "opened", "restored", "taken"]
 
 FORM = 1
 MAGIC = b"whichdo snapshot\n"
@@ -57,6 +58,10 @@ COLUMNS |= {"lease": "q", "window": "q", "phase": "b", "late": "b", "extra": "b"
 
 
 MOMENTS = ("lease", "window")
+
+
+class UnreadableSnapshotError(StorageError):
+    """The table of snapshots cannot be read; whoever has the log does without."""
 
 
 class Snapshot(dict[str, Any]):
@@ -253,13 +258,20 @@ def opened(store: Storage, connection: Connection, place: Place, known: tuple[in
     ``known``: how many events have been seen on record, and the hash of the last.  Where the snapshot has more, that is
     compared by replaying them.
     """
-    data = store.snapshot_of(connection, place)
+    try:
+        data = store.snapshot_of(connection, place)
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        raise UnreadableSnapshotError(f"The snapshot of {quoted(place.name)} cannot be read: {error}") from error
     if data is None:
         return None
     try:
         (first,) = store.since(connection, Place(place.id, place.name, 1, ""), 0)
         found = Snapshot.read(data, secret_for(first.content, first.campaign))
-        if found is None or not 0 < found.events <= place.length or (known is not None and known[0] < found.events):
+        if found is None or not 0 < found.events <= place.length:
+            return None
+        if known is not None and known[0] <= found.events and known != (found.events, found.head):
             return None
         (last,) = store.since(connection, Place(place.id, place.name, found.events, ""), found.events - 1)
         if last.hash != found.head:

@@ -237,7 +237,7 @@ class SqliteStorage(Storage):
             raise ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
         try:
             with draft_of(target, private=True) as (draft, file):
-                with self.lock, closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(draft)) as copy:
+                with self.lock, closing(self._source()) as source, closing(sqlite3.connect(draft)) as copy:
                     source.backup(copy)
                     copy.execute("PRAGMA journal_mode = DELETE")
                     (whole,) = copy.execute("PRAGMA integrity_check").fetchone()
@@ -249,6 +249,19 @@ class SqliteStorage(Storage):
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"{visible(target)} cannot be written: {error}. The backup was not made.") from None
         return target
+
+    def _source(self) -> sqlite3.Connection:
+        """A connection to copy from; a file that was removed is not made anew."""
+        mode = "ro" if self.only_reads else "rw"
+        try:
+            source = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True)
+            ((application,),) = source.execute("PRAGMA application_id").fetchall()
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.name} cannot be read: {error}. The backup was not made.") from None
+        if application != schema.APPLICATION:
+            source.close()
+            raise DamagedError(f"{self.name} is not the database it was when it was opened. The backup was not made.")
+        return source
 
     def holds(self, path: Path) -> bool:
         """Whether a path is a file of this database; to open one and close it again would undo SQLite's locks."""
