@@ -242,7 +242,7 @@ class Session:
 
     def _check_seen(self, asked: Gathering) -> None:
         """Looks at hand must be counted as the looks that are asked for will be, or the two do not add up."""
-        if not self._seen.counts.any() or asked.batch.detail is not Detail.TABLES:
+        if not self._seen.counts[0].any() or asked.batch.detail is not Detail.TABLES:
             return
         tables = self._seen.tables.get(LOOK, {})
         lacking = [scope for scope in asked.scopes if scope not in tables and scope != (self._problem.reward,)]

@@ -6,6 +6,7 @@ Every kind of event is in it but those that only a fault makes.  A file once rel
 from __future__ import annotations
 
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,21 @@ import whichdo as wd
 from tests.campaign.trials import PROBLEM, Clock, row_of
 
 FOLDER = Path(__file__).parents[1] / "golden"
+JOINT = wd.Problem(
+    PROBLEM.graph,
+    "Y",
+    arms=[wd.do(X=0), wd.do(X=1), wd.do(W=0), wd.do(W=1), wd.do(X=1, W=1), wd.do(X=0, W=1)],
+    reward_range=(0, 10),
+)
+"""Arms that set two nodes, and a reward that is a number: format 2."""
+PROBLEMS = {"": PROBLEM, "joint-": JOINT}
 
 
-def make(folder: Path, policy: str) -> wd.Campaign:
+def make(folder: Path, policy: str, kind: str = "") -> wd.Campaign:
     """Two weeks of a campaign in which everything happens."""
     clock, random = Clock(), np.random.default_rng(7)
     campaign = wd.Campaign.create(
-        folder / f"{policy}.db", policy, PROBLEM, wd.policy(policy), horizon=80, seed=3, clock=clock,
+        folder / f"{kind}{policy}.db", policy, PROBLEMS[kind], wd.policy(policy), horizon=80, seed=3, clock=clock,
         lease=3 * 86400, window=86400 if policy == "warm-halving" else None,
     )  # fmt: skip
     campaign.observe({"Z": [0, 1, 1, 0, 1], "X": [0, 1, 0, 1, 1], "W": [1, 1, 0, 0, 1], "Y": [0, 1, 0, 1, 1]})
@@ -51,13 +60,15 @@ def make(folder: Path, policy: str) -> wd.Campaign:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        for policy in ("warm-halving", "causal-ts"):
-            campaign = make(Path(folder), policy)
-            events = campaign.export(FOLDER / f"campaign-{wd.__version__}-{policy}.jsonl")
-            advice = FOLDER / f"campaign-{wd.__version__}-{policy}.txt"
-            advice.write_text("\n".join(campaign.recommend().sentences) + "\n")
+        for kind, policy in product(PROBLEMS, ("warm-halving", "causal-ts")):
+            file = FOLDER / f"campaign-{wd.__version__}-{kind}{policy}.jsonl"
+            if file.exists():
+                continue
+            campaign = make(Path(folder), policy, kind)
+            events = campaign.export(file)
+            file.with_suffix(".txt").write_text("\n".join(campaign.recommend().sentences) + "\n")
             campaign.close()
-            print(f"{policy}: {events} events")
+            print(f"{file.stem}: {events} events")
 
 
 if __name__ == "__main__":

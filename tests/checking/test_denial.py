@@ -116,3 +116,14 @@ def test_policies_lose_less_where_the_logs_have_denied_the_graph(name: str) -> N
             denied += lost(name, world, seen, seed + 100 * run)
             silent += lost(name, world, Tally(world.problem, seen.counts, {wd.do(): less}), seed + 100 * run)
     assert denied < (0.85 if name != "causal-kl-ucb" else 0.99) * silent
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_where_arms_are_pruned_what_logs_deny_is_asked_of_all_that_are_left(at_once: int) -> None:
+    """The graph that would explain the rows prunes other arms than the one that was drawn."""
+    problem, rng = wd.Problem("A -> Y; B -> Y; C -> D", "Y", at_once=at_once, prune=True), np.random.default_rng(3)
+    b, c = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+    a, d = b ^ (rng.random(300) < 0.2), c ^ (rng.random(300) < 0.2)
+    y = (rng.random(300) < np.where(d, 0.8, 0.2)).astype(int)
+    seen = wd.count(problem, {"A": a, "B": b, "C": c, "D": d, "Y": y}, scopes=[tuple("ABCDY")])
+    assert denial(problem, seen, 0.3).chances.shape == (len(problem.arms),)

@@ -7,6 +7,7 @@ import pytest
 
 from whichdo.counting import count
 from whichdo.errors import UsageError
+from whichdo.estimate.doubt import belief
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import TABLES, Batch, Tally
 from whichdo.problem import Problem, do
@@ -129,3 +130,16 @@ def test_an_arm_that_is_known_by_pulls_alone_keeps_its_limits_where_do_is_doubte
     assert found[do(X=1)].low == pytest.approx(plain[do(X=1)].low, abs=1e-6)
     assert found[do(X=1)].high == pytest.approx(plain[do(X=1)].high, abs=1e-6)
     assert found[do()].low < plain[do()].low
+
+
+@pytest.mark.parametrize("pulls", [100.0, 3_000.0, 1e6])
+def test_however_strongly_pulls_contradict_the_chances_are_numbers(pulls: float) -> None:
+    """The Bayes factor of thousands of pulls is far beyond what a number can hold."""
+    rates, said, worth = np.array([0.5, 0.9]), np.array([0.5, 0.5]), np.array([1e5, 1e5])
+    today = np.array([0.9, 0.9]), np.array([pulls, pulls])
+    found = belief(0.3, rates * pulls, (1 - rates) * pulls, said, worth, today=today)
+    for each in (found.cases, found.wrong, found.old):
+        assert np.isfinite(each).all()
+        assert ((each >= 0) & (each <= 1)).all()
+    assert found.cases.sum() == pytest.approx(1)
+    assert found.cases[-1] < 0.01  # something is wrong

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import whichdo as wd
 from tests.policies.driving import driven
 from tests.policies.test_cb import Twin, random_network
 from whichdo.errors import UsageError
@@ -188,3 +189,35 @@ def test_looks_at_hand_must_be_counted_by_mechanism_or_a_note_says_so() -> None:
     batches, _, final = driven(policy("warm-halving", doubt=0.0), problem, 100, world.pull, seen=unfit)
     assert {batch.detail for batch in batches[1:]} == {REWARDS}
     assert "not counted by mechanism (X1, X3 together)" in final.notes[0]
+
+
+def played_through(session: wd.Session, nodes: str, rate: dict[object, float]) -> wd.Session:
+    """Every batch told: coins, and the reward at the rate of its arm."""
+    rng = np.random.default_rng(5)
+    while not session.finished:
+        batch = session.batch
+        for arm, count in zip(batch.arms, batch.counts, strict=True):
+            rows = {name: np.full(count, arm.settings.get(name, 0)) for name in nodes}
+            rows |= {name: rng.integers(0, 2, count) for name in nodes if name not in arm.settings}
+            rows["Y"] = (rng.random(count) < rate.get(arm, 0.4)).astype(int)
+            session.tell(arm, rows)
+    return session
+
+
+@pytest.mark.parametrize("rows", [1, 3, 6])
+def test_a_few_looks_that_settle_nothing_do_not_keep_arms_from_being_tried(rows: int) -> None:
+    problem = Problem("; ".join(f"{name} -> Y; {name} <-> Y" for name in "ABCDE"), "Y")
+    rng = np.random.default_rng(rows)
+    logs = wd.count(problem, {name: rng.integers(0, 2, rows) for name in "ABCDEY"})
+    session = wd.Session("warm-halving", problem, horizon=400, seed=1, seen=logs)
+    found = played_through(session, "ABCDE", {do(E=1): 0.9})
+    assert (found.told.pulls[1:] > 0).all()
+    assert found.recommend().arm == do(E=1)
+
+
+@pytest.mark.parametrize("horizon", [2, 10, 60])
+def test_a_log_that_is_counted_as_by_default_is_played_on(horizon: int) -> None:
+    problem, rng = Problem("X -> Y", "Y"), np.random.default_rng(2)
+    logs = wd.count(problem, {"X": rng.integers(0, 2, 500), "Y": rng.integers(0, 2, 500)})
+    found = played_through(wd.Session("warm-halving", problem, horizon=horizon, seed=1, seen=logs), "X", {})
+    assert ("not counted by mechanism" in " ".join(found.recommend().notes)) == (horizon >= 10)

@@ -35,7 +35,6 @@ from whichdo.estimate.doubt import FEW, MANY
 from whichdo.estimate.estimator import Rule, look
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import LEVEL, adjusted_chances, check_statements, statement_cells
-from whichdo.evidence import Tally
 from whichdo.formulas import Reading, checked_reading, doubted_scope
 from whichdo.graph.implied import implied_statements
 from whichdo.graph.separation import m_separated
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
     from whichdo.estimate.statements import Tested
+    from whichdo.evidence import Tally
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.implied import Statement
     from whichdo.graph.targets import Targets
@@ -255,9 +255,9 @@ def _turn(graph: CausalGraph, tail: str, head: str) -> CausalGraph | None:
 
 def _moved(problem: Problem, seen: Tally, graph: CausalGraph, said: FloatArray, rule: Rule) -> FloatArray:
     """1 for each arm of which looking says something else by another graph, or nothing; 0 for the others."""
-    edited = problem.but(graph=graph)
+    edited = problem.but(graph=graph, prune=False)  # whatever the other graph would prune
     worth, _, _ = reward_scale(problem)
-    other = look(edited, Tally(edited, seen.counts, seen.tables), worth, rule).means
+    other = look(edited, seen.onto(edited), worth, rule).means
     found: FloatArray = np.array(
         [float(not abs(other[edited.index(arm)] - mean) <= MOVES) for arm, mean in zip(problem.arms, said, strict=True)]
     )

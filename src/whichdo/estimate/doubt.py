@@ -132,16 +132,16 @@ def belief(
     outdated = np.array([[0.0], [0.0], [FEW], [MANY], [0.0]]) * (1 - wrong)
     if today is not None:
         wrong[:, 0] = 0.0
-    top = np.maximum(np.maximum(graph, stale), 0.0)
-    parts = np.stack(
-        [wrong * np.exp(graph - top), outdated * np.exp(stale - top), (1 - wrong - outdated) * np.exp(-top)]
-    )
-    total = parts.sum(axis=0)
-    shares = parts / total
+    # In logarithms: of thousands of pulls that contradict, the chances are too small for numbers.
+    with np.errstate(divide="ignore"):
+        parts = np.log(np.stack([wrong, outdated, 1 - wrong - outdated]))
+    parts += np.stack([graph, stale, np.zeros(len(wins))])[:, None, :]
+    total = np.logaddexp.reduce(parts, axis=0)
+    shares = np.exp(parts - total)
     if doubt in (0, 1):
         return Belief(before, shares[0], shares[1])
     possible = before > 0
-    odds = np.log(before[possible]) + (top + np.log(total[possible])).sum(axis=1)
+    odds = np.log(before[possible]) + total[possible].sum(axis=1)
     cases = np.zeros(len(before))
     cases[possible] = np.exp(odds - odds.max())
     return Belief(cases / cases.sum(), shares[0], shares[1])

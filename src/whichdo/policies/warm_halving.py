@@ -161,7 +161,9 @@ class WarmHalving(Policy):
         held = _Held(base, sizes, bounds.lows, bounds.highs, denied.chances, price, luck, utility)
         terms = _Terms(float(self.caution), float(self.optimism), float(self.doubt), duels, problem.first_answer)
         race = Race(_start(levels, held, terms, left), step, loop)
-        pulling = Pulling(problem, TABLES if scopes else REWARDS, scopes, counted if duels else None)
+        held_scopes = logs.tables.get(LOOK, {})
+        looks = tuple(scope for scope in counted if scope in held_scopes) if duels else None
+        pulling = Pulling(problem, TABLES if scopes else REWARDS, scopes, looks or None)
         tried = yield from raced(problem, race, pulling)
         if duels:
             believed = Logged(logs, utility, self.doubt, denied.chances, Rule(checked_reading(self.reading)))
@@ -195,7 +197,7 @@ class WarmHalving(Policy):
         if not (self.mechanisms and _pays(problem, budget)) or seen.counts[1:].any():  # pulls at hand have no tables
             return None, ()
         wanted = tuple(step.scope for step in steps(problem))
-        if seen.counts[0].any() and not self.doubt:  # with a doubt, logs are not added up with pulls by mechanism
+        if seen.counts[0].any():
             lacking = [scope for scope in wanted if scope not in seen.tables.get(LOOK, {})]
             if lacking:
                 return None, (UNCOUNTED.format(scope=", ".join(lacking[-1])),)
@@ -393,7 +395,7 @@ def _enter(state: _Racing) -> None:
         chosen = plausible(held.base, held.sizes, terms.caution, held.lows, held.highs, terms.first)
         _line_up(state, chosen, state.money[IN_ALL], 0)
         return
-    some = state.money[IN_ALL] * _as_if_wrong(held.sizes)
+    some = state.money[IN_ALL] * (AS_IF_WRONG if terms.duels else _as_if_wrong(held.sizes))
     for arm in range(held.sizes.size):
         state.sizes[arm] = min(held.sizes[arm], LEFT)
         state.lows[arm], state.highs[arm] = 0.0, 1.0  # bounds are looks too
