@@ -124,6 +124,7 @@ def test_where_arms_are_pruned_what_logs_deny_is_asked_of_all_that_are_left(at_o
     problem, rng = wd.Problem("A -> Y; B -> Y; C -> D", "Y", at_once=at_once, prune=True), np.random.default_rng(3)
     b, c = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
     a, d = b ^ (rng.random(300) < 0.2), c ^ (rng.random(300) < 0.2)
-    y = (rng.random(300) < np.where(d, 0.8, 0.2)).astype(int)
-    seen = wd.count(problem, {"A": a, "B": b, "C": c, "D": d, "Y": y}, scopes=[tuple("ABCDY")])
+    y = (rng.random(300) < np.where(b, 0.8, 0.2)).astype(int)
+    scopes = [tuple("ABCDY"), tuple("ABY"), tuple("AY"), tuple("BY")]
+    seen = wd.count(problem, {"A": a, "B": b, "C": c, "D": d, "Y": y}, scopes=scopes)
     assert denial(problem, seen, 0.3).chances.shape == (len(problem.arms),)
