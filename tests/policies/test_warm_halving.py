@@ -221,3 +221,11 @@ def test_a_log_that_is_counted_as_by_default_is_played_on(horizon: int) -> None:
     logs = wd.count(problem, {"X": rng.integers(0, 2, 500), "Y": rng.integers(0, 2, 500)})
     found = played_through(wd.Session("warm-halving", problem, horizon=horizon, seed=1, seen=logs), "X", {})
     assert ("not counted by mechanism" in " ".join(found.recommend().notes)) == (horizon >= 10)
+
+
+def test_pulls_without_looks_need_no_tables_of_looks() -> None:
+    problem = Problem("Z -> X; X -> Y; Z -> Y", "Y", ["X"])
+    counts = np.zeros((len(problem.arms), 2), np.int64)
+    counts[1:] = 3
+    session = wd.Session("warm-halving", problem, horizon=60, seed=1, seen=Tally(problem, counts))
+    assert played_through(session, "ZX", {do(X=1): 0.9}).recommend().arm == do(X=1)
