@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from whichdo.arrays import FloatArray
+    from whichdo.domains import Value
     from whichdo.evidence import Tally
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
@@ -221,22 +222,36 @@ def _nodes(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm], befo
     def conflict(row: int, chance: float) -> Conflict:
         arm, node, code = cases[row][:3]
         suspect = Suspect(arm, Kind.MOVED, node)
-        return Conflict(
-            problem=problem,
-            suspect=suspect,
-            sure_of_node=True,
-            looked=float(by_itself[row, 1] / by_itself[row].sum()),
-            looks=int(by_itself[row].sum()),
-            worth=float(by_itself[row].sum()),
-            direct=float(by_doing[row, 1] / by_doing[row].sum()),
-            pulls=int(by_doing[row].sum()),
-            value=problem.domains[node][code],
-            chance=chance,
-            lost=lost_arms(problem, suspect),
-        )
+        return _of_shares(problem, suspect, (by_itself[row], by_doing[row]), problem.domains[node][code], chance)
 
     for row in np.flatnonzero(evidence > -inf).tolist():
         yield _Test(float(evidence[row]), cases[row][0], cases[row][1], partial(conflict, row))
+
+
+def _of_shares(
+    problem: Problem,
+    suspect: Suspect,
+    counts: tuple[FloatArray, FloatArray],
+    value: Value,
+    chance: float,
+    where: str = "",
+) -> Conflict:
+    """A conflict about how often a value comes by itself and by doing; counts of otherwise and so."""
+    by_itself, by_doing = counts
+    return Conflict(
+        problem=problem,
+        suspect=suspect,
+        sure_of_node=True,
+        looked=float(by_itself[1] / by_itself.sum()),
+        looks=int(by_itself.sum()),
+        worth=float(by_itself.sum()),
+        direct=float(by_doing[1] / by_doing.sum()),
+        pulls=int(by_doing.sum()),
+        value=value,
+        chance=chance,
+        lost=lost_arms(problem, suspect),
+        where=where,
+    )
 
 
 def _unmoved_counts(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm]) -> list[Case]:
@@ -287,20 +302,8 @@ def _laws(problem: Problem, looks: Tally, pulls: Tally, tested: list[Arm]) -> It
     def conflict(row: int, chance: float) -> Conflict:
         arm, node, code, where = cases[row][:4]
         suspect = Suspect(arm, Kind.ESTIMATE, node)
-        return Conflict(
-            problem=problem,
-            suspect=suspect,
-            sure_of_node=True,
-            looked=float(by_itself[row, 1] / by_itself[row].sum()),
-            looks=int(by_itself[row].sum()),
-            worth=float(by_itself[row].sum()),
-            direct=float(by_doing[row, 1] / by_doing[row].sum()),
-            pulls=int(by_doing[row].sum()),
-            value=problem.domains[node][code],
-            chance=chance,
-            lost=lost_arms(problem, suspect),
-            where=where,
-        )
+        shares = by_itself[row], by_doing[row]
+        return _of_shares(problem, suspect, shares, problem.domains[node][code], chance, where)
 
     for row in np.flatnonzero(evidence > -inf).tolist():
         yield _Test(float(evidence[row]), cases[row][0], cases[row][1], partial(conflict, row))
