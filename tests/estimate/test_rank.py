@@ -244,6 +244,28 @@ def test_the_probability_of_being_best_is_near_one_half_for_a_tie_and_one_for_a_
     assert rank(XY, rows_of((0, 0, 800), (0, 1, 200), (1, 0, 200), (1, 1, 800))).probability_best > 0.999
 
 
+def test_says_which_arm_is_likelier_the_best_than_the_one_with_the_best_estimate() -> None:
+    """X=2 has the best rate by 6 of 30 rows; X=1 is nearly as good, and known by 3,000.  Most rates are 10%."""
+    problem = Problem("X -> Y", "Y", domains={"X": tuple(range(9))})
+    cells = [(x, y, many) for x in (0, *range(3, 9)) for y, many in ((0, 2700), (1, 300))]
+    found = rank(problem, rows_of(*cells, (1, 0, 2490), (1, 1, 510), (2, 0, 24), (2, 1, 6)))
+    assert found.best is not None
+    assert found.best.arm == do(X=2)
+    assert found.probabilities[do(X=2)] == found.probability_best < 0.5 < found.probabilities[do(X=1)]
+    assert found.likelier is found[do(X=1)]
+    assert any("Likelier the best is do(X=1), with" in line for line in found.summary)
+
+
+def test_mentions_no_likelier_arm_where_the_named_one_is_known_as_well() -> None:
+    """Rows enough: the best estimate is the likeliest, and equal arms have equal chances."""
+    found = rank(XY, rows_of((0, 0, 600), (0, 1, 400), (1, 0, 590), (1, 1, 410)))
+    assert found.likelier is None
+    assert set(found.probabilities) == set(found)
+    idle = rank(Problem("X -> Y; Z", "Y"), {**rows_of((0, 0, 60), (1, 1, 40)), "Z": [0, 1] * 50})
+    assert idle.probabilities[do(Z=0)] == idle.probabilities[do(Z=1)] == idle.probabilities[do()]
+    assert rank(Problem("X -> Y; X <-> Y", "Y"), rows_of((0, 0, 5), (1, 1, 5))).probabilities == {}
+
+
 def test_an_arm_of_which_nothing_is_known_may_be_the_best() -> None:
     """A bow beside an arm of mean .6: either of the two unknown arms may be better."""
     rng = np.random.default_rng(2)

@@ -101,11 +101,17 @@ class Contest:
     def _named(self) -> BoolArray:
         return np.ones(len(self.ranked), bool) if self.named is None else self.named
 
-    @cached_property
+    @property
     def probability(self) -> float:
         """How likely the best estimate is the best of all arms; NaN where there is none."""
+        return float("nan") if self.best is None else float(self.chances[self.best])
+
+    @cached_property
+    def chances(self) -> FloatArray:
+        """How likely each arm is the best of all; NaN for arms that cannot be named or were not drawn."""
+        found = np.full(len(self.ranked), np.nan)
         if self.best is None:
-            return float("nan")
+            return found
         arms = self._rivals
         rng = np.random.default_rng(DRAW_SEED)
         scatter = rng.choice(SCATTERS, DRAWS, p=self._chances_of_scatter(arms))[:, None]
@@ -115,8 +121,12 @@ class Contest:
             drawn[:, unknown] = self._within(rng, arms[unknown], scatter)
         named = self._named[arms]
         arms, drawn = arms[named], self.sign * drawn[:, named]
-        mine = self.keys[arms] == self.keys[self.best]
-        return float(np.mean(drawn[:, mine].max(axis=1) >= drawn.max(axis=1) - TIE))
+        by_key = dict(
+            zip(self.keys[arms].tolist(), (drawn >= drawn.max(axis=1, keepdims=True) - TIE).mean(axis=0), strict=True)
+        )
+        for arm in np.flatnonzero(self._named):
+            found[arm] = by_key.get(int(self.keys[arm]), np.nan)
+        return found
 
     def excluded(self, confidence: float) -> BoolArray:
         """Which arms are not known but surely worse than the best that is: by their bounds, and by its limits."""

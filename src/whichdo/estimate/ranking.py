@@ -27,6 +27,8 @@ __all__ = ["ArmRank", "Ranking", "Source", "decimals"]
 MOST_DECIMALS = 8
 MOST_SHOWN = 40
 """Arms that are printed; `Ranking.to_frame` has all of them."""
+LIKELIER = 0.01
+"""By how much an arm must be likelier the best than the named one to be mentioned: twice the error of the draws."""
 
 
 def decimals(half_width: float) -> int:
@@ -351,6 +353,25 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         return self._contest.probability
 
     @cached_property
+    def probabilities(self) -> dict[Arm, float]:
+        """How likely each arm is the best of all, by the same draws; equal arms count as one.
+
+        Arms that cannot be named, and of very many arms those that are out of the question, are left out.  The arm with
+        the best estimate need not be the likeliest: it may be known by a few rows only.
+        """
+        chances = self._contest.chances
+        return {arm: float(each) for arm, each in zip(self._compared, chances, strict=True) if not isnan(each)}
+
+    @cached_property
+    def likelier(self) -> ArmRank | None:
+        """The row of the arm that is more likely the best than `best` is: a lower estimate that is known better."""
+        if self.best is None:
+            return None
+        rows = [self._rows[arm] for arm in self.probabilities if self._rows[arm].is_comparable]
+        found = max(rows, key=lambda row: self.probabilities[row.arm])
+        return found if self.probabilities[found.arm] > self.probability_best + LIKELIER else None
+
+    @cached_property
     def summary(self) -> tuple[str, ...]:
         """The answer in a few sentences."""
         chosen, reward = self.best, self.problem.label(self.problem.reward)
@@ -363,6 +384,11 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         if not best.arm.is_look and not isnan(best.effect):
             lines[0] = f"{lines[0][:-1]}; against doing nothing {best.effect_text}."
         lines.append(f"The best of all arms with probability {self.probability_best:.0%} ({DRAWS:,} draws).")
+        if self.likelier is not None:
+            chance = self.probabilities[self.likelier.arm]
+            lines.append(
+                f"Likelier the best is {self.likelier.arm}, with {chance:.0%}: it is less good, but known better."
+            )
         naive = None if self._naive_best is None else self._naive_best.judged
         if naive is not None and naive.arm != best.arm and abs(naive.conditional - naive.estimate) > self._visible:
             lines.append(
