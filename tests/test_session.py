@@ -330,10 +330,10 @@ def test_rows_cannot_be_made_from_tables() -> None:
 def test_nothing_can_be_told_after_the_end_and_nothing_recommended_before() -> None:
     session = scripted(wd.Batch((X1, X0), (2, 1)), budget=10)
     session.tell(X1, {"Y": 1})
-    said = re.escape("scripted is not done: 2 pulls are owed before it decides on, do(X=1) (1) and do(X=0) (1); 1 of")
+    said = re.escape("scripted is not finished: it waits for 2 pulls, do(X=1) (1) and do(X=0) (1); 1 of")
     with pytest.raises(wd.UsageError, match=said):
         session.recommend()
     session.tell(X1, {"Y": 1})
     session.tell(X0, {"Y": 1})
-    with pytest.raises(wd.UsageError, match=r"The session is finished, nothing is owed: told was do\(X=1\)"):
+    with pytest.raises(wd.UsageError, match=r"expects no more outcomes; the row belongs to do\(X=1\)"):
         session.tell(X1, {"Y": 1})

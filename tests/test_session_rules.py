@@ -61,7 +61,7 @@ def test_what_was_seen_must_be_looks_at_this_problem() -> None:
         wd.Session(wd.policy("srm"), PROBLEM, horizon=200, seen=log)  # type: ignore[arg-type]
     with pytest.raises(wd.UsageError, match="`seen` was counted for another problem"):
         wd.Session(wd.policy("srm"), PROBLEM, horizon=200, seen=wd.count(OTHER, log))
-    with pytest.raises(wd.UsageError, match=r"`seen` holds pulls of do\(X=1\); it may hold looks only"):
+    with pytest.raises(wd.UsageError, match=r"`seen` contains pulls of do\(X=1\); the policy takes only looks"):
         wd.Session(wd.policy("srm"), PROBLEM, horizon=200, seen=wd.Tally(PROBLEM, np.array([[0, 0], [0, 0], [0, 1]])))
 
 
@@ -69,7 +69,7 @@ def test_looks_that_do_not_add_up_with_those_asked_for_are_refused() -> None:
     """No back-door path goes through W, so it was not counted; SRM keeps it, since the graph has a hidden cause."""
     problem = wd.Problem("W -> X; X -> Y; A <-> Y", "Y", ["X"])
     log = {name: [0, 1, 1] for name in "WXYA"}
-    with pytest.raises(wd.UsageError, match="srm counts W, X and Y together, and `seen` holds no such table"):
+    with pytest.raises(wd.UsageError, match="srm counts W, X and Y together, and `seen` has no such table"):
         wd.Session(wd.policy("srm"), problem, horizon=20, seen=wd.count(problem, log, scopes=[("X", "Y")]))
     scopes = wd.Session(wd.policy("srm"), problem, horizon=20).batch.scopes
     wd.Session(wd.policy("srm"), problem, horizon=20, seen=wd.count(problem, log, scopes=scopes))
@@ -85,9 +85,9 @@ def test_looks_that_do_not_add_up_with_those_asked_for_are_refused() -> None:
         ([wd.pull(wd.do(Z=1), 1)], None, "do(Z=1) is not an arm of this problem"),
         ([wd.observe(1, scopes=[("X", "Q")])], None, '"Q"'),
         ([wd.observe(1, scopes=[("X", "X")])], None, "it asked for a scope that names a node twice"),
-        (["look"], None, "which is no batch"),
+        (["look"], None, "which is not a Batch"),
         ([wd.pull(X1, 0)] * 10_001, None, "it asked for no pulls 10,000 times in a row"),
-        ([], "do()", "which is no recommendation"),
+        ([], "do()", "which is not a Recommendation"),
         ([], wd.Recommendation(wd.do(Z=1), np.full(3, np.nan)), "do(Z=1) is not an arm of this problem"),
     ],
 )

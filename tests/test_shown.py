@@ -47,7 +47,7 @@ def campaign(tmp_path: Path) -> wd.Campaign:
     problem = wd.Problem(
         wd.CausalGraph(directed=[("<b>X</b>", "Y")]), "Y", reward_range=(0, 60_000), labels={"Y": "earnings <1978> ($)"}
     )
-    begun = wd.Campaign.create(tmp_path / "a.db", "<i>spring</i>", problem, wd.policy("ue"), horizon=9, audit=False)
+    begun = wd.Campaign.create(tmp_path / "a.db", "<i>spring</i>", wd.policy("ue"), problem, horizon=9, audit=False)
     for number, ticket in enumerate(begun.ask(6)):
         row = {"<b>X</b>": ticket.arm.settings.get("<b>X</b>", 0), "Y": 20_000 + 1_000 * number}
         begun.tell(ticket, row)
@@ -173,7 +173,7 @@ def test_a_campaign_in_a_notebook_is_text_too(campaign: wd.Campaign) -> None:
 
 
 def test_a_campaign_before_its_first_pull_shows_that(tmp_path: Path) -> None:
-    begun = wd.Campaign.create(tmp_path / "a.db", "spring", PROBLEM, wd.policy("ue"), horizon=9)
+    begun = wd.Campaign.create(tmp_path / "a.db", "spring", wd.policy("ue"), PROBLEM, horizon=9)
     assert "No pull counts yet." in read(begun.status()._repr_html_())
     assert "No pull counts yet." in str(begun.status())
     assert repr(begun.recommend()) == "<Advice: nothing is known yet>"
@@ -226,7 +226,7 @@ def test_frames_for_readers_have_labels_and_units() -> None:
     ]  # fmt: skip
     assert frame["mean earnings <1978> ($)"].tolist() == [row.estimate for row in found.ordered]
     heads = list(comparison().to_frame("polars", labels=True).columns)
-    assert heads[1:3] == ["horizon (budget of a run)", "mean simple regret"]
+    assert heads[1:3] == ["horizon (pulls)", "mean simple regret"]
 
 
 def test_arms_and_tables_say_what_nodes_are_called() -> None:

@@ -43,9 +43,29 @@ def test_bad_numbers_are_refused() -> None:
         simulate(policy("ue"), instance.network, instance.problem, horizon=2, runs=1)
     with pytest.raises(UsageError, match="number of workers is 0; 1 works in this process"):
         simulate(policy("ue"), instance.network, instance.problem, horizon=6, runs=1, workers=0)
-    for horizon in (float("nan"), float("inf"), -1, 0, "6", True):
-        with pytest.raises(UsageError, match="it must be a number above 0"):
+    for horizon in (float("nan"), 6.0, -1, 0, "6", True):
+        with pytest.raises(UsageError, match=r"must be a whole number|cannot be negative|must be above 0"):
             simulate(policy("ue"), instance.network, instance.problem, horizon=horizon, runs=1)  # type: ignore[arg-type]
+    for budget in (float("nan"), float("inf"), -1, 0, "6", True):
+        with pytest.raises(UsageError, match=r"must be a finite number|must be above 0"):
+            simulate(policy("ue"), instance.network, instance.problem, budget=budget, runs=1)  # type: ignore[arg-type]
+
+
+def test_a_horizon_is_in_pulls_and_a_budget_in_cost_units() -> None:
+    instance = canonical("frontdoor")
+    costs = {instance.problem.arms[1]: 2.0}
+    problem = instance.network.problem(instance.problem.reward, list(instance.problem.intervene), costs=costs)
+    with pytest.raises(UsageError, match=r"`horizon` counts pulls, and do\(\w+=0\) costs 2. Give `budget`"):
+        simulate("ue", instance.network, problem, horizon=30, runs=2)
+    with pytest.raises(UsageError, match="Give `horizon`, the number of pulls, or `budget`, in cost units; found both"):
+        simulate("ue", instance.network, instance.problem, horizon=30, budget=30, runs=2)
+    with pytest.raises(UsageError, match="found neither"):
+        simulate("ue", instance.network, instance.problem, runs=2)
+    by_pulls, by_cost = (
+        simulate("ue", instance.network, instance.problem, runs=2, **length)
+        for length in ({"horizon": 30}, {"budget": 30.0})
+    )
+    assert by_pulls.recommended.tolist() == by_cost.recommended.tolist()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ ROWS      the rows themselves, in the order of pulling.
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -21,6 +22,7 @@ import numpy as np
 from whichdo.errors import UsageError
 from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Tables
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +44,7 @@ __all__ = [
     "all_prices",
     "observe",
     "pull",
+    "spending_limit",
     "spread",
     "utilities",
 ]
@@ -56,6 +59,8 @@ class Detail(IntEnum):
 
 
 REWARDS, TABLES, ROWS = Detail.REWARDS, Detail.TABLES, Detail.ROWS
+MOST = 10**12
+"""The longest horizon, and the largest budget."""
 
 
 class Course(Protocol):
@@ -210,6 +215,37 @@ def whole_number(value: object, what: str) -> int:
     if number < 0:
         raise UsageError(f"The {what} is {number}; it cannot be negative.")
     return number
+
+
+def spending_limit(problem: Problem, horizon: object, budget: object) -> float:
+    """What all pulls may cost together, given as a number of pulls or in cost units; exactly one must be given."""
+    if (horizon is None) == (budget is None):
+        given = "neither" if horizon is None else "both"
+        raise UsageError(f"Give `horizon`, the number of pulls, or `budget`, in cost units; found {given}.")
+    name, value = ("budget", _finite(budget)) if horizon is None else ("horizon", float(_pulls(problem, horizon)))
+    if value <= 0:
+        raise UsageError(f"The {name} is {value:g}; it must be above 0.")
+    if value > MOST:
+        raise UsageError(f"The {name} is {value:.6g}; it can be at most 10^12 ({MOST:,}).")
+    return value
+
+
+def _pulls(problem: Problem, horizon: object) -> int:
+    costly = [arm for arm, cost in problem.costs.items() if cost != 1]
+    if costly:
+        raise UsageError(
+            f"`horizon` counts pulls, and {costly[0]} costs {problem.costs[costly[0]]:g}. Give `budget`, in cost units."
+        )
+    if isinstance(horizon, bool):
+        raise UsageError(f"The horizon is {horizon}; it must be a whole number.")
+    return whole_number(horizon, "horizon")
+
+
+def _finite(budget: object) -> float:
+    number = isinstance(budget, (int, float, np.number)) and not isinstance(budget, bool)
+    if not number or not math.isfinite(float(budget)):  # type: ignore[arg-type]
+        raise UsageError(f"The budget is {quoted(budget)}; it must be a finite number.")
+    return float(budget)  # type: ignore[arg-type]
 
 
 def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | None = None) -> Batch:

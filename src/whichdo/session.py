@@ -1,16 +1,15 @@
-"""A session: one policy at work on one problem, told what came of its pulls by whoever makes them.
+"""A session: one policy at work on one problem, with the caller making the pulls.
 
-`Session.ask` says which arms are owed, `Session.tell` takes what came, and once a batch is told in full the policy
-decides on.  When the budget is spent, `Session.recommend` names the arm.
+`Session.ask` returns the arms to pull next, `Session.tell` takes the outcomes, and once a batch is complete the policy
+decides how to continue.  When the budget is spent, `Session.recommend` names the arm.
 
-What a session asks and recommends is a function of policy, problem, budget, seed, looks at hand and what it is told:
-told at once, in pieces or pull by pull, it asks the same, and a new session that is told the same stands where the old
-one stood.  The policy's random generator is ``numpy.random.default_rng(SeedSequence(seed))``.
+What a session asks and recommends is a function of policy, problem, budget, seed, logged looks and outcomes.  Outcomes
+may arrive at once, in pieces or pull by pull: the session asks the same, and a new session that receives the same
+outcomes is in the same state.  The policy's random generator is ``numpy.random.default_rng(SeedSequence(seed))``.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ import numpy as np
 
 from whichdo.counting.gathering import Desk, Gathering
 from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError
-from whichdo.evidence import Batch, Detail, Rows, Tally, whole_number
+from whichdo.evidence import Batch, Detail, Rows, Tally, spending_limit, whole_number
 from whichdo.kernels.compiling import uncompiled
 from whichdo.policies.base import ROUNDING, Policy, Recommendation, check_policy
 from whichdo.policy_names import as_policy
@@ -35,27 +34,46 @@ __all__ = ["Session"]
 
 MOST_EMPTY = 10_000
 FEW_NUMBERS = 1_000
-"""A policy of ours that decides on so many numbers does so before a compiler would be loaded; and decides the same."""
-
-MOST = 10**12
-"""The longest horizon, and the largest budget."""
+"""A built-in policy that works with at most this many numbers decides without the compiler, and decides the same."""
 
 
 class Session:
-    """One policy at work, fed by hand.
+    """A policy at work in memory: ask for arms, make the pulls, tell the outcomes.
 
-    ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.  Give one of the two.
-    ``seed``: of the policy's own choices, such as breaking ties.
-    ``seen``: looks at hand, counted by ``whichdo.count``; the policy gets them for free.  Where its ``takes_pulls``
-    says so, direct pulls too.
+    Give ``horizon`` or ``budget``, not both.  `whichdo.Campaign` does the same for weeks, on disk.
 
+    Parameters
+    ----------
+    policy
+        A policy, or its name with parameters, such as ``"srm"`` or ``"causal-ts(doubt=0.1)"``.
+    problem
+        The problem to be played.
+    horizon
+        The number of pulls, if every arm costs 1.
+    budget
+        What all pulls may cost together.
+    seed
+        The seed of the policy's own choices, such as breaking ties.
+    seen
+        Logged looks, counted by `whichdo.count`; they cost nothing.  It may contain direct pulls too, if the policy's
+        ``takes_pulls`` is set.
+
+    Raises
+    ------
+    UsageError
+        If neither or both of ``horizon`` and ``budget`` are given, or ``seen`` belongs to another problem.
+    UnsuitableError
+        If the policy does not support the problem or the budget.
+
+    Examples
+    --------
     >>> from whichdo.problem import Problem, do
     >>> session = Session("ue", Problem("X -> Y", "Y"), horizon=6, seed=1)
     >>> while not session.finished:
     ...     (arm,) = session.ask()
-    ...     session.tell(arm, {"Y": int(arm == do(X=1))})  # in life, what came of it
-    >>> str(session.recommend().arm)
-    'do(X=1)'
+    ...     session.tell(arm, {"Y": int(arm == do(X=1))})  # in practice, the outcome of the pull
+    >>> session.recommend().arm
+    do(X=1)
     """
 
     def __init__(
@@ -70,7 +88,7 @@ class Session:
     ) -> None:
         played = as_policy(policy)
         self._policy, self._problem = played, problem
-        self._budget = _budget(problem, horizon, budget)
+        self._budget = spending_limit(problem, horizon, budget)
         self._seen = _at_hand(played, problem, seen)
         check_policy(played, problem, self._budget)
         self._is_small = played.origin is None and played.numbers_read(problem) <= FEW_NUMBERS
@@ -89,9 +107,18 @@ class Session:
     # --------------------------------------------------------------------------------------------------- ask and tell
 
     def ask(self, n: int = 1) -> list[Arm]:
-        """Up to ``n`` pulls that are owed now, an arm for each; asked again before telling, the same.
+        """Return the arms to pull next; the same ones until their outcomes are told.
 
-        Fewer than ``n`` where the policy wants to hear about these before it decides on more; none once finished.
+        Parameters
+        ----------
+        n
+            How many arms to return at most.
+
+        Returns
+        -------
+        list of Arm
+            An arm for each pull.  Fewer than ``n`` if the policy needs these outcomes before it decides on more; empty
+            once the session is finished.
         """
         wanted = whole_number(n, "number of arms to ask for")
         self._check_alive()
@@ -99,15 +126,28 @@ class Session:
         return list(islice(chain.from_iterable(repeat(arm, count) for arm, count in owed.items()), wanted))
 
     def tell(self, arm: Arm, outcome: object) -> None:
-        """What came of one or more pulls of ``arm`` that are owed.
+        """Record the outcome of one or more pulls that the session asked for.
 
-        ``outcome``: a row, such as ``{"X": 1, "M": 0, "Y": 1}``, with a value for each node in ``needed``; a list of
-        rows; columns, as a dict of arrays, a frame or a path, as for ``whichdo.count``; or a `Tally` of this arm's
-        pulls.  Whatever does not fit is an error, and then nothing has changed.
+        Parameters
+        ----------
+        arm
+            The arm that was pulled.
+        outcome
+            A row, such as ``{"X": 1, "M": 0, "Y": 1}``, with a value for each node in ``needed``; a list of rows;
+            columns, as a dict of arrays, a frame or a path, as for `whichdo.count`; or a `Tally` of this arm's pulls.
+
+        Raises
+        ------
+        UsageError
+            If the session is finished or did not ask for these pulls.  Nothing has changed then.
+        InputError
+            If the outcome cannot be read.  Nothing has changed then.
         """
         self._check_alive()
         if self._gathering is None:
-            raise UsageError(f"The session is finished, nothing is owed: told was {arm}. Nothing was changed.")
+            raise UsageError(
+                f"The session is finished and expects no more outcomes; the row belongs to {arm}. Nothing was changed."
+            )
         try:
             told = self._gathering.read(arm, outcome)
         except (UsageError, InputError) as error:
@@ -119,14 +159,25 @@ class Session:
             self._resume(self._close(self._gathering))
 
     def recommend(self) -> Recommendation:
-        """The arm that the policy names, and what it believes of every arm; an error before the end."""
+        """Return the arm that the policy names, and what it believes of every arm.
+
+        Returns
+        -------
+        Recommendation
+            The arm and the means.
+
+        Raises
+        ------
+        UsageError
+            If the session is not finished.
+        """
         self._check_alive()
         if self._final is None:
             owed = {} if self._gathering is None else self._gathering.owed
             raise UsageError(
-                f"{self._name} is not done: {sum(owed.values()):,} pulls are owed before it decides on, "
+                f"{self._name} is not finished: it waits for {sum(owed.values()):,} pulls, "
                 f"{listed(f'{arm} ({count:,})' for arm, count in owed.items())}; {self.spent:g} of its budget of "
-                f"{self._budget:g} is spent. Ask and tell on."
+                f"{self._budget:g} is spent. Continue to ask and tell."
             )
         return self._final
 
@@ -139,7 +190,7 @@ class Session:
 
     @property
     def batch(self) -> Batch:
-        """What is owed before the policy decides on, and the detail it needs; no arms once finished."""
+        """The pulls that are outstanding, and the detail the policy needs; no arms once finished."""
         if self._gathering is None:
             return Batch((), ())
         owed, asked = self._gathering.owed, self._gathering.batch
@@ -147,12 +198,12 @@ class Session:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The nodes whose values a row must say now; none once finished."""
+        """The nodes whose values a row must contain now; empty once finished."""
         return () if self._gathering is None else self._gathering.needed
 
     @property
     def told(self) -> Tally:
-        """All that was told so far, each pull at the detail that the policy asked for; without ``seen``."""
+        """All outcomes so far, each pull at the detail that the policy asked for; without ``seen``."""
         if self._gathering is None:
             return replace(self._told, rows=_joined(self._rows))
         now = self._gathering.tally()
@@ -161,12 +212,12 @@ class Session:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that were told and are no observed node of the graph: they were not read."""
+        """Columns of outcomes that are not observed nodes of the graph; they were not read."""
         return tuple(self._ignored)
 
     @property
     def spent(self) -> float:
-        """What the pulls told so far cost."""
+        """The cost of all pulls whose outcomes were told."""
         owed = {} if self._gathering is None else self._gathering.owed
         return self._committed - _cost(self._problem, owed)
 
@@ -186,7 +237,7 @@ class Session:
         return getattr(self._policy, "name", type(self._policy).__name__)
 
     def _close(self, done: Gathering) -> Tally:
-        """A batch that is told in full, added to what was told before."""
+        """Add a complete batch to the outcomes before it."""
         answer = done.tally()
         self._told = self._told + replace(answer, rows=None)
         if answer.rows is not None:
@@ -220,7 +271,7 @@ class Session:
     def _accepted(self, batch: object) -> Gathering:
         """A batch that keeps to the rules."""
         if not isinstance(batch, Batch):
-            raise self._fault(f"it asked for {quoted(repr(batch))}, which is no batch")
+            raise self._fault(f"it asked for {quoted(repr(batch))}, which is not a Batch")
         try:
             cost = _cost(self._problem, dict(zip(batch.arms, batch.counts, strict=True)))
             for name in chain.from_iterable(batch.scopes or ()):
@@ -241,66 +292,38 @@ class Session:
         return asked
 
     def _check_seen(self, asked: Gathering) -> None:
-        """Looks at hand must be counted as the looks that are asked for will be, or the two do not add up."""
+        """Refuse logged looks that are counted by other scopes than new ones will be: the two would not add up."""
         if not self._seen.counts[0].any() or asked.batch.detail is not Detail.TABLES:
             return
         tables = self._seen.tables.get(LOOK, {})
         lacking = [scope for scope in asked.scopes if scope not in tables and scope != (self._problem.reward,)]
         if lacking:
             raise UsageError(
-                f"{self._name} counts {listed(lacking[0], most=12)} together, and `seen` holds no such table. Count "
+                f"{self._name} counts {listed(lacking[0], most=12)} together, and `seen` has no such table. Count "
                 f"the log by what the policy asks for: whichdo.count(problem, data, scopes=session.batch.scopes), with "
                 f"a session made without `seen`."
             )
 
     def _recommended(self, final: object) -> Recommendation:
         if not isinstance(final, Recommendation):
-            raise self._fault(f"it returned {quoted(repr(final))}, which is no recommendation")
+            raise self._fault(f"it returned {quoted(repr(final))}, which is not a Recommendation")
         try:
             self._problem.index(final.arm)
         except ProblemError as error:
             raise self._fault(str(error)) from error
         if final.arm not in self._problem.answers:
-            raise self._fault(f"it names {final.arm}, which is a look here and no answer (problem.answers)")
+            raise self._fault(f"it names {final.arm}, which is not among problem.answers")
         return final
 
     def _fault(self, what: str) -> UsageError:
-        return UsageError(f"The policy {self._name} breaks the rules: {what.rstrip('.')}. Mend the policy.")
+        return UsageError(f"The policy {self._name} breaks the rules: {what.rstrip('.')}. Fix the policy.")
 
     def _check_alive(self) -> None:
         if self._failure is not None:
             raise UsageError(
                 f"The policy {self._name} failed, so the session cannot go on ({self._failure}). "
-                f"`told` still holds what was told."
+                f"`told` still has all outcomes."
             )
-
-
-def _budget(problem: Problem, horizon: int | None, budget: float | None) -> float:
-    if (horizon is None) == (budget is None):
-        found = "neither" if horizon is None else "both"
-        raise UsageError(f"Give `horizon`, the number of pulls, or `budget`, in cost units; found {found}.")
-    if horizon is not None:
-        dear = [arm for arm, cost in problem.costs.items() if cost != 1]
-        if dear:
-            raise UsageError(
-                f"`horizon` counts pulls, and {dear[0]} costs {problem.costs[dear[0]]:g}. Give `budget`, in cost units."
-            )
-        return _limited(whole_number(horizon, "horizon"), "horizon")
-    return _limited(_finite(budget), "budget")
-
-
-def _limited(value: float, what: str) -> float:
-    """Before anything is laid out for so many pulls."""
-    if value > MOST:
-        raise UsageError(f"The {what} is {value:.6g}; it can be at most 10^12 ({MOST:,}).")
-    return value
-
-
-def _finite(budget: object) -> float:
-    number = isinstance(budget, (int, float, np.number)) and not isinstance(budget, bool)
-    if not number or not math.isfinite(float(budget)):  # type: ignore[arg-type]
-        raise UsageError(f"The budget is {quoted(budget)}; it must be a finite number.")
-    return float(budget)  # type: ignore[arg-type]
 
 
 def _at_hand(policy: Policy, problem: Problem, seen: Tally | None) -> Tally:
@@ -312,7 +335,7 @@ def _at_hand(policy: Policy, problem: Problem, seen: Tally | None) -> Tally:
         raise UsageError("`seen` was counted for another problem. Count the log again for this one.")
     done = [str(arm) for arm in seen.levels if not arm.is_look]
     if done and not policy.takes_pulls:
-        raise UsageError(f"`seen` holds pulls of {listed(done)}; it may hold looks only, pulls of do().")
+        raise UsageError(f"`seen` contains pulls of {listed(done)}; the policy takes only looks, pulls of do().")
     return seen
 
 

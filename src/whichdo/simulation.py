@@ -1,6 +1,6 @@
 """Playing policies against worlds, many runs at a time.
 
-Each run has a key of its own, derived from the simulation's seed by its number, and two streams from that: one for the
+Each run has its own key, derived from the simulation's seed by its number, and two streams from that: one for the
 world, one for the policy.  So results depend neither on the number of workers nor on the order of the runs, and two
 policies that are simulated with one seed meet the same worlds.
 """
@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, sqrt
+from math import sqrt
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from whichdo.crew import holding_interrupts, shared
 from whichdo.errors import UsageError
-from whichdo.evidence import Tally, whole_number
+from whichdo.evidence import Tally, spending_limit, whole_number
 from whichdo.kernels.random import run_words
 from whichdo.policies.base import Objective, check_policy
 from whichdo.policy_names import as_policy
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Part = tuple[IntArray, FloatArray, FloatArray]
 
-__all__ = ["Job", "Outcomes", "check_horizon", "log_spaced", "played", "run_rounds", "simulate", "simulate_all"]
+__all__ = ["Job", "Outcomes", "log_spaced", "played", "run_rounds", "simulate", "simulate_all"]
 
 PARTS = 16
 """A job is cut into so many parts for each worker."""
@@ -57,26 +57,37 @@ NO_CURVE: FloatArray = np.zeros(0)
 AHEAD = 64
 """Runs whose beginnings are worked out together."""
 TIE = 1e-12
-"""Regrets below this are none: the means of best arms, rounded differently."""
+"""Regrets below this count as 0: the means of best arms, rounded differently."""
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What became of each run, in utility.
+    """The result of each simulated run; regrets are differences of mean utility.
 
-    ``regret`` is simple or cumulative, by the policy's objective: how far the recommended arm's mean is below the best,
-    or the sum of that over all pulls.  Of a cumulative policy ``curve`` has a row for each run, with the regret up to
-    each of ``rounds``.
+    Attributes
+    ----------
+    problem
+        The problem that was played.
+    regret
+        The regret of each run, of the kind that the policy's objective names.  Simple: how far the recommended arm's
+        mean is below the best.  Cumulative: the sum of that over all pulls.
+    recommended
+        The arms that were recommended, as positions in ``problem.arms``.
+    spent
+        What each run spent, in cost units; never more than the budget.
+    simple
+        The simple regret of each run, whatever the objective.
+    rounds
+        The rounds after which cumulative regret was recorded; None for simple regret.
+    curve
+        The cumulative regret up to each of ``rounds``, a row for each run; None for simple regret.
     """
 
     problem: Problem
     regret: FloatArray
     recommended: IntArray
-    """Positions in ``problem.arms``."""
     spent: FloatArray
-    """In cost units; never more than the budget."""
     simple: FloatArray
-    """How far the recommended arm's mean is below the best, whatever the objective."""
     rounds: IntArray | None = None
     curve: FloatArray | None = None
 
@@ -110,26 +121,67 @@ def simulate(
     network: CausalNetwork,
     problem: Problem,
     *,
-    horizon: float,
+    horizon: int | None = None,
+    budget: float | None = None,
     runs: int,
     seed: int = 0,
     workers: int = 1,
     rounds: Sequence[int] | None = None,
     progress: Progress | bool = False,
 ) -> Outcomes:
-    """Play a policy, given itself or by name, ``runs`` times against a network with a budget of ``horizon``.
+    """Play a policy many times against a known network.
 
-    The outcomes are the same for any number of ``workers``.  These are processes, started when the first runs show that
-    they are worth their start, a second or two.  One that is killed is replaced, and what it was doing is done again.
-    ``progress`` is called with the number of runs that are done and the number in all; True shows a bar where standard
-    error is a terminal.
+    Give ``horizon`` or ``budget``, not both.
 
-    ``rounds`` are those after which the regret of a cumulative policy is recorded; by default some sixty, evenly spaced
-    on the logarithmic scale.  The last is that in which the budget is spent at the latest.
+    Parameters
+    ----------
+    policy
+        A policy, or its name with parameters, such as ``"srm"`` or ``"causal-ts(doubt=0.1)"``.
+    network
+        The network that answers the pulls.
+    problem
+        The problem that the policy plays.
+    horizon
+        The number of pulls of a run, if every arm costs 1.
+    budget
+        What all pulls of a run may cost together.
+    runs
+        How often the policy is played.
+    seed
+        The random seed; equal seeds give equal results, and policies with equal seeds meet the same worlds.
+    workers
+        The number of processes.  Results do not depend on it.  They start when the first runs show that it pays, and
+        one that is killed is replaced.
+    rounds
+        The rounds after which cumulative regret is recorded; by default some sixty, evenly spaced on the logarithmic
+        scale.  The last possible round is always added.
+    progress
+        True for a progress bar, or a function that receives the number of runs done and the number of all runs.
+
+    Returns
+    -------
+    Outcomes
+        What each run recommended, spent and lost.
+
+    Raises
+    ------
+    UsageError
+        If neither or both of ``horizon`` and ``budget`` are given, or a number is out of range.
+    UnsuitableError
+        If the policy does not support the problem or the budget.
+
+    Examples
+    --------
+    >>> import whichdo as wd
+    >>> network = wd.network("parallel")
+    >>> outcomes = wd.simulate("ue", network, network.problem("Y"), horizon=200, runs=3)
+    >>> outcomes.regret.shape
+    (3,)
     """
     played = as_policy(policy)
-    check_policy(played, problem, check_horizon(horizon))
-    job = Job(played, horizon, whole_number(seed, "seed"), rounds)
+    limit = spending_limit(problem, horizon, budget)
+    check_policy(played, problem, limit)
+    job = Job(played, limit, whole_number(seed, "seed"), rounds)
     (found,) = simulate_all([job], network, problem, runs, workers=workers, progress=progress)
     return found
 
@@ -138,7 +190,7 @@ class Job(NamedTuple):
     """A policy to be played with a budget."""
 
     policy: Policy
-    horizon: float
+    budget: float
     seed: int
     rounds: Sequence[int] | None = None
 
@@ -148,7 +200,7 @@ class Job(NamedTuple):
             if self.rounds is not None:
                 raise UsageError(f"{self.policy.name} recommends at the end; its regret has no rounds to record.")
             return np.zeros(0, np.int64)
-        most = int(self.horizon / min(problem.costs.values()) + 1e-9)
+        most = int(self.budget / min(problem.costs.values()) + 1e-9)
         if self.rounds is None:
             return log_spaced(most)
         chosen = sorted({whole_number(each, "round to record") for each in self.rounds})
@@ -201,13 +253,6 @@ def _told(progress: Progress | bool) -> AbstractContextManager[Progress | None]:
     return nullcontext(progress if callable(progress) else None)
 
 
-def check_horizon(horizon: object) -> float:
-    """A budget, in cost units: a number above 0."""
-    if isinstance(horizon, bool) or not isinstance(horizon, (int, float, np.number)) or not 0 < horizon < inf:
-        raise UsageError(f"The horizon is {horizon!r}; it must be a number above 0.")
-    return float(horizon)
-
-
 class Task(NamedTuple):
     """Runs ``start`` to ``stop`` of a job, by their numbers."""
 
@@ -243,7 +288,7 @@ def _done(work: _Runs, runs: int, workers: int) -> Generator[tuple[Task, Part], 
 
 
 class _Pace:
-    """How long a run takes, in the job at hand; its first run, which may compile, does not count unless it is long."""
+    """How long a run of the current job takes; its first run, which may compile, does not count unless it is long."""
 
     def __init__(self) -> None:
         self.rate = 0.0
@@ -265,7 +310,7 @@ class _Pace:
 
 
 class _Runs:
-    """What a worker is told once: it plays any runs of the jobs.  The job at hand stays prepared between tasks."""
+    """What a worker receives once: it plays any runs of the jobs.  The current job stays prepared between tasks."""
 
     def __init__(self, network: CausalNetwork, problem: Problem, jobs: tuple[Job, ...], truth: FloatArray) -> None:
         self.network, self.problem, self.jobs, self.truth = network, problem, jobs, truth
@@ -289,7 +334,7 @@ class _Runs:
 
     def _prepared(self, job: Job) -> Callable[[int], Run]:
         """A run by its number."""
-        policy, budget, network, problem = job.policy, job.horizon, self.network, self.problem
+        policy, budget, network, problem = job.policy, job.budget, self.network, self.problem
         lot, marks, gaps = Lots(job.seed), job.marks(problem), self.truth.max() - self.truth
         nothing = Tally.empty(problem)
 
@@ -371,7 +416,7 @@ def run_rounds(
     """One run of a sequential policy: the pulls of each arm at each of ``marks``, the final means, and what was spent.
 
     ``marks`` are rounds, rising; ``seen`` is what is known before the first round, such as logged looks, or None.  The
-    run ends at the last mark, or where the money does not pay the chosen arm; the pulls then stay as they are.
+    run ends at the last mark, or where the budget does not pay for the chosen arm; the pulls then stay as they are.
     """
     rounds = policy.play_by_round(problem, budget, rng, Tally.empty(problem) if seen is None else seen)
     if rounds is None:

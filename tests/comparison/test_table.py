@@ -55,8 +55,10 @@ def test_the_table_is_a_frame() -> None:
         ((), {}, "There is no policy to compare"),
         (("ue", wd.policy("ue")), {}, "The policy ue is listed twice"),
         ((3,), {}, '"3" is not a policy'),
-        (("ue",), {"horizons": ()}, "There is no horizon"),
-        (("ue",), {"horizons": ["30"]}, "The horizon is '30'; it must be a number above 0"),
+        (("ue",), {"horizons": ()}, "There is nothing to compare at"),
+        (("ue",), {"horizons": ["30"]}, "The horizon is '30'; it must be a whole number"),
+        (("ue",), {"horizons": None}, "Give `horizons`, numbers of pulls, or `budgets`, in cost units; found neither"),
+        (("ue",), {"budgets": 30}, "Give `horizons`, numbers of pulls, or `budgets`, in cost units; found both"),
         (("ue",), {"runs": 0}, "number of runs is 0"),
     ],
 )

@@ -31,7 +31,7 @@ def test_every_policy_has_its_name_and_the_bands_are_explained(tmp_path: Path) -
     found("ue", "srm", "parallel").plot(tmp_path / "regret.svg")
     said = words(tmp_path / "regret.svg")
     assert {"ue", "srm", "30", "60", "600", "mean simple regret (lower is better)"} <= set(said)
-    assert "20 runs a point; bands: 95% intervals of the mean. Not served here: parallel." in said
+    assert "20 runs a point; bands: 95% intervals of the mean. Not played: parallel." in said
     assert "parallel" not in said
 
 

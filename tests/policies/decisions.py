@@ -89,7 +89,7 @@ def decisions(named: Policy, network: CausalNetwork, problem: Problem) -> str | 
             logs = _logs(told, network, problem, budget) if seed else Tally.empty(problem)
             for part in _played(told, World(network, problem, seed), budget, seed, logs):
                 digest.update(repr(part).encode())
-        found = simulate(told, network, problem, horizon=budget, runs=RUNS, seed=4)
+        found = simulate(told, network, problem, budget=budget, runs=RUNS, seed=4)
         curve = [] if found.curve is None else np.round(found.curve, 6).tolist()
         digest.update(repr((found.recommended.tolist(), np.round(found.spent, 6).tolist(), curve)).encode())
     return None if refused == len(BUDGETS) else digest.hexdigest()[:16]

@@ -236,7 +236,7 @@ def test_costs_are_paid(played: Policy) -> None:
     except UnsuitableError as refused:
         assert "costs" in str(refused)  # noqa: PT017
         return
-    found = simulate(played, network, problem, horizon=301.25, runs=20, seed=1)
+    found = simulate(played, network, problem, budget=301.25, runs=20, seed=1)
     assert (found.spent <= 301.25).all()
     assert (found.spent > 240).all()
 

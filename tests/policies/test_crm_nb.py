@@ -174,7 +174,7 @@ def test_looks_at_hand_count() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(
         UnsuitableError,
-        match=r"crm-nb needs one price for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch",
+        match=r"crm-nb needs one cost for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch",
     ):
         policy("crm-nb").check(Problem("A -> Y", reward="Y", costs={do(A=1): 3}), 100)
     with pytest.raises(UnsuitableError, match="X <- Z -> Y is a back-door path"):

@@ -72,18 +72,18 @@ def test_means_are_pooled_over_all_looks_where_it_looks_on() -> None:
     assert final.means.tolist() == pytest.approx([0.1, 0, 1, 1 / 6, 0, 1 / 6, 0])
 
 
-def test_the_budget_is_money() -> None:
+def test_the_budget_is_in_cost_units() -> None:
     instance = no_backdoor(3, 1, 4, nodes=8)[0]
     costs = {arm: 2.5 if arm == do() else 10.0 for arm in instance.problem.arms}
     problem = instance.network.problem("Y", list(instance.problem.intervene), costs=costs)
-    found = simulate(policy("nb"), instance.network, problem, horizon=501.0, runs=40, seed=1)
+    found = simulate(policy("nb"), instance.network, problem, budget=501.0, runs=40, seed=1)
     assert (found.spent <= 501).all()
     assert (found.spent > 400).all()
 
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(
-        UnsuitableError, match=r"one price for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch"
+        UnsuitableError, match=r"one cost for all interventions; do\(A=0\) costs 1 and do\(A=1\) costs 3. Ch"
     ):
         policy("nb").check(Problem("A -> Y", reward="Y", costs={do(A=1): 3}), 100)
     with pytest.raises(UnsuitableError, match=r"nb needs a budget of at least 24: half of it for looks at 1"):
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def test_cheap_looks_win_where_pulls_are_dear() -> None:
     """X is 1 in a tenth of the rows and then the reward has mean .8, else .5.  With gamma = 50 and B = 2,000 looking on
-    sees X=1 about 200 times; half the money would buy 20 pulls.
+    sees X=1 about 200 times; half the budget would buy 20 pulls.
 
     It errs when 200 coins of .8 fall below 1,000 of .55 or less: a chance below 1e-9 for each of 100 runs.  Seen to
     fail when the switch is turned round and pulls come first.
@@ -106,6 +106,6 @@ def test_cheap_looks_win_where_pulls_are_dear() -> None:
     network = CausalNetwork({"X": bernoulli((), 0.1), "Z": bernoulli((), 0.5), "Y": bernoulli(("X",), [0.5, 0.8])})
     costs = {do(): 1.0} | {do({name: value}): 50.0 for name in "XZ" for value in (0, 1)}
     problem = network.problem("Y", costs=costs)
-    found = simulate(policy("nb"), network, problem, horizon=2000, runs=100, seed=1)
+    found = simulate(policy("nb"), network, problem, budget=2000, runs=100, seed=1)
     assert found.regret.max() == 0
     assert np.all(found.spent == 2000)

@@ -95,7 +95,7 @@ def regrets(
     """A row a network, a column a run; what is worked out of a problem is shared with ``posed``."""
     given = (posed or networks)[: len(networks)]
     found = [
-        simulate(tested, each.network, other.problem, horizon=budget, runs=runs, seed=number)
+        simulate(tested, each.network, other.problem, budget=budget, runs=runs, seed=number)
         for number, (each, other) in enumerate(zip(networks, given, strict=True))
     ]
     assert max(out.spent.max() for out in found) <= budget

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from whichdo.comparison.side_by_side import Cell, Comparison
     from whichdo.comparison.subject import Subject
 
+    class Lengths(TypedDict, total=False):
+        horizons: list[int]
+        budgets: list[float]
+
+
 __all__ = ["simulate"]
 
 POLICIES = ["warm-halving", "srm", "ue"]
@@ -47,16 +52,19 @@ def simulate(
         ),
     ] = None,
     horizon: Annotated[
-        list[str] | None, typer.Option(help="Pulls of a run; repeatable, or separated by commas.")
+        list[str] | None, typer.Option(help="Pulls of a run, if every arm costs 1; repeatable, or comma-separated.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs of each policy at each horizon.")] = 200,
+    budget: Annotated[
+        list[str] | None, typer.Option(help="What the pulls of a run may cost together, instead of --horizon.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs of each policy at each horizon or budget.")] = 200,
     seed: Annotated[int, typer.Option(help="Random seed: equal seeds give equal results.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per core.")] = None,
     network: Annotated[str | None, typer.Option(help="A BIF file: the probabilities for a problem.")] = None,
     reward: Annotated[str | None, typer.Option(help="The node of a BIF file that is to be improved.")] = None,
     intervene: Annotated[list[str] | None, typer.Option(help="Nodes that can be set; by default all others.")] = None,
     goal: Annotated[str | None, typer.Option(help="For a BIF file: maximize (default) or minimize.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw regret against horizon (PNG, SVG, PDF).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw regret against horizon or budget (PNG, SVG, PDF).")] = None,
     force: ForceOption = False,
     show_list: Annotated[bool, typer.Option("--list", help="List the built-in networks and exit.")] = False,
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
@@ -76,7 +84,7 @@ def simulate(
 
         check_plot(plot, force=force)
     subject = read_subject(source, network=network, reward=reward, intervene=_parts(intervene), goal=goal)
-    found = _compare(subject, policy or POLICIES, _horizons(horizon), (runs, seed, workers), format)
+    found = _compare(subject, policy or POLICIES, _lengths(horizon, budget), (runs, seed, workers), format)
     if plot is not None:
         found.plot(plot, title=f"Regret on {subject.title.partition(',')[0]}", force=force)
     if format is TableFormat.JSON:
@@ -90,7 +98,7 @@ def simulate(
 def _compare(
     subject: Subject,
     policies: list[str],
-    horizons: list[float],
+    lengths: Lengths,
     numbers: tuple[int, int, int | None],
     format: TableFormat,  # noqa: A002
 ) -> Comparison:
@@ -104,7 +112,7 @@ def _compare(
             policies,
             subject.network,
             subject.problem,
-            horizons=horizons,
+            **lengths,
             runs=runs,
             seed=seed,
             workers=cores() if workers is None else workers,
@@ -119,16 +127,30 @@ def _parts(given: list[str] | None) -> list[str]:
     return [part.strip() for text in given or () for part in text.split(",") if part.strip()]
 
 
-def _horizons(given: list[str] | None) -> list[float]:
+def _lengths(horizons: list[str] | None, budgets: list[str] | None) -> Lengths:
+    """How long the runs are, as `compare` takes it."""
+    if bool(_parts(horizons)) == bool(_parts(budgets)):
+        found = "both" if _parts(horizons) else "neither"
+        raise UsageError(
+            f"How long is a run? Give --horizon, in pulls, such as --horizon 500,1000; or --budget, in cost units. "
+            f"Found {found}."
+        )
+    if _parts(budgets):
+        return {"budgets": _numbers("--budget", budgets)}
+    numbers = _numbers("--horizon", horizons)
+    for number in numbers:
+        if not number.is_integer():
+            raise UsageError(f"--horizon is {number:g}; it must be a whole number of pulls.")
+    return {"horizons": [int(number) for number in numbers]}
+
+
+def _numbers(option: str, given: list[str] | None) -> list[float]:
     from whichdo.policy_names import NUMBER
 
-    texts = _parts(given)
-    if not texts:
-        raise UsageError("How long is a run? Give --horizon, such as --horizon 500,1000.")
-    for text in texts:
+    for text in _parts(given):
         if not NUMBER.fullmatch(text):
-            raise UsageError(f"--horizon is {quoted(text)}; it must be a number, or several separated by commas.")
-    return [float(text) for text in texts]
+            raise UsageError(f"{option} is {quoted(text)}; it must be a number, or several separated by commas.")
+    return [float(text) for text in _parts(given)]
 
 
 def _print(out: Console, found: Comparison, subject: Subject, plot: Path | None) -> None:
@@ -140,12 +162,12 @@ def _print(out: Console, found: Comparison, subject: Subject, plot: Path | None)
     out.print(f"{counted(len(found.problem.arms), 'arm')}; {counted(found.runs, 'run')} a row, seed {found.seed}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("policy", overflow="fold")
-    for title in ("horizon", "mean regret", "std. error", "best arm", "spent"):
+    for title in ("horizon" if found.horizons else "budget", "mean regret", "std. error", "best arm", "spent"):
         table.add_column(title, justify="right", no_wrap=True)
     for cell in found.cells:
         table.add_row(*map(Text, _cells(cell)), style="yellow" if cell.refusal else "")
     out.print(table)
-    out.print("best arm: the share of runs that named one; spent: the mean, in cost units.")
+    out.print("best arm: share of runs that named a best arm; spent: mean, in cost units.")
     for line in _refusals(found):
         out.print(f"! {line}", style="yellow")
     if plot is not None:
@@ -154,10 +176,10 @@ def _print(out: Console, found: Comparison, subject: Subject, plot: Path | None)
 
 def _cells(cell: Cell) -> list[str]:
     if cell.outcomes is None:
-        return [cell.policy, short_number(cell.horizon), "not played", "", "", ""]
+        return [cell.policy, short_number(cell.budget), "not played", "", "", ""]
     error = "" if math.isnan(cell.error) else f"{cell.error:.4f}"
     spent = short_number(round(cell.spent, 1))
-    return [cell.policy, short_number(cell.horizon), f"{cell.regret:.4f}", error, f"{cell.share_best:.1%}", spent]
+    return [cell.policy, short_number(cell.budget), f"{cell.regret:.4f}", error, f"{cell.share_best:.1%}", spent]
 
 
 def _refusals(found: Comparison) -> list[str]:

@@ -1,4 +1,4 @@
-"""`compare`: several policies at several horizons on one network, as a table."""
+"""`compare`: several policies at several horizons or budgets on one network, as a table."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whichdo.errors import UnsuitableError, UsageError
-from whichdo.evidence import whole_number
+from whichdo.evidence import spending_limit, whole_number
 from whichdo.frames import frame_of, html_table, plain, text_table
 from whichdo.plots.canvas import WIDE, Plotted
 from whichdo.policy_names import as_policy, policy_text
-from whichdo.simulation import Job, check_horizon, simulate_all
+from whichdo.simulation import Job, simulate_all
 from whichdo.text import counted, short_number, visible
 
 if TYPE_CHECKING:
@@ -30,13 +32,16 @@ __all__ = ["Cell", "Comparison", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One policy at one horizon: its runs, or the reason why it was not played."""
+    """One policy at one horizon or budget: its runs, or the reason why it was not played."""
 
     policy: str
-    horizon: float
+    budget: float
+    """What the pulls of a run may cost together."""
     outcomes: Outcomes | None
     refusal: str | None = None
-    """Why the policy cannot serve this horizon or this problem."""
+    """Why the policy does not support this budget or this problem."""
+    horizon: int | None = None
+    """The number of pulls of a run; None if budgets were compared."""
 
     @property
     def regret(self) -> float:
@@ -68,16 +73,16 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Plotted):
-    """A table with a row for each policy and horizon; made by `compare`.
+    """A table with a row for each policy and horizon, or policy and budget; made by `compare`.
 
-    `plot` draws mean regret against the horizon, a line for each policy; bands are 95% intervals of the mean.
+    `plot` draws mean regret against the horizon or budget, a line for each policy; bands are 95% intervals of the mean.
 
     Attributes
     ----------
     problem
         The problem that was played.
     runs
-        How often each policy was played at each horizon.
+        The number of runs in each row.
     seed
         The random seed.
     """
@@ -86,7 +91,7 @@ class Comparison(Plotted):
     runs: int
     seed: int
     cells: tuple[Cell, ...]
-    """By policy in the order given, then by horizon."""
+    """By policy in the order given, then by horizon or budget."""
     subject: str = ""
     """What was played, where it has a name: that of a network, or of a file."""
 
@@ -96,23 +101,34 @@ class Comparison(Plotted):
         return tuple(dict.fromkeys(cell.policy for cell in self.cells))
 
     @property
-    def horizons(self) -> tuple[float, ...]:
-        """The horizons, ascending."""
-        return tuple(dict.fromkeys(cell.horizon for cell in self.cells))
+    def horizons(self) -> tuple[int, ...]:
+        """The horizons, ascending; empty if budgets were compared."""
+        return tuple(dict.fromkeys(cell.horizon for cell in self.cells if cell.horizon is not None))
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """What the runs could spend, ascending."""
+        return tuple(dict.fromkeys(cell.budget for cell in self.cells))
+
+    @property
+    def _length(self) -> str:
+        """Which of the two was compared."""
+        return "horizon" if self.horizons else "budget"
 
     def __getitem__(self, place: tuple[str, float]) -> Cell:
         try:
             return self._places[place]
         except (KeyError, TypeError):
-            known = f"Policies: {', '.join(self.policies)}; horizons: {', '.join(map(short_number, self.horizons))}."
-            raise UsageError(f"{place!r} is not a policy and horizon of this comparison. {known}") from None
+            lengths = ", ".join(map(short_number, self.budgets))
+            known = f"Policies: {', '.join(self.policies)}; {self._length}s: {lengths}."
+            raise UsageError(f"{place!r} is not a policy and {self._length} of this comparison. {known}") from None
 
     @cached_property
     def _places(self) -> Mapping[tuple[str, float], Cell]:
-        return {(cell.policy, cell.horizon): cell for cell in self.cells}
+        return {(cell.policy, cell.budget): cell for cell in self.cells}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it, an entry for each policy and horizon; unknown values are None."""
+        """Everything as JSON can hold it, an entry for each row; unknown values are None."""
         columns = self.columns()
         return plain(
             {
@@ -128,7 +144,7 @@ class Comparison(Plotted):
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by columns."""
-        columns = ("policy", "horizon", "regret", "error", "share_best", "spent", "refusal")
+        columns = ("policy", self._length, "regret", "error", "share_best", "spent", "refusal")
         return {name: [getattr(cell, name) for cell in self.cells] for name in columns}
 
     def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
@@ -144,13 +160,14 @@ class Comparison(Plotted):
         Returns
         -------
         DataFrame
-            A row for each policy and horizon.
+            A row for each policy and horizon, or policy and budget.
         """
         columns = self.columns()
         if not labels:
             return frame_of(columns, backend)
         heads = {
-            "horizon": "horizon (budget of a run)",
+            "horizon": "horizon (pulls)",
+            "budget": "budget (cost units)",
             "regret": self._regret,
             "error": self.problem.in_unit("standard error"),
             "share_best": "best arm found (share)",
@@ -166,15 +183,16 @@ class Comparison(Plotted):
             name: cells for name in self.policies if (cells := [c for c in self._of(name) if c.outcomes is not None])
         }
         curves = {
-            name: Curve(*zip(*((cell.horizon, cell.regret, cell.error) for cell in cells), strict=True))
+            name: Curve(*zip(*((cell.budget, cell.regret, cell.error) for cell in cells), strict=True))
             for name, cells in played.items()
         }
         refused = [name for name in self.policies if name not in played]
-        more = f" Not served here: {', '.join(refused)}." if refused else ""
+        more = f" Not played: {', '.join(refused)}." if refused else ""
         reward, arms = visible(self.problem.label(self.problem.reward)), counted(len(self.problem.arms), "arm")
         return regret_plot(
             curves,
-            self.horizons,
+            self.budgets,
+            across={"horizon": "horizon (pulls of a run)", "budget": "budget of a run (cost units)"}[self._length],
             axis=f"{self._regret} (lower is better)",
             title=f"Regret in {reward}, {arms}" if title is None else title,
             footnote=f"{counted(self.runs, 'run')} a point; bands: 95% intervals of the mean.{more}",
@@ -205,25 +223,23 @@ class Comparison(Plotted):
 
     @property
     def _heads(self) -> tuple[str, ...]:
-        return ("policy", "horizon", self._regret, "95% interval", "best arm found")
+        return ("policy", self._length, self._regret, "95% interval", "best arm found")
 
     @property
     def _shown_rows(self) -> list[tuple[str, ...]]:
-        """What people read: a policy that cannot serve a horizon says so."""
+        """What people read; a dash where a policy was not played."""
         rows: list[tuple[str, ...]] = []
         for cell in self.cells:
             numbers = ("-", "-", "-")
             if cell.refusal is None:
                 numbers = (f"{cell.regret:.4g}", cell.interval, f"{cell.share_best:.0%}")
-            rows.append((cell.policy, short_number(cell.horizon), *numbers))
+            rows.append((cell.policy, short_number(cell.budget), *numbers))
         return rows
 
     def __repr__(self) -> str:
-        policies, horizons = (
-            f"{len(these)} {word}" if len(these) > 1 else f"1 {word[:-1]}"
-            for these, word in ((self.policies, "policies "), (self.horizons, "horizons"))
-        )
-        return f"<Comparison of {policies.strip()} at {horizons}, {counted(self.runs, 'run')} each>"
+        policies = f"{len(self.policies)} {'policy' if len(self.policies) == 1 else 'policies'}"
+        lengths = counted(len(self.budgets), self._length)
+        return f"<Comparison of {policies} at {lengths}, {counted(self.runs, 'run')} each>"
 
 
 def compare(
@@ -231,15 +247,17 @@ def compare(
     network: CausalNetwork,
     problem: Problem,
     *,
-    horizons: Iterable[float] | float,
+    horizons: Iterable[int] | int | None = None,
+    budgets: Iterable[float] | float | None = None,
     runs: int,
     seed: int = 0,
     workers: int = 1,
     progress: Progress | bool = False,
 ) -> Comparison:
-    """Play several policies at several horizons, ``runs`` times each, all against the same worlds.
+    """Play several policies at several horizons or budgets, all against the same worlds.
 
-    A policy that does not support a horizon is skipped there, and its cell gives the reason.  Simple and cumulative
+    Give ``horizons`` or ``budgets``, not both.  A policy that does not support one is skipped there, and its cell gives
+    the reason.  Simple and cumulative
     regret are different scales, so one table compares policies of one kind.
 
     Parameters
@@ -251,9 +269,11 @@ def compare(
     problem
         The problem that the policies play.
     horizons
-        How much each run may spend, one or several.
+        The number of pulls of a run, one or several, if every arm costs 1.
+    budgets
+        What all pulls of a run may cost together, one or several.
     runs
-        How often each policy is played at each horizon.
+        How often each policy is played at each horizon or budget.
     seed
         The random seed; equal seeds give equal results.
     workers
@@ -264,14 +284,15 @@ def compare(
     Returns
     -------
     Comparison
-        A table with a row for each policy and horizon.
+        A table with a row for each policy and horizon, or policy and budget.
 
     Raises
     ------
     UsageError
-        If a policy is listed twice, or the policies have different kinds of regret.
+        If a policy is listed twice, the policies have different kinds of regret, or neither or both of ``horizons`` and
+        ``budgets`` are given.
     UnsuitableError
-        If no policy supports any of the horizons.
+        If no policy supports any of the horizons or budgets.
 
     Examples
     --------
@@ -283,20 +304,21 @@ def compare(
     """
     played = _played(policies)
     _same_objective(played)
-    lengths = _lengths(horizons)
+    lengths = _lengths(problem, horizons, budgets)
     start = whole_number(seed, "seed")
     network.check(problem)
-    refusals = {
-        (name, horizon): _refusal(each, problem, horizon) for name, each in played.items() for horizon in lengths
-    }
+    refusals = {(name, length): _refusal(each, problem, length) for name, each in played.items() for length in lengths}
     wanted = [place for place, refusal in refusals.items() if refusal is None]
     if not wanted:
         raise UnsuitableError(" ".join(dict.fromkeys(filter(None, refusals.values()))))
-    jobs = [Job(played[name], horizon, start) for name, horizon in wanted]
+    jobs = [Job(played[name], length, start) for name, length in wanted]
     found = dict(
         zip(wanted, simulate_all(jobs, network, problem, runs, workers=workers, progress=progress), strict=True)
     )
-    cells = tuple(Cell(*place, found.get(place), refusal) for place, refusal in refusals.items())
+    cells = tuple(
+        Cell(*place, found.get(place), refusal, None if horizons is None else int(place[1]))
+        for place, refusal in refusals.items()
+    )
     return Comparison(problem, int(runs), start, cells)
 
 
@@ -325,16 +347,28 @@ def _played(given: Iterable[Policy | str] | Policy | str) -> dict[str, Policy]:
     return found
 
 
-def _lengths(given: Iterable[float] | float) -> list[float]:
-    numbers = [given] if isinstance(given, (int, float)) else list(given)
-    if not numbers:
-        raise UsageError("There is no horizon to compare at; give one, such as 500.")
-    return sorted({check_horizon(number) for number in numbers})
+def _lengths(
+    problem: Problem, horizons: Iterable[int] | int | None, budgets: Iterable[float] | float | None
+) -> list[float]:
+    if (horizons is None) == (budgets is None):
+        given = "neither" if horizons is None else "both"
+        raise UsageError(f"Give `horizons`, numbers of pulls, or `budgets`, in cost units; found {given}.")
+    if horizons is not None:
+        found = {spending_limit(problem, number, None) for number in _listed(horizons)}
+    else:
+        found = {spending_limit(problem, None, number) for number in _listed(budgets)}
+    if not found:
+        raise UsageError("There is nothing to compare at; give a horizon, such as 500.")
+    return sorted(found)
 
 
-def _refusal(policy: Policy, problem: Problem, horizon: float) -> str | None:
+def _listed(given: Any) -> list[Any]:
+    return [given] if isinstance(given, (int, float, np.number)) else list(given)
+
+
+def _refusal(policy: Policy, problem: Problem, budget: float) -> str | None:
     try:
-        policy.check(problem, horizon)
+        policy.check(problem, budget)
     except UnsuitableError as refused:
         return str(refused)
     return None

@@ -1,4 +1,4 @@
-"""Regret against the horizon, a line for each policy, its name at the end of the line."""
+"""Regret against the horizon or budget, a line for each policy, its name at the end of the line."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ LINE = 0.052
 
 
 class Curve(NamedTuple):
-    """A policy's mean regrets at some horizons, with their standard errors; NaN for one that is not known."""
+    """A policy's mean regrets at some horizons or budgets, with their standard errors (NaN: unknown)."""
 
-    horizons: Sequence[float]
+    lengths: Sequence[float]
     means: Sequence[float]
     errors: Sequence[float]
 
 
 def regret_plot(
     curves: Mapping[str, Curve],
-    horizons: Sequence[float],
+    lengths: Sequence[float],
     *,
+    across: str,
     axis: str,
     title: str,
     footnote: str,
@@ -49,10 +50,10 @@ def regret_plot(
     ----------
     curves
         By policy, as policies are written.  Bands are 95% intervals of the mean.
-    horizons
-        All horizons, ascending, also those that no policy has a point at.
-    axis, title, footnote
-        What is beside the scale of regrets, above the axes, and below a figure of its own.
+    lengths
+        All horizons or budgets, ascending, also those that no policy has a point at.
+    across, axis, title, footnote
+        The text below the scale of lengths, beside that of regrets, above the axes, and below a separate figure.
     path, ax, force
         Where to draw; ``force`` also over a file that is not a drawing of ours.
 
@@ -64,7 +65,8 @@ def regret_plot(
         looks = policy_looks(curves)
         for policy, curve in curves.items():
             _draw(axes, curve, looks[policy])
-        _scale(axes, horizons)
+        _scale(axes, lengths)
+        axes.set_xlabel(across)
         _name(axes, curves, looks)
         axes.set_ylabel(axis)
         axes.set_title(title, loc="left", fontsize=10, color=INK)
@@ -78,25 +80,24 @@ def _draw(axes: Any, curve: Curve, look: Look) -> None:
     low = [max(0.0, mean - error) for mean, error in zip(curve.means, reach, strict=True)]
     high = [mean + error for mean, error in zip(curve.means, reach, strict=True)]
     if len(curve.means) > 1:
-        axes.fill_between(curve.horizons, low, high, color=look.colour, alpha=0.16, lw=0, zorder=1)
+        axes.fill_between(curve.lengths, low, high, color=look.colour, alpha=0.16, lw=0, zorder=1)
     else:
-        axes.vlines(curve.horizons, low, high, color=look.colour, lw=1.4, zorder=2)
-    axes.plot(curve.horizons, curve.means, **look.line)
+        axes.vlines(curve.lengths, low, high, color=look.colour, lw=1.4, zorder=2)
+    axes.plot(curve.lengths, curve.means, **look.line)
 
 
-def _scale(axes: Any, horizons: Sequence[float]) -> None:
-    """Horizons that span a decade stand on a logarithmic scale; each has its number unless they are many."""
+def _scale(axes: Any, lengths: Sequence[float]) -> None:
+    """Lengths that span a decade get a logarithmic scale; each has its number unless they are many."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
-    if horizons[-1] >= 10 * horizons[0]:
+    if lengths[-1] >= 10 * lengths[0]:
         axes.set_xscale("log")
         axes.xaxis.set_minor_locator(NullLocator())
-    gaps = [log(right / left) for left, right in pairwise(horizons)]
-    if len(horizons) <= 10 and (not gaps or min(gaps) > sum(gaps) / 16):
-        axes.set_xticks(horizons)
+    gaps = [log(right / left) for left, right in pairwise(lengths)]
+    if len(lengths) <= 10 and (not gaps or min(gaps) > sum(gaps) / 16):
+        axes.set_xticks(lengths)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(round(value, 6))))
     axes.set_ylim(bottom=0, top=None if axes.get_ylim()[1] > 0 else 1)
-    axes.set_xlabel("horizon (budget of a run)")
     plain_axes(axes)
 
 
@@ -110,7 +111,7 @@ def _name(axes: Any, curves: Mapping[str, Curve], looks: Mapping[str, Look]) -> 
         leader = {"arrowstyle": "-", "color": looks[name].colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 3}
         axes.annotate(
             cut(name),
-            (curve.horizons[-1], curve.means[-1]),
+            (curve.lengths[-1], curve.means[-1]),
             (1.045, heights[name]),
             textcoords="axes fraction",
             va="center",

@@ -27,7 +27,7 @@ def one_price(policy: Policy, problem: Problem, instead: str) -> tuple[float, fl
     dear = [arm for arm in problem.arms[1:] if abs(problem.costs[arm] - act) > ROUNDING]
     if dear:
         raise UnsuitableError(
-            f"{policy.name} needs one price for all interventions; {problem.arms[1]} costs {act:g} and {dear[0]} "
+            f"{policy.name} needs one cost for all interventions; {problem.arms[1]} costs {act:g} and {dear[0]} "
             f"costs {problem.costs[dear[0]]:g}. Choose {instead}."
         )
     return look, act
@@ -50,7 +50,7 @@ def rarest_first(problem: Problem, shares: FloatArray, chosen: BoolArray) -> lis
 
 
 def whole_shares(problem: Problem, money: float, arms: Sequence[Arm]) -> Batch:
-    """Pull arms of one price equally often, and spend nothing on what does not divide.
+    """Pull arms of equal cost equally often, and leave unspent what does not divide.
 
     Where there is less than a pull for each, the first arms get one.
     """
