@@ -168,7 +168,7 @@ def _rows(case: Wrong, arm: Arm, seed: int) -> Iterator[dict[str, int]]:
 def in_campaign(case: Wrong, seed: int, policy: str, folder: Path) -> tuple[bool, float]:
     """The same in a whole campaign."""
     campaign = wd.Campaign.create(
-        folder / "a.db", f"{seed}", case.problem, wd.policy(policy), horizon=PULLS, seed=seed,
+        folder / "a.db", f"{seed}", wd.policy(policy), case.problem, horizon=PULLS, seed=seed,
         logs=case.network.sample(LOGS, seed=seed),
     )  # fmt: skip
     left: dict[Arm, Iterator[dict[str, int]]] = {}

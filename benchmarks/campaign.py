@@ -56,7 +56,7 @@ def run() -> Iterator[Line]:
 
 def _pairs(folder: Path) -> Line:
     """Both on the same disk, in turn; a pair is two transactions, each on the disk before it is acknowledged."""
-    campaign = Campaign.create(folder / "pairs.db", "pairs", PROBLEM, policy("ue"), horizon=20 * PAIRS)
+    campaign = Campaign.create(folder / "pairs.db", "pairs", policy("ue"), PROBLEM, horizon=20 * PAIRS)
     hand = sqlite3.connect(folder / "hand.db", isolation_level=None)
     hand.execute("PRAGMA journal_mode = WAL")
     hand.execute("PRAGMA synchronous = FULL")
@@ -91,7 +91,7 @@ def _pairs(folder: Path) -> Line:
 def _start_up(folder: Path) -> Iterator[Line]:
     """Commands as they are typed, in turn with the imports that nobody can do without."""
     database = folder / "start.db"
-    campaign = Campaign.create(database, "start", PROBLEM, policy("warm-halving"), horizon=100)
+    campaign = Campaign.create(database, "start", policy("warm-halving"), PROBLEM, horizon=100)
     ticket = campaign.ask(client="me")
     campaign.close()
     told = json.dumps(row(ticket.arm, 1))
@@ -170,7 +170,7 @@ print(time.process_time(), int(peak.split()[1]) / 1024)
 def _filled(folder: Path, name: str, events: int) -> Path:
     """A database with a campaign of so many events, and the snapshot that it would have by then."""
     database = folder / f"{name}-{events}.db"
-    campaign = Campaign.create(database, "long", PROBLEM, policy(name), horizon=events)
+    campaign = Campaign.create(database, "long", policy(name), PROBLEM, horizon=events)
     _fill(campaign, events)
     campaign._ledger._keep_snapshot()
     campaign.close()

@@ -101,7 +101,7 @@ def measure(make: Any, processes: int, seconds: float) -> Measured:
 
 
 def _ours(address: str) -> Any:
-    Campaign.create(address, "many", PROBLEM, policy("ue"), horizon=10**6).close()
+    Campaign.create(address, "many", policy("ue"), PROBLEM, horizon=10**6).close()
     return lambda client: ours(address, client)
 
 

@@ -29,7 +29,7 @@ def make(folder: Path, policy: str, kind: str = "") -> wd.Campaign:
     """Two weeks of a campaign in which everything happens."""
     clock, random = Clock(), np.random.default_rng(7)
     campaign = wd.Campaign.create(
-        folder / f"{kind}{policy}.db", policy, PROBLEMS[kind], wd.policy(policy), horizon=80, seed=3, clock=clock,
+        folder / f"{kind}{policy}.db", policy, wd.policy(policy), PROBLEMS[kind], horizon=80, seed=3, clock=clock,
         lease=3 * 86400, window=86400 if policy == "warm-halving" else None,
     )  # fmt: skip
     campaign.observe({"Z": [0, 1, 1, 0, 1], "X": [0, 1, 0, 1, 1], "W": [1, 1, 0, 0, 1], "Y": [0, 1, 0, 1, 1]})

@@ -60,7 +60,7 @@ def work(database: str, name: str, acknowledged: Path) -> None:
         with acknowledged.open("a") as file:
             file.write(json.dumps([what, str(receipt)]) + "\n")
 
-    campaign = wd.Campaign.create(database, name, PROBLEM, wd.policy("ue"), horizon=20)
+    campaign = wd.Campaign.create(database, name, wd.policy("ue"), PROBLEM, horizon=20)
     note("created", campaign.verify())
     for step in range(STEPS):
         (ticket,) = campaign.ask(1, client="me", key=f"ask {step}")

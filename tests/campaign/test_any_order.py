@@ -56,8 +56,8 @@ class Program:
         self.campaign = wd.Campaign.create(
             folder / "a.db",
             "spring",
-            self.problem,
             wd.policy(self.chance.choice(POLICIES)),
+            self.problem,
             budget=float(self.chance.choice(horizons)),
             seed=seed,
             logs=self.looks(looks) if looks else None,

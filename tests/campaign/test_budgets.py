@@ -67,7 +67,7 @@ def test_late_tells_take_the_slots_that_were_given_back(tmp_path: Path) -> None:
 
 def test_money_has_no_dust(tmp_path: Path) -> None:
     problem = wd.Problem("X -> Y", "Y", costs={"do()": 0.1, "do(X=0)": 0.3, "do(X=1)": 0.7})
-    campaign = wd.Campaign.create(tmp_path / "a.db", "a", problem, wd.policy("ue"), budget=20.3)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "a", wd.policy("ue"), problem, budget=20.3)
     for ticket in campaign.ask(40):
         campaign.tell(ticket, {"X": ticket.arm.settings.get("X", 0), "Y": 1})
     status = campaign.status()
@@ -87,3 +87,11 @@ def test_a_report_while_no_window_has_closed(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue", window=3_600)
     run(campaign, rng(11), most=4)
     assert "There is too little evidence yet" in campaign_page(campaign.events())
+
+
+def test_the_old_order_of_problem_and_policy_still_works_and_says_so(tmp_path: Path) -> None:
+    problem = wd.Problem("X -> Y", "Y")
+    with pytest.warns(DeprecationWarning, match="takes the policy before the problem now") as told:
+        before = wd.Campaign.create(tmp_path / "a.db", "a", problem, "ue", horizon=9)  # type: ignore[arg-type]
+    assert told[0].filename == __file__
+    assert wd.Campaign.create(tmp_path / "a.db", "a", "ue", problem, horizon=9).events() == before.events()

@@ -93,7 +93,7 @@ def test_policies_with_large_parameters_are_kept(database: str) -> None:
     problem = wd.Problem(network.graph, "Y")
     for name in ("importance", "c-ucb"):
         laws = network.parent_laws(problem)
-        campaign = wd.Campaign.create(database, name, problem, wd.policy(name, laws=laws), horizon=30)
+        campaign = wd.Campaign.create(database, name, wd.policy(name, laws=laws), problem, horizon=30)
         while not campaign.finished:
             ticket = campaign.ask()
             campaign.tell(ticket, {"X": ticket.arm.settings.get("X", 0), "Y": 1})

@@ -32,7 +32,7 @@ def row(arm: wd.Arm, number: int) -> dict[str, Any]:
 
 
 def create(path: Path, policy: str = "warm-halving", horizon: int = 120, **more: Any) -> wd.Campaign:
-    return wd.Campaign.create(path, "spring", PROBLEM, wd.policy(policy), horizon=horizon, seed=1, **more)
+    return wd.Campaign.create(path, "spring", wd.policy(policy), PROBLEM, horizon=horizon, seed=1, **more)
 
 
 def run(campaign: wd.Campaign) -> list[str]:
@@ -235,7 +235,7 @@ def test_rows_of_pulls_are_pooled_by_what_a_policy_asks_for() -> None:
 
 def test_without_sharing_rewards_of_pulls_are_enough(tmp_path: Path) -> None:
     campaign = wd.Campaign.create(
-        tmp_path / "a.db", "spring", PROBLEM, wd.policy("causal-ts", shares=False), horizon=60, seed=1
+        tmp_path / "a.db", "spring", wd.policy("causal-ts", shares=False), PROBLEM, horizon=60, seed=1
     )
     for number in range(20):
         ticket = campaign.ask()

@@ -172,7 +172,7 @@ def test_a_policy_that_cannot_be_read_back_is_refused(tmp_path: Path) -> None:
     from tests.sessions import Scripted
 
     with pytest.raises(wd.UsageError, match=r"cannot be kept in a log: it is not registered by name"):
-        wd.Campaign.create(tmp_path / "a.db", "a", PROBLEM, Scripted(()), horizon=5)
+        wd.Campaign.create(tmp_path / "a.db", "a", Scripted(()), PROBLEM, horizon=5)
 
 
 def test_a_reason_is_needed(campaign: wd.Campaign) -> None:

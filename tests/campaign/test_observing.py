@@ -27,7 +27,7 @@ def test_a_log_that_lacks_a_column_does_not_deafen_the_alarm(tmp_path: Path) -> 
         return {"X": x, "W": w, "Y": outcomes.integers(0, 2, count)}
 
     campaign = wd.Campaign.create(
-        tmp_path / "a.db", "a", problem, wd.policy("ue"), horizon=300, logs=rows(5_000), audit=False
+        tmp_path / "a.db", "a", wd.policy("ue"), problem, horizon=300, logs=rows(5_000), audit=False
     )
     short = rows(10)
     del short["W"]
@@ -78,7 +78,7 @@ def test_a_campaign_is_not_begun_with_a_log_that_is_refused(tmp_path: Path) -> N
 
 def test_logs_are_taken_where_the_policy_cannot_go_on(tmp_path: Path) -> None:
     laws = np.full((len(PROBLEM.arms), 8), 1 / 8)
-    campaign = wd.Campaign.create(tmp_path / "a.db", "a", PROBLEM, wd.policy("c-ucb", laws=laws.tolist()), horizon=60)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "a", wd.policy("c-ucb", laws=laws.tolist()), PROBLEM, horizon=60)
     campaign.tell(ticket := campaign.ask(), row_of(ticket, rng(8)))
     campaign.forbid("do(W=1)", "dear")
     assert campaign.status().phase == "stuck"

@@ -99,7 +99,7 @@ def test_the_same_terms_open_a_campaign_that_lacks_a_parameter(database: str) ->
     def again(**parameters: Any) -> wd.Campaign:
         problem = wd.Campaign.open(database, "spring").problem
         policy = wd.policy("growing", **parameters)
-        return wd.Campaign.create(database, "spring", problem, policy, horizon=30, audit=False)
+        return wd.Campaign.create(database, "spring", policy, problem, horizon=30, audit=False)
 
     assert again().status().tickets["asked"] == 1  # nobody chose it
     assert again(times=1).status().tickets["asked"] == 1

@@ -37,7 +37,7 @@ def played(folder: Path, world: Planted, policy: str, seed: int) -> wd.Campaign:
     logs = world.logged.sample(world.rows_worth(WORTH), seed=seed)
     name = f"{world.name} {policy}"
     campaign = wd.Campaign.create(
-        folder / "a.db", name, world.problem, wd.policy(policy), horizon=HORIZON, seed=seed, logs=logs
+        folder / "a.db", name, wd.policy(policy), world.problem, horizon=HORIZON, seed=seed, logs=logs
     )
     coming: dict[wd.Arm, Iterator[dict[str, int]]] = {}
     while tickets := campaign.ask(60, client="me"):

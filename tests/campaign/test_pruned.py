@@ -32,7 +32,7 @@ def row(arm: wd.Arm, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def create(path: Path, policy: str = "warm-halving", horizon: int = 120, **more: Any) -> wd.Campaign:
-    return wd.Campaign.create(path, "spring", PROBLEM, wd.policy(policy), horizon=horizon, seed=1, **more)
+    return wd.Campaign.create(path, "spring", wd.policy(policy), PROBLEM, horizon=horizon, seed=1, **more)
 
 
 def run(campaign: wd.Campaign, rng: np.random.Generator, most: int = 10_000) -> list[wd.Arm]:
@@ -104,7 +104,7 @@ def test_forbidding_and_allowing_prune_anew(tmp_path: Path) -> None:
 
 def test_an_arm_that_was_pruned_can_be_forbidden_before_it_comes_back(tmp_path: Path) -> None:
     problem = wd.Problem("A -> Y; B -> Y", "Y", at_once=2, prune=True)
-    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", problem, wd.policy("ue"), horizon=40, audit=False)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", wd.policy("ue"), problem, horizon=40, audit=False)
     campaign.forbid("do(A=1)", "never")
     assert campaign._ledger.state().allowed.arms == problem.arms
     campaign.forbid("do(A=1, B=0)", "never")
@@ -116,7 +116,7 @@ def test_an_arm_that_was_pruned_can_be_forbidden_before_it_comes_back(tmp_path: 
 
 def test_nothing_left_to_decide_is_refused(tmp_path: Path) -> None:
     problem = wd.Problem("X -> Y; Q", "Y", prune=True)
-    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", problem, wd.policy("ue"), horizon=40)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", wd.policy("ue"), problem, horizon=40)
     with pytest.raises(wd.ConflictError, match=r"No arm that is left can be better than do\(\)"):
         campaign.forbid(["do(X=0)", "do(X=1)"], "never")
     assert campaign._ledger.state().allowed == problem

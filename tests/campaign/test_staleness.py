@@ -127,7 +127,7 @@ def played(
     policy = wd.policy(options.pop("policy", "warm-halving"))
     logs = then.sample(2_000, seed=seed)
     options = {"horizon": 300, **options}
-    campaign = wd.Campaign.create(folder / "a.db", f"run {seed}", problem, policy, seed=seed, logs=logs, **options)
+    campaign = wd.Campaign.create(folder / "a.db", f"run {seed}", policy, problem, seed=seed, logs=logs, **options)
     used: dict[wd.Arm, Any] = {}
     while tickets := campaign.ask(50, client="me"):
         for ticket in tickets:

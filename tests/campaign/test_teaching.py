@@ -35,7 +35,7 @@ def row(arm: wd.Arm, random: np.random.Generator) -> dict[str, Any]:
 
 
 def create(path: Path, problem: wd.Problem = PROBLEM, policy: str = "ue", **more: Any) -> wd.Campaign:
-    return wd.Campaign.create(path, "spring", problem, wd.policy(policy, **more), horizon=1000, seed=1)
+    return wd.Campaign.create(path, "spring", wd.policy(policy, **more), problem, horizon=1000, seed=1)
 
 
 def tell(campaign: wd.Campaign, arms: Iterable[wd.Arm], only: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ def played(
     name = f"run {seed}"
     policy = wd.policy(options.pop("policy", "warm-halving"))
     campaign = wd.Campaign.create(
-        folder / "a.db", name, problem, policy, horizon=horizon, logs=logs, seed=seed, **options
+        folder / "a.db", name, policy, problem, horizon=horizon, logs=logs, seed=seed, **options
     )
     stores: dict[wd.Arm, Any] = {}
     used: dict[wd.Arm, int] = {}
@@ -118,9 +118,9 @@ def test_audits_are_kept_for_what_leads_by_looking(tmp_path: Path) -> None:
     ("policy", "kept"), [("ue", 0), ("sr", 0), ("ts", 0), ("causal-ts", 30), ("srm", 60), ("crm", 60)]
 )
 def test_policies_that_look_are_audited(tmp_path: Path, policy: str, kept: int) -> None:
-    campaign = wd.Campaign.create(tmp_path / "a.db", "a", PROBLEM, wd.policy(policy), horizon=300)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "a", wd.policy(policy), PROBLEM, horizon=300)
     assert campaign._ledger.state().terms.audit == kept
-    bare = wd.Campaign.create(tmp_path / "a.db", "b", PROBLEM, wd.policy(policy), horizon=300, audit=False)
+    bare = wd.Campaign.create(tmp_path / "a.db", "b", wd.policy(policy), PROBLEM, horizon=300, audit=False)
     assert bare._ledger.state().terms.audit == 0
 
 
@@ -148,7 +148,7 @@ def test_logs_make_nothing_sure(tmp_path: Path) -> None:
     clear = wd.CausalNetwork({"X": wd.bernoulli((), 0.5), "Y": wd.bernoulli(("X",), [0.1, 0.9])})
     logs = clear.sample(3000, seed=1)
     campaign = wd.Campaign.create(
-        tmp_path / "a.db", "a", wd.Problem("X -> Y", "Y"), wd.policy("ue"), horizon=300, logs=logs, stop_when_sure=True
+        tmp_path / "a.db", "a", wd.policy("ue"), wd.Problem("X -> Y", "Y"), horizon=300, logs=logs, stop_when_sure=True
     )
     sure = campaign.recommend().certainty
     assert [each.pulls for each in sure.arms] == [0, 0, 0]
@@ -168,7 +168,7 @@ def test_a_campaign_stops_though_an_arm_that_does_nothing_is_as_good_as_do(tmp_p
 
 def test_one_large_ask_is_looked_at_as_it_is_told(tmp_path: Path) -> None:
     problem = wd.Problem("X -> Y", "Y")
-    campaign = wd.Campaign.create(tmp_path / "a.db", "a", problem, wd.policy("ue"), horizon=603, stop_when_sure=True)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "a", wd.policy("ue"), problem, horizon=603, stop_when_sure=True)
     tickets = campaign.ask(603)
     for number, ticket in enumerate(sorted(tickets, key=lambda each: each.id.partition("-")[0][::-1])):
         campaign.tell(
@@ -201,4 +201,4 @@ def test_arms_that_differ_by_less_than_the_margin_are_practically_equal(tmp_path
 
 def test_a_margin_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(wd.UsageError, match="The margin is"):
-        wd.Campaign.create(tmp_path / "a.db", "a", PROBLEM, wd.policy("ue"), horizon=50, margin=1.5)
+        wd.Campaign.create(tmp_path / "a.db", "a", wd.policy("ue"), PROBLEM, horizon=50, margin=1.5)

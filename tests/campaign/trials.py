@@ -51,7 +51,7 @@ def create(database: str, name: str = "spring", policy: str = "warm-halving", **
         del options["horizon"]
     trusting = {"trust": True} if policy in {"nb", "crm-nb", "parallel"} else {}
     made = wd.policy(policy, **trusting)
-    return wd.Campaign.create(database, name, options.pop("problem", PROBLEM), made, **options)
+    return wd.Campaign.create(database, name, made, options.pop("problem", PROBLEM), **options)
 
 
 def run(campaign: wd.Campaign, rng: np.random.Generator, most: int = 10_000, **options: Any) -> int:

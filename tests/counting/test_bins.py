@@ -190,7 +190,7 @@ def test_grouped_values_count_as_the_declared_one() -> None:
 def test_told_rows_take_the_number_or_the_name_of_its_bin(tmp_path: Path) -> None:
     """On record stands the name, and an arm on a bin is applied by any number in it."""
     problem = wd.Problem("age -> Y", "Y", ["age"], domains={"age": wd.bins([30, 50])})
-    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", problem, wd.policy("ue"), horizon=12, seed=1)
+    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", wd.policy("ue"), problem, horizon=12, seed=1)
     told = {"under 30": 12, "30 to under 50": "30 to under 50", "50 or more": "50"}
     for number in range(12):
         ticket = campaign.ask()

@@ -152,12 +152,12 @@ def test_a_campaign_takes_missing_as_a_value_that_its_problem_declares(tmp_path:
     data = holed(rows(300), "Z", slice(0, 30))
     declared = wd.Problem(GRAPH, "Y", ["X"], domains={"Z": [0, 1, "missing"]})
     campaign = wd.Campaign.create(
-        tmp_path / "a.db", "spring", declared, wd.policy("warm-halving"), horizon=40, logs=data, missing="level"
+        tmp_path / "a.db", "spring", wd.policy("warm-halving"), declared, horizon=40, logs=data, missing="level"
     )
     assert any('the value "missing": Z 30' in note for note in campaign.notes)
     with pytest.raises(DataError, match='"Z" lacks 30 values, and "missing" is not one of its values'):
         wd.Campaign.create(
-            tmp_path / "b.db", "spring", PROBLEM, wd.policy("warm-halving"), horizon=40, logs=data, missing="level"
+            tmp_path / "b.db", "spring", wd.policy("warm-halving"), PROBLEM, horizon=40, logs=data, missing="level"
         )
 
 

@@ -214,7 +214,7 @@ def test_a_campaign_earns_money_and_says_so_in_its_unit(tmp_path: Path) -> None:
     """X is worth 1,000 in a range of 20,000; told rows keep the number itself, and format 2 is on record."""
     rng = np.random.default_rng(4)
     campaign = wd.Campaign.create(
-        tmp_path / "c.db", "spring", numeric(), wd.policy("warm-halving"), horizon=150, seed=3, audit=False
+        tmp_path / "c.db", "spring", wd.policy("warm-halving"), numeric(), horizon=150, seed=3, audit=False
     )
     campaign.observe({name: column.tolist() for name, column in earnings(1_500).items()})
     while tickets := campaign.ask(10):
@@ -235,7 +235,7 @@ def test_a_campaign_earns_money_and_says_so_in_its_unit(tmp_path: Path) -> None:
 
 
 def test_a_told_number_outside_its_range_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
-    campaign = wd.Campaign.create(tmp_path / "c.db", "spring", numeric(), wd.policy("ue"), horizon=30)
+    campaign = wd.Campaign.create(tmp_path / "c.db", "spring", wd.policy("ue"), numeric(), horizon=30)
     (ticket,) = campaign.ask(1)
     before = len(campaign.events())
     with pytest.raises(DataError, match=r'got "20000.5", declared numbers from 0 to 20000. Nothing was stored.'):

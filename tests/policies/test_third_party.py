@@ -97,7 +97,7 @@ def test_a_name_of_ours_is_not_taken_by_others(tmp_path: Path) -> None:
 def test_a_campaign_outlives_its_policy(tmp_path: Path, policy_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the file that it began with, all can be read, told and exported, and an ask says what is missing."""
     database = tmp_path / "campaigns.db"
-    with wd.Campaign.create(database, "spring", PROBLEM, f"{policy_file}(each=3)", horizon=30) as campaign:
+    with wd.Campaign.create(database, "spring", f"{policy_file}(each=3)", PROBLEM, horizon=30) as campaign:
         ticket, *others = campaign.ask(3)
         campaign.tell(ticket.id, {"X": 0, "Y": 1})
         policy = campaign.events()[0].content["policy"]

@@ -33,7 +33,7 @@ class Clock:
 
 def begun(folder: Path, problem: Problem, name: str = "spring", how: str = "warm-halving", **terms: Any) -> Campaign:
     terms = {"horizon": 60} | terms if "budget" not in terms else terms
-    return Campaign.create(folder / "campaigns.db", name, problem, policy(how), clock=Clock(), **terms)
+    return Campaign.create(folder / "campaigns.db", name, policy(how), problem, clock=Clock(), **terms)
 
 
 def outcome(problem: Problem, arm: Arm, rng: np.random.Generator, chances: dict[str, float]) -> dict[str, Any]:

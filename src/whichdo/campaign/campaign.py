@@ -6,8 +6,9 @@ absent; repeating it counts it once; and every recommendation can be derived aga
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from whichdo.campaign import commands
 from whichdo.campaign.advice import Advice, advised
@@ -27,7 +28,7 @@ from whichdo.errors import BusyError, ConflictError, DamagedError, StorageError,
 from whichdo.evidence import whole_number
 from whichdo.files import EXPORT, write_file
 from whichdo.policy_names import as_policy
-from whichdo.problem import Arm
+from whichdo.problem import Arm, Problem
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.storage import Storage
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
-    from whichdo.problem import Problem
 
     # Names of their own: inside the class, `list` is a verb.
     Names = list[str]
@@ -82,8 +82,8 @@ class Campaign:
         cls,
         database: str | os.PathLike[str],
         name: str,
-        problem: Problem,
         policy: Policy | str,
+        problem: Problem,
         *,
         horizon: int | None = None,
         budget: float | None = None,
@@ -115,6 +115,7 @@ class Campaign:
         of today (fresh looks) and whether the graph is right (pulls of the arm that is named and of its rivals).
         ``receipts``: a file outside the database to which every receipt is added, for `verify` to compare with.
         """
+        policy, problem = _in_order(policy, problem)
         stretches = (lease, grace, window)
         terms = agreed(
             name,
@@ -450,6 +451,14 @@ class Campaign:
         except (StorageError, BusyError) as error:
             return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
         return ()
+
+
+def _in_order(policy: Any, problem: Any) -> tuple[Policy | str, Problem]:
+    """The two in their order, given in either; before 0.1.0 the problem came first."""
+    if not isinstance(policy, Problem):
+        return policy, problem
+    warnings.warn("Campaign.create takes the policy before the problem now", DeprecationWarning, stacklevel=3)
+    return problem, policy
 
 
 def _ticket_id(ticket: str | Ticket) -> str:

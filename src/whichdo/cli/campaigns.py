@@ -107,8 +107,8 @@ def start(
     campaign = Campaign.create(
         where,
         name,
-        asked,
         policy,
+        asked,
         horizon=horizon,
         budget=budget,
         seed=seed,

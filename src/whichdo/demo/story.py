@@ -85,7 +85,7 @@ def _parts(folder: Path) -> Iterator[str]:
     yield from _trap(found)
     yield from _looking(found)
     campaign = Campaign.create(
-        folder / "infection.db", "infection", town.problem, policy("warm-halving"), horizon=PULLS, seed=SEED
+        folder / "infection.db", "infection", policy("warm-halving"), town.problem, horizon=PULLS, seed=SEED
     )
     yield from _experiments(town, campaign)
     yield from _truth(town, campaign, survey)
