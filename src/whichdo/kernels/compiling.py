@@ -117,7 +117,7 @@ def bound(function: Function, *arguments: object) -> Function:
     """The code of a compiled function for arguments of just these types; any other function as it is.
 
     A call of a compiled function first finds out the type of every array it is given, which for a large state takes
-    four times as long as a policy's round.  Whoever calls this vouches that the types stay what they are.
+    four times as long as a policy's round.  The caller vouches that the types never change.
     """
     if _mode.is_plain or not isinstance(function, Kernel):
         return function

@@ -1,8 +1,8 @@
 """One pull a round against a simulated world: what the compiled loops of sequential policies share.
 
-A loop runs until the rounds are over, the money is out, or rows at hand are used up; then its driver hands over the
-next block of rows and calls it again.  Most policies read the rows of looks alone (`pulled`), some those of every arm
-(`at_hand`, `pulled_row`).
+A loop runs until the rounds are over, the budget is spent, or the block of rows is used up; then its driver hands over
+the next block of rows and calls it again.  Most policies read the rows of looks alone (`pulled`), some those of every
+arm (`at_hand`, `pulled_row`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Rounds(NamedTuple):
 
     ``rows`` are the next looks, a row of codes each, the reward last; without columns looks are rewards as those of any
     arm.  ``clock`` holds the rounds played, the rows used, the marks passed, and whether it is over.  ``money`` holds
-    what is left, and then the price of each arm.  ``record`` counts the pulls of all arms up to each of ``marks``.
+    what is left of the budget, and then the cost of each arm.  ``record`` counts the pulls of all arms up to each of
+    ``marks``.
 
     For a policy that reads every arm ``rows`` has a block of equal length for each arm, one after the other, and from
     its place NEXT on the clock holds the next row of each, or -1 where a new block is wanted.
@@ -63,7 +64,7 @@ def going(clock: IntArray, rows: CodeArray) -> bool:
 
 @compiled
 def payable(clock: IntArray, money: FloatArray, arm: int) -> bool:
-    """Whether the money is enough for a pull of an arm; if not, it is over."""
+    """Whether the budget pays for a pull of an arm; if not, the play is over."""
     if money[0] < money[1 + arm] - 1e-9:
         clock[OVER] = 1
         return False
@@ -94,10 +95,10 @@ def drawn(bits: WordArray, left: IntArray, arm: int) -> int:
 
 @compiled
 def at_hand(rows: CodeArray, clock: IntArray, record: IntArray, arm: int) -> bool:
-    """Whether a row of the arm is at hand, for policies that read every arm; if not, the loop ends to get some.
+    """Whether a row of the arm has been drawn, for policies that read every arm; if not, the loop ends to get some.
 
-    Most arms are never pulled, so none is drawn in advance.  The arm is then chosen again: `choose` of such a policy
-    must leave the state as it is.
+    Most arms are never pulled, so no rows are drawn in advance.  The arm is then chosen again: `choose` of such a
+    policy must leave the state as it is.
     """
     if clock[NEXT + arm] < (arm + 1) * (rows.shape[0] // record.shape[1]):
         return True
@@ -110,7 +111,7 @@ def at_hand(rows: CodeArray, clock: IntArray, record: IntArray, arm: int) -> boo
 def pulled_row(
     rows: CodeArray, clock: IntArray, money: FloatArray, marks: IntArray, record: IntArray, arm: int
 ) -> CodeArray:
-    """Pull an arm of which a row is at hand: the row, the reward last."""
+    """Pull an arm of which a row has been drawn: the row, the reward last."""
     place = clock[NEXT + arm]
     clock[NEXT + arm] = place + 1
     noted(clock, money, marks, record, arm)

@@ -1,6 +1,6 @@
-"""Who is pulled how often, and who stays: small compiled steps that policies share.
+"""Which arms are pulled how often, and which stay: small compiled steps that policies share.
 
-Money is in cost units.  Ties are broken by ``luck``, a random number an arm, drawn once a play: the larger wins.
+Budgets are in cost units.  Ties are broken by ``luck``, a random number an arm, drawn once a play: the larger wins.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def means_of(levels: IntArray, utility: FloatArray, arms: IntArray) -> FloatArra
 
 @compiled
 def equal_counts(money: float, prices: FloatArray) -> IntArray:
-    """Pull all equally often for the money; what is left buys one more pull each, in the order given."""
+    """Pull all equally often for the budget; what is left buys one more pull each, in the order given."""
     total = 0.0
     for price in prices:
         total += price
@@ -86,7 +86,7 @@ def water_filling(levels: FloatArray, prices: FloatArray, money: float) -> IntAr
 
 @compiled
 def _surface(levels: FloatArray, prices: FloatArray, money: float) -> float:
-    """The level that the lowest reach together for the money.
+    """The level that the lowest reach together for the budget.
 
     From above: an arm that stands higher than all arms together would reach has no part in it, and without it the
     others reach less high.
@@ -161,9 +161,9 @@ def better_half(means: FloatArray, luck: FloatArray) -> IntArray:
 
 @compiled
 def cuts(arms: int) -> tuple[IntArray, FloatArray]:
-    """The rounds of a race: with how many arms each begins, 1 after the last; and its share of the money left by then.
+    """The rounds of a race: with how many arms each begins, 1 after the last; and its share of the budget left by then.
 
-    A cut leaves two thirds, rounded up, but drops one arm at least.  In a race that begins without evidence, the money
+    A cut leaves two thirds, rounded up, but drops one arm at least.  In a race that begins without evidence, the budget
     gives an arm that is among the last k in all k^-STEEPNESS times as many pulls as a single survivor.
     """
     rounds = 0
@@ -199,7 +199,7 @@ def best_of(means: FloatArray, luck: FloatArray, first: int = 0) -> int:
 
 @compiled
 def rejects_schedule(money: float, prices: FloatArray) -> FloatArray:
-    """How much is spent after each phase of successive rejects: as if every pull had the average price."""
+    """How much is spent after each phase of successive rejects: as if every pull had the average cost."""
     arms, total, spread = prices.size, 0.0, 0.5
     for each in prices:
         total += each

@@ -63,12 +63,12 @@ BEFORE_READINGS: Mapping[str, Any] = MappingProxyType({"reading": "graph"})
 BEFORE_DOUBT: Mapping[str, Any] = MappingProxyType({**BEFORE_READINGS, "doubt": 0.0})
 """Those of the time before doubt believed every estimate by looking."""
 DOUBT, DOUBT_WHEN_NAMING = 0.5, 0.3
-"""How likely the graph or the logs are thought to be wrong, unless a policy is told: by those that earn, and by those
+"""The default ``doubt``, how likely the graph or the logs are thought to be wrong: of policies that earn, and of those
 that name an arm at the end, whose pulls reach every arm anyway.  See docs/robustness.md."""
 
 
 class Objective(StrEnum):
-    """What a policy is good at."""
+    """What a policy is good at: the kind of regret that it keeps small."""
 
     SIMPLE = "simple"
     """Naming a good arm at the end, whatever was pulled on the way."""
@@ -78,11 +78,16 @@ class Objective(StrEnum):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The arm a policy names, and what it believes of every arm (mean utility; NaN where it believes nothing).
+    """The arm that a policy names, and what it believes of every arm.
 
-    The arm is one of ``problem.answers``: where do() was pruned it is a look, and no answer.
-
-    ``notes`` are what a careful reader would point out, such as an assumption that has not been met.
+    Parameters
+    ----------
+    arm
+        One of ``problem.answers``: where do() was pruned it is only a way to look.
+    means
+        The mean utility of each arm, in the order of ``problem.arms``; NaN where the policy believes nothing.
+    notes
+        What a careful reader would point out, such as an assumption that has not been met.
     """
 
     arm: Arm
@@ -91,38 +96,90 @@ class Recommendation:
 
 
 Play = Generator[Batch, Tally, Recommendation]
+"""What `Policy.play` is: it yields batches, receives tallies, and returns the recommendation."""
 
 
 class Policy(ABC):
-    """The base of all policies; a subclass is a frozen dataclass whose fields are its parameters."""
+    """The base of all policies; a subclass is a frozen dataclass whose fields are its parameters.
+
+    `whichdo.policy` makes one by name; docs/add-a-policy.md is a recipe for writing one.
+
+    Attributes
+    ----------
+    name
+        The name by which the policy is registered, such as ``"srm"``.
+    objective
+        Whether it keeps simple or cumulative regret small.
+    """
 
     name: ClassVar[str]
     objective: ClassVar[Objective]
     looks: ClassVar[bool] = True
-    """Whether it learns about arms by looking; one that does not has nothing to be audited in a campaign."""
+    """Whether it learns about arms by looking.  A campaign has nothing to audit in one that does not."""
     takes_pulls: ClassVar[bool] = False
-    """Whether `play` uses direct pulls in `seen`; others are given looks alone."""
+    """Whether `play` uses direct pulls in ``seen``; others receive only looks."""
     revision: ClassVar[int] = 1
-    """Counted up whenever the same evidence would lead to other pulls than before: logs of campaigns name it."""
+    """Raised whenever the same evidence would lead to other pulls than before; logs of campaigns record it."""
     origin: ClassVar[str | None] = None
-    """The package or file that a policy came from; None for one of ours."""
+    """The package or file that a policy came from; None for a built-in one."""
     when_absent: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """For each parameter added since campaigns were first logged, the value with which the policy decides as it did
     without: a log that does not name the parameter is read with it, whatever the default is today."""
 
     def check(self, problem: Problem, budget: float) -> None:  # noqa: B027 - not every policy has a least budget
-        """Raise `UnsuitableError`, naming the least that would do, where the budget or the problem cannot be served."""
+        """Refuse a problem or a budget that the policy does not support.
+
+        Parameters
+        ----------
+        problem
+            The problem to be played.
+        budget
+            What all pulls may cost together.
+
+        Raises
+        ------
+        UnsuitableError
+            If the policy does not support the problem or the budget; the message names the least that would do.
+        """
 
     def trusting(self) -> Policy:
-        """The same policy for a graph that is known to be right, as those of the paper's experiments are."""
+        """Return the same policy for a graph that is known to be right, as in the paper's experiments."""
         return self
 
     @abstractmethod
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
-        """Spend ``budget`` (in cost units: pulls, where all costs are 1) and recommend; ``seen`` are looks at hand."""
+        """Spend a budget and recommend an arm: a generator that yields batches and receives tallies.
+
+        Parameters
+        ----------
+        problem
+            The problem to be played.
+        budget
+            What all pulls may cost together; the number of pulls, where every arm costs 1.
+        rng
+            The only source of randomness.
+        seen
+            Logged looks, and earlier pulls if ``takes_pulls`` is set.
+
+        Returns
+        -------
+        Play
+            A generator of batches; it returns the recommendation.
+        """
 
     def numbers_read(self, problem: Problem) -> int:
-        """About how many numbers a decision works with, which says whether it is worth a compiler."""
+        """Estimate how many numbers a decision works with, which decides whether the compiler is loaded.
+
+        Parameters
+        ----------
+        problem
+            The problem to be played.
+
+        Returns
+        -------
+        int
+            A rough count.
+        """
         return len(problem.arms) + (sum(map(problem.cells, counted_scopes(problem))) if self.looks else 0)
 
     def play_by_round(
@@ -133,27 +190,80 @@ class Policy(ABC):
         seen: Tally,  # noqa: ARG002
         saved: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> Rounds | None:
-        """`play` as rounds of one pull each, for a policy that decides in every round; None for all others.
+        """Play round by round, if the policy decides in every round.
 
-        ``saved`` is what `Rounds.saved` gave, where such a play goes on.
+        Parameters
+        ----------
+        problem, budget, rng, seen
+            As for `play`.
+        saved
+            What `Rounds.saved` returned, to continue such a play.
+
+        Returns
+        -------
+        Rounds or None
+            `play` as rounds of one pull each; None for a policy that plays in batches.
         """
         return None
 
 
 def best_arm(problem: Problem, means: FloatArray, rng: np.random.Generator) -> Recommendation:
-    """The arm of the largest mean among the problem's answers; ties are broken at random, NaN is passed over."""
+    """Recommend the arm of the largest mean among the problem's answers.
+
+    Parameters
+    ----------
+    problem
+        The problem that is played.
+    means
+        The mean utility of each arm, in the order of ``problem.arms``; NaN for an arm that is not to be named.
+    rng
+        Breaks ties.
+
+    Returns
+    -------
+    Recommendation
+        The arm, with the means.
+
+    Examples
+    --------
+    >>> from whichdo.problem import Problem
+    >>> best_arm(Problem("X -> Y", "Y"), np.array([0.5, 0.4, 0.7]), np.random.default_rng(0)).arm
+    do(X=1)
+    """
     return Recommendation(problem.arms[best_of(means, rng.random(len(means)), problem.first_answer)], means)
 
 
-def equal_pulls(problem: Problem, money: float, arms: Iterable[Arm]) -> Batch:
-    """Pull the arms equally often for ``money``; what is left buys one more pull each, in the order given."""
+def equal_pulls(problem: Problem, budget: float, arms: Iterable[Arm]) -> Batch:
+    """Make a batch that pulls some arms equally often for a budget.
+
+    Parameters
+    ----------
+    problem
+        The problem that is played.
+    budget
+        What the batch may cost.  What is left over buys one more pull each, in the order given.
+    arms
+        The arms to pull.
+
+    Returns
+    -------
+    Batch
+        The pulls; only their rewards are asked for.
+
+    Examples
+    --------
+    >>> from whichdo.problem import Problem
+    >>> problem = Problem("X -> Y", "Y")
+    >>> equal_pulls(problem, 8, problem.arms).counts
+    (3, 3, 2)
+    """
     chosen = tuple(arms)
-    return Batch(chosen, equal_counts(money, prices(problem, chosen)).tolist())
+    return Batch(chosen, equal_counts(budget, prices(problem, chosen)).tolist())
 
 
-def equal_batch(problem: Problem, money: float, places: IntArray) -> Batch:
+def equal_batch(problem: Problem, budget: float, places: IntArray) -> Batch:
     """As `equal_pulls`, the arms given by position."""
-    return Batch.at(problem, places, equal_counts(money, all_prices(problem)[places]))
+    return Batch.at(problem, places, equal_counts(budget, all_prices(problem)[places]))
 
 
 def look_batch(problem: Problem, count: int, scopes: tuple[Scope, ...]) -> Batch:
@@ -162,12 +272,36 @@ def look_batch(problem: Problem, count: int, scopes: tuple[Scope, ...]) -> Batch
 
 
 def prices(problem: Problem, arms: Iterable[Arm]) -> FloatArray:
-    """What a pull of each arm costs."""
+    """The cost of a pull of each arm."""
     return np.array([problem.costs[arm] for arm in arms], np.float64)
 
 
 def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
-    """Refuse a hopeless budget, naming the least that would do."""
+    """Refuse a budget that is too small for a policy.
+
+    Parameters
+    ----------
+    policy
+        The policy, for the message.
+    budget
+        The budget that was given.
+    least
+        The smallest budget that works.
+    why
+        The reason, as the end of a sentence.
+
+    Raises
+    ------
+    UnsuitableError
+        If the budget is below the least; the message names it.
+
+    Examples
+    --------
+    >>> import whichdo as wd
+    >>> refuse_below(wd.policy("ue"), 2, 3, "every arm is pulled once")
+    Traceback (most recent call last):
+    whichdo.errors.UnsuitableError: ue needs a budget of at least 3: every arm is pulled once. The budget is 2.
+    """
     if budget < least - ROUNDING:
         raise UnsuitableError(f"{policy.name} needs a budget of at least {least:g}: {why}. The budget is {budget:g}.")
 
@@ -177,7 +311,7 @@ def check_policy(policy: Policy, problem: Problem, budget: float) -> None:
     if len(problem.arms) < 2:
         raise UnsuitableError(
             f"There is nothing to decide: by the graph no arm can be better than do() ({len(problem.pruned):,} were "
-            f"pruned). Mend the graph, let other nodes be set, or keep all arms (prune=False)."
+            f"pruned). Correct the graph, let other nodes be set, or keep all arms (prune=False)."
         )
     policy.check(problem, budget)
 
@@ -193,10 +327,28 @@ def refuse_joint(policy: Policy, problem: Problem) -> None:
 
 
 def unit_costs(policy: Policy, problem: Problem) -> None:
-    """Refuse a problem whose arms cost differently, for a policy that counts pulls."""
-    dear = [arm for arm, cost in problem.costs.items() if cost != 1]
-    if dear:
+    """Refuse a problem whose arms do not all cost 1, for a policy that counts pulls.
+
+    Parameters
+    ----------
+    policy
+        The policy, for the message.
+    problem
+        The problem to be played.
+
+    Raises
+    ------
+    UnsuitableError
+        If an arm does not cost 1.
+
+    Examples
+    --------
+    >>> import whichdo as wd
+    >>> unit_costs(wd.policy("ue"), wd.Problem("X -> Y", "Y"))
+    """
+    costly = [arm for arm, cost in problem.costs.items() if cost != 1]
+    if costly:
         raise UnsuitableError(
-            f"{policy.name} counts pulls, and {dear[0]} costs {problem.costs[dear[0]]:g}. "
-            f"Choose a policy that minds costs, such as warm-halving, srm, sr, sh or ue."
+            f"{policy.name} counts pulls, and {costly[0]} costs {problem.costs[costly[0]]:g}. "
+            f"Choose a policy that supports costs, such as warm-halving, srm, sr, sh or ue."
         )

@@ -13,8 +13,8 @@ refused.
 
 What the paper leaves open, and what is done: T is the most pulls that the budget can pay.  Bounds are not cut at 1, as
 printed.  A cell never seen has mean 0 in its bound; in the final means it counts 1/2, the middle of what it can be.
-Equal sums are told apart by lots drawn once for the whole run.  Prices have no say in the choice.  Looks at hand are
-not used.
+Equal sums are told apart by lots drawn once for the whole run.  Costs have no say in the choice.  Logged looks are not
+used.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Ours.  Looking gives every arm that it can settle a mean and the number of direct pulls it was worth; with the direct
 pulls that makes a mean and a size for each, and the arm of the largest u with size * kl(mean, u) <= ln t is pulled
 (`whichdo.kernels.kl`).  An arm that looking cannot settle lives on its direct pulls.  Any graph, any finite domains;
-logs at hand are looks already made.  Deterministic but for ties.
+logged looks count as looks already made.  Deterministic but for ties.
 
 Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): looks that had the
 arm's settings and lost are a share of at most 1 - mean.  So its index is the largest u for which pulls and looks
@@ -239,7 +239,7 @@ class CausalKLUCB(Sequential):
         return columns(problem, checked_reading(self.reading))
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
-        """What looks at hand say."""
+        """What logged looks say."""
         known, looking = evidence(problem, checked_reading(self.reading), seen)
         joined = np.zeros((4, len(problem.arms)))
         for arm in range(len(problem.arms)):

@@ -3,7 +3,7 @@
 Ours.  Looking gives every arm that it can settle a mean and the number of direct pulls it was worth; both kinds of
 evidence add up to the successes and failures of a beta posterior.  Each round draws a mean for every arm and pulls the
 largest.  An arm that looking cannot settle lives on its direct pulls, as in plain Thompson sampling.  Any graph, any
-finite domains; a reward between 0 and 1 counts as a fraction of a success; logs at hand are looks already made.
+finite domains; a reward between 0 and 1 counts as a fraction of a success; logged looks count as made.
 
 Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): its mean is drawn with
 an upper end that it is not above.
@@ -266,7 +266,7 @@ class CausalThompson(Sequential):
         return columns(problem, checked_reading(self.reading))
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
-        """What looks at hand say."""
+        """What logged looks say."""
         known, looking = evidence(problem, checked_reading(self.reading), seen)
         denied = denial(problem, seen, self.doubt, self.reading).chances
         return _State(known, looking, doubts(self.doubt, known, denied), generator(rng), problem.first_answer)

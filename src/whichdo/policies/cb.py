@@ -5,14 +5,14 @@ Expected simple regret of order sqrt(max(gamma, N) log(KT) / T) with gamma the l
 arms, of max_A sum beta_n(pi, A)^2 / sum_B eta_B beta_n(pi, B); beta_n(pi, A) is the probability that the parents of n
 take the values pi under an arm A that leaves n free.  It needs three pulls at least for each of the C rows (n, pi).
 
-The paper's constants are not all at hand; what stands here is a reconstruction of its three algorithms.  What is left
+The paper does not print all of its constants; this is a reconstruction of its three algorithms.  What is left
 open, and what is done: nodes may have any number of values, and a row is a distribution.  Nodes that do not act on the
 reward are left out, exactly.  The k pulls of each row of one node are one batch, and a row is estimated from all pulls
 of that batch that show it; ties for the best arm go to the first, do() before others.  A row never seen is uniform.
 ``truncation``, the paper's Equation 4, leaves out rows that no arm reaches with that probability; with the published
 constant it leaves out all rows for any budget below ten thousand million, so it is off unless given.  ``eta="uniform"``
-spends the last third on all arms alike, as the paper's experiments are said to; "optimal" minimises the above.  What
-does not divide goes to the largest fractions.  Looks at hand are not used.
+spends the last third on all arms alike, as the paper reports of its experiments; "optimal" minimises the above.  What
+does not divide goes to the largest fractions.  Logged looks are not used.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ whose number t is one more than the arms.  Whether to look is decided by ln t, t
 when the round before ended.  beta starts at 1 and is kept, not lowered, while do() has the largest mean.  Draws use
 the first looks in time.  Where a node has no parent its draws are the rewards of odd looks.  Ties are broken by an
 order of the arms that is drawn once; what differs by less than 1e-12 is a tie.  An arm that does not act on the reward
-shares the looks of do().  Looks at hand before the start have no order and are not used.
+shares the looks of do().  Logged looks have no order and are not used.
 
 The paper wants no hidden cause.  Where there is one, the draws of all arms that looking settles come from their factor
 networks (`whichdo.estimate.tape`); an arm that it does not settle lives on its direct pulls, and so does a joint arm.

@@ -8,13 +8,13 @@ do() is best the expected cumulative regret is bounded by a constant of the inst
 smaller than UCB's by what the looks save.
 
 A look costs 1 and every intervention gamma: the index of an intervention is then divided by gamma, and the policy aims
-at utility for money.  gamma is read from the problem's costs, in units of the cost of a look; with equal costs it is 1.
+at utility per cost.  gamma is read from the problem's costs, in units of the cost of a look; with equal costs it is 1.
 
 What the paper leaves open, and what is done: every arm is pulled once, in order, and beta is 1 until the round after.
 In round t + 1 the test for do() has ln(t + 1) and the indices ln t, t being the pulls so far.  beta is set anew in each
 round in which do() has not the largest mean, and otherwise stays.  Nodes of more than two values have an arm for each
 that they can be set to; looks with other values count for do() alone.  Ties are told apart by lots drawn once for the
-whole run.  Looks at hand count as looks, not as rounds.  The arm that is recommended has the largest mean, whatever it
+whole run.  Logged looks count as looks, not as rounds.  The arm that is recommended has the largest mean, whatever it
 costs.  ``trust=True`` skips the check for back-door paths.
 """
 
@@ -137,7 +137,7 @@ class CRMNB(Sequential):
             raise UsageError(f"trust is {self.trust!r}; it must be True or False.")
 
     def check(self, problem: Problem, budget: float) -> None:
-        """One price for all interventions, conditioning right, and every arm pulled once."""
+        """One cost for all interventions, conditioning right, and every arm pulled once."""
         refuse_joint(self, problem)
         self._prices(problem)
         if not self.trust:
@@ -149,7 +149,7 @@ class CRMNB(Sequential):
         return (*problem.intervene, problem.reward)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Pooled:  # noqa: ARG002
-        """Nothing pulled yet; looks at hand count for every arm whose value they show."""
+        """Nothing pulled yet; logged looks count for every arm whose value they show."""
         arms, utility = len(problem.arms), utilities(problem)
         given = levels_given(problem, seen)
         look, act = self._prices(problem)

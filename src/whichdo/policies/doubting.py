@@ -59,7 +59,7 @@ def before_pulls(doubt: float, denied: FloatArray) -> Doubts:
 
 
 def doubts(doubt: float, known: Evidence, denied: FloatArray) -> Doubts:
-    """Before the first round: what pulls at hand make of a doubt."""
+    """Before the first round: what earlier pulls make of a doubt."""
     found = before_pulls(float(doubt), denied)
     recount(*found, known.wins, known.losses, known.means, known.sizes)
     return found

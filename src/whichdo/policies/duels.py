@@ -49,7 +49,7 @@ class Duels:
     def run(
         self, tried: Tally, left: int, money: float, notes: tuple[str, ...]
     ) -> Generator[Batch, Tally, Recommendation]:
-        """Spend some money on duels between the arm named and the one that a race ``left``, and name an arm."""
+        """Spend part of the budget on duels between the arm named and the one that a race ``left``, and name an arm."""
         for rounds in range(ROUNDS, 0, -1):
             means, winner = self._word(tried, left)
             rival = left if left != winner else self._next(means, winner)

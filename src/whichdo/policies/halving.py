@@ -64,7 +64,7 @@ class SequentialHalving(Policy):
 
 
 class _Halving(NamedTuple):
-    """The arms that are left, first in ``arms``; the price and the luck of all arms, and the money that is left.
+    """The arms that are left, first in ``arms``; the cost and the luck of all arms, and the budget that is left.
 
     ``clock`` holds the rounds played, their number in all, and how many arms are left.
     """
@@ -81,7 +81,7 @@ class _Halving(NamedTuple):
 
 @compiled
 def step(state: _Halving) -> int:
-    """Keep the better half, but for the first round, and share the money of the next."""
+    """Keep the better half, except before the first round, and share the budget of the next."""
     arms, counts, levels, prices, utility, luck, left, clock = state
     played, rounds, alive = clock[ROUND], clock[ROUNDS], clock[ALIVE]
     if played > 0:

@@ -12,7 +12,7 @@ simulation ``network.parent_laws(problem)`` has them.
 What the paper leaves open, and what is done: the T draws from eta are one multinomial draw.  ``truncation="zero"``, as
 printed, drops a row whose weight exceeds B = sqrt(m T / log(2 T K)); "clip" counts it with B, as the authors' program
 does by default; "none" leaves it.  eta is optimised unless given.  A hidden cause of the reward would make its mean
-given the parents differ from arm to arm: such graphs are refused.  Looks at hand are not drawn from eta and are not
+given the parents differ from arm to arm: such graphs are refused.  Logged looks are not drawn from eta and are not
 used.
 """
 

@@ -5,8 +5,8 @@ far and kl the divergence of coins.  Cumulative regret of order sum of gap ln T 
 policy that is good everywhere has a smaller constant (Lai and Robbins 1985).
 
 What the paper leaves open, and what is done: the proof takes ln t + 3 ln ln t, and the authors advise ln t in practice,
-which is what is used here.  A reward between 0 and 1 that is no coin is treated as one, as the paper allows.  Equal
-indices are told apart by lots drawn once for the whole run.  Looks at hand tell nothing about other arms and are not
+which is what is used here.  A reward between 0 and 1 that is not a coin is treated as one, as the paper allows.  Equal
+indices are told apart by lots drawn once for the whole run.  Logged looks tell nothing about other arms and are not
 used.
 """
 
@@ -94,7 +94,7 @@ class KLUCB(Sequential):
     loop = staticmethod(_loop)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Means:  # noqa: ARG002
-        """The pulls at hand, if any; looks are pulls of do()."""
+        """The earlier pulls, if any; looks are pulls of do()."""
         utility, first = utilities(problem), problem.first_answer
         pulls, total = seen.pulls.astype(np.float64), seen.counts @ utility
         last = np.full(1, first, np.int64)

@@ -80,7 +80,7 @@ def probabilities(given: Any, name: str, axes: int) -> FloatArray:
         raise UsageError(f"{name} has shape {array.shape}; it needs {'a row for each arm' if axes > 1 else 'shares'}.")
     rows: FloatArray = array.reshape(len(array), -1) if axes > 1 else array.reshape(1, -1)
     if not np.isfinite(rows).all() or (rows < 0).any():
-        raise UsageError(f"{name} holds something that is no probability: a number below 0, or none.")
+        raise UsageError(f"{name} contains a value that is not a probability: it is negative, infinite or NaN.")
     sums = rows.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1) > SUM_ERROR)
     if len(wrong):

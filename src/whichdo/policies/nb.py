@@ -7,9 +7,9 @@ expected simple regret of order sqrt(1/(pB)) and trying the rare pairs sqrt(gamm
 at gamma = 1/(p m); the policy estimates both sides from half the budget and takes the better.
 
 What the paper leaves open, and what is done: gamma is read from the problem's costs, in units of the cost of a look.
-``m`` counts pairs, where `parallel` and `srm` count nodes.  Money that does not divide is not spent; only where there
+``m`` counts pairs, where `parallel` and `srm` count nodes.  Budget that does not divide is not spent; only where there
 is less than a pull for each rare arm the rarest get one.  An arm without a pull keeps its conditional mean, or has none
-if its value was never seen.  A direct mean replaces the conditional one.  Looks at hand count as further looks.  Ties
+if its value was never seen.  A direct mean replaces the conditional one.  Logged looks count as further looks.  Ties
 are broken at random.
 """
 
@@ -48,7 +48,7 @@ class NB(Policy):
             raise UsageError(f"trust is {self.trust!r}; it must be True or False.")
 
     def check(self, problem: Problem, budget: float) -> None:
-        """One price for all interventions, conditioning right, and a look and a pull at least."""
+        """One cost for all interventions, conditioning right, and a look and a pull at least."""
         refuse_joint(self, problem)
         look, act = self._prices(problem)
         if not self.trust:

@@ -11,7 +11,7 @@ What the paper leaves open, and what is done: half the budget is rounded down an
 with more than two values has an arm and a share for each that it can be set to.  Pulls that do not divide are not
 spent, as printed; only where there is less than a pull for each rare arm the rarest get one.  An arm without a pull
 keeps its conditional mean, or has none if its value was never seen.  If no arm is rare the rest is spent on looking.
-Looks at hand count as further looks.  Ties are broken at random.  The authors' program finds m from pairs of node and
+Logged looks count as further looks.  Ties are broken at random.  The authors' program finds m from pairs of node and
 value and pulls exactly m arms; here m counts nodes, as printed.
 """
 

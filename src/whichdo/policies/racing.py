@@ -108,7 +108,7 @@ class Pulling:
 
 
 def raced(problem: Problem, race: Race[State], pulling: Pulling | None = None) -> Generator[Batch, Tally, Tally]:
-    """Run a race, batch by batch: all that was told, rewards alone where nothing else is said."""
+    """Run a race, batch by batch, and return all that came back; only rewards unless a detail is given."""
     tried: Tally | None = None
     pulling = pulling or Pulling(problem)
     course = race if pulling.detail is REWARDS and not pulling.is_apart else None

@@ -29,7 +29,29 @@ registered: dict[str, type[Policy]] = {}
 
 
 def register(name: str) -> Callable[[Kind], Kind]:
-    """Make a policy known by this name; a name that another policy has is refused."""
+    """Decorate a policy class so that it can be used by name.
+
+    Parameters
+    ----------
+    name
+        The name, such as ``"elimination"``.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the class.
+
+    Raises
+    ------
+    UsageError
+        If another policy has the name.
+
+    Examples
+    --------
+    >>> from whichdo.policies.uniform import UniformExploration
+    >>> register("ue")(UniformExploration).name  # the same class again is accepted
+    'ue'
+    """
 
     def put(kind: Kind) -> Kind:
         known = registered.get(name)

@@ -3,8 +3,8 @@
 K - 1 phases; in each the survivors are pulled equally often and the worst is dropped.  The probability of error falls
 like exp(-T / (H log K)) without knowing the gaps.
 
-Where arms cost differently, each phase has the share of the money that it has with equal costs, and pulls the survivors
-as often as that share and what earlier phases left over will pay.
+Where arms cost differently, each phase has the share of the budget that it has with equal costs, and pulls the
+survivors as often as that share and what earlier phases left over will pay.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class SuccessiveRejects(Policy):
 
 
 class Rejects(NamedTuple):
-    """The arms that are left, first in ``arms``, and beside each its mean; the prices and the luck of all arms.
+    """The arms that are left, first in ``arms``, and beside each its mean; the costs and the luck of all arms.
 
-    ``schedule`` is what may be spent up to each phase; ``money`` what has been, and what a pull of each arm that is
-    left costs together.  ``clock`` holds the phase, and how many arms are left.
+    ``schedule`` is what may be spent up to each phase; ``money`` what has been spent, and what a pull of each arm that
+    is left costs together.  ``clock`` holds the phase, and how many arms are left.
     """
 
     arms: IntArray
@@ -97,13 +97,13 @@ def rejects(problem: Problem, arms: IntArray, money: float, luck: FloatArray) ->
 
 @compiled
 def affordable(money: float, price: float) -> int:
-    """How many pulls the money buys."""
+    """How many pulls the budget pays for."""
     return int(np.floor(money / price + ROUNDING))
 
 
 @compiled
 def step(state: Rejects) -> int:
-    """Reject the worst, and one after the other until a phase has money for pulls."""
+    """Reject the worst, and one after the other until a phase can pay for pulls."""
     arms, counts, levels, prices, luck, means, schedule, utility, money, clock = state
     return _reject(arms, counts, levels, prices, luck, means, schedule, utility, money, clock)
 

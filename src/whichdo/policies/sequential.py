@@ -45,7 +45,7 @@ class Sequential(Policy):
     ``learn(state, arm, level, row)``, ``loop(state, world)``; and writes `begin` and `means`.  ``row`` holds the codes
     of the nodes that `columns` names: of looks alone, or of the pulls of every arm where ``reads_every_arm`` is set
     (its `choose` must then leave the state as it is).  It is empty otherwise.  ``choose`` compares arms from
-    ``problem.first_answer`` on: before it lies do() where that is no answer, which may only be pulled to learn.
+    ``problem.first_answer`` on: before it lies do() where that is not an answer; it may then only be pulled to learn.
     """
 
     objective = Objective.CUMULATIVE
@@ -55,7 +55,7 @@ class Sequential(Policy):
     loop: ClassVar[Callable[..., None]]
 
     def suited(self, problem: Problem) -> Sequential:  # noqa: ARG002
-        """The form of the policy that plays a problem, by the problem alone; whoever drives rounds asks first."""
+        """The variant of the policy that plays a problem; it depends on the problem alone."""
         return self
 
     def columns(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002
@@ -77,7 +77,7 @@ class Sequential(Policy):
     def with_room(self, state: Any, looks: int) -> Any:  # noqa: ARG002
         """The state, able to take in so many looks more; for one that keeps them, whose arrays must grow at times.
 
-        Compiled code cannot put longer arrays into a tuple, so whoever drives the rounds asks for room between them.
+        Compiled code cannot put longer arrays into a tuple, so the driver of the rounds asks for room between them.
         """
         return state
 
@@ -98,7 +98,7 @@ class Sequential(Policy):
         seen: Tally,
         saved: Mapping[str, Any] | None = None,
     ) -> Rounds:
-        """One pull a round, until the money does not pay the arm that is chosen."""
+        """One pull a round, until the budget does not pay for the chosen arm."""
         return Rounds(self.suited(problem), problem, budget, rng, seen, saved)
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
@@ -191,7 +191,7 @@ class Rounds:
 
     @property
     def over(self) -> bool:
-        """Whether the money does not pay it."""
+        """Whether the budget does not pay for it."""
         return bool(self.left < self._prices[self.arm] - 1e-9)
 
     @property
@@ -231,7 +231,7 @@ class Rounds:
         self._pick = bound(self._policy.choose, state)
 
     def run(self, arena: Arena) -> None:
-        """All rounds against a simulated world, up to its last mark or until the money does not pay the chosen arm."""
+        """All rounds against a simulated world, to its last mark or until the chosen arm is beyond the budget."""
         policy, count = self._policy, len(self._prices)
         state = policy.begin(*self._given)
         read = (count if policy.reads_every_arm else 1) if self.columns else 0

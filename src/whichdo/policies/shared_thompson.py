@@ -270,7 +270,7 @@ class SharedThompson(Sequential):
         return (self.columns(problem),)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
-        """What looks and pulls at hand say; of looks, which may be of another season, do()'s own pulls are not made."""
+        """What logged looks and earlier pulls say; looks may be of another season and do not count as pulls of do()."""
         shared, arms, utility = self._shared(problem), len(problem.arms), utilities(problem)
         known = Evidence(np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utility, np.zeros(2, np.int64))
         state = _State(
@@ -316,7 +316,7 @@ class SharedThompson(Sequential):
 
 
 def _looks(problem: Problem, columns: tuple[str, ...], utility: FloatArray, seen: Tally) -> Looks:
-    """What looks at hand say of the ends of arms that they do not settle."""
+    """What logged looks say of the ends of arms that they do not settle."""
     scopes, arms = bounding_scopes(problem), len(problem.arms)
     if not all(set(scope).issubset(columns) for scope in scopes):
         raise ValueError("a row of the tables lacks what bounds are counted by")

@@ -236,7 +236,7 @@ def _teaching(
 
 
 def counted_before(shared: Shared, seen: Tally) -> FloatArray:
-    """The counts of all tables, from looks and pulls at hand.
+    """The counts of all tables, from logged looks and earlier pulls.
 
     Pulls of which only the rewards are known are spread over the rows of the reward's table as the other tables say
     that their arm comes to them.

@@ -9,9 +9,9 @@ divide go to the rarest arms first; an arm without a pull keeps its estimate.  A
 printed.  Ties are broken at random.  A node that looking cannot settle has rarity 0, so that it is always tried.  Joint
 arms, which the paper does not have, are counted by target set wherever it counts nodes.
 
-Where arms cost differently the budget is money and the arms to try are those for which looking would cost more than
-trying (Jamshidi, Etesami and Kiyavash 2024, Algorithm 2): the affordable set whose own price balances what the rarest
-of the others would need in looks.  With equal costs it would count arms where the paper counts nodes.
+Where arms cost differently the budget is in cost units and the arms to try are those for which looking would cost more
+than trying (Jamshidi, Etesami and Kiyavash 2024, Algorithm 2): the affordable set whose own cost balances what the
+rarest of the others would need in looks.  With equal costs it would count arms where the paper counts nodes.
 
 ``second_phase="rejects"`` runs successive rejects on the badly seen arms instead of pulling them equally often.
 ``pool=True`` joins the direct mean with the estimate from looking, each by its size, instead of replacing it.
@@ -134,7 +134,7 @@ class _Known:
         return look_batch(self.problem, number, self.model.scopes)
 
     def looked(self, counts: FloatArray, left: float) -> _Looked:
-        """Steps 4 to 7; ``left`` is the money for the second phase."""
+        """Steps 4 to 7; ``left`` is the budget of the second phase."""
         levels, sources = counts[: len(self.utility)], self.model.sources
         found = look(self.model.plan, counts, self.utility)  # step 4
         means = np.where(self.settled, found[sources, MEAN], np.nan)

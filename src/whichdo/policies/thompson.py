@@ -84,7 +84,7 @@ class Thompson(Sequential):
     loop = staticmethod(_loop)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Posterior:  # noqa: ARG002
-        """Uniform posteriors, and the pulls at hand; looks are pulls of do() and tell nothing about other arms."""
+        """Uniform posteriors, and earlier pulls; looks are pulls of do() and tell nothing about other arms."""
         utility = utilities(problem)
         wins: FloatArray = seen.counts @ utility
         losses: FloatArray = 1.0 + seen.pulls.astype(np.float64) - wins

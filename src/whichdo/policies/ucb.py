@@ -111,7 +111,7 @@ class UCB(Sequential):
     loop = staticmethod(_loop)
 
     def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _Means:  # noqa: ARG002
-        """The pulls at hand where every arm has some, else none; looks are pulls of do()."""
+        """The earlier pulls where every arm has some, else none; looks are pulls of do()."""
         arms, utility, first = len(problem.arms), utilities(problem), problem.first_answer
         pulls, total, rounds = np.zeros(arms, np.int64), np.zeros(arms), np.zeros(1, np.int64)
         if seen.pulls[first:].all():

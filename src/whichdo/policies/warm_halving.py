@@ -4,9 +4,9 @@ Ours.  Looking gives every arm that it can settle a mean and an effective size, 
 Arms that are clearly worse are dropped at once; the rest go through rounds in which a pull always goes to the surviving
 arm with the least evidence, and means pool looking with pulling.  An arm that looking cannot settle begins with nothing
 and lives on its pulls.  Half the budget goes into looking where that serves every arm, less in proportion where it
-serves fewer; logs at hand count as looks.
+serves fewer; logged looks count too.
 
-It began as sequential halving.  Now a cut leaves two thirds, and the money of the rounds is that of nonlinear
+It began as sequential halving.  Now a cut leaves two thirds, and the budget of the rounds is that of nonlinear
 sequential elimination (Shahrampour, Noshad and Tarokh 2017), a relative of successive rejects: see `cuts`.
 
 Evidence is unequal when the race begins, so until the last round arms are cut by their mean plus one standard unit
@@ -16,7 +16,7 @@ Where nothing hidden acts on the reward and the budget pays three pulls for each
 pulls tell more than their reward: do(X=x) leaves all mechanisms but X's as they are.  The race then only decides where
 pulls go; at the end every mechanism is learned from all looks and pulls together, and the arm whose mean follows from
 them is the best is named.  Arms that differ by little often share what is uncertain about them, so that this tells them
-apart where direct means cannot.  Looks at hand must then be counted by mechanism too, in the scopes that the first
+apart where direct means cannot.  Logged looks must then be counted by mechanism too, in the scopes that the first
 batch names; where they are not, pulls tell their reward alone, and a note says so.
 
 Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): it is dropped before the
@@ -27,7 +27,7 @@ first is run as if looking were wrong, among all arms, without bounds and with w
 second as before, but for arms of which the first has shown that looking is likely wrong.  The last word weighs both
 readings of every arm by how likely all pulls have made them; what mechanisms say counts unless something is more likely
 wrong than not.  With logs a few looks are made first, duels follow the first race instead of another
-(`whichdo.policies.duels`), and old logs are told from a wrong graph.  Looks at hand that deny the graph raise the doubt
+(`whichdo.policies.duels`), and old logs are told from a wrong graph.  Logged looks that deny the graph raise the doubt
 of the arms that this touches (`whichdo.checking.denial`).
 
 Where SRM-ALG replaces an estimate by the direct mean and spreads its second half equally, nothing is thrown away here,
@@ -86,9 +86,9 @@ PULLS_A_ROW = 3
 FRESH = 0.1
 """How many looks are made beside logged ones that may be old, as a share of those that would be made without."""
 AS_IF_WRONG = 0.75
-"""The share of the race's money that is spent as if looking were wrong, where that is doubted."""
+"""The share of the race's budget that is spent as if looking were wrong, where that is doubted."""
 UNCOUNTED = (
-    "The looks at hand are not counted by mechanism ({scope} together), so that pulls told their reward alone. Count "
+    "The logged looks are not counted by mechanism ({scope} together), so only the rewards of pulls were used. Count "
     "them in the scopes of the first batch of a session without looks, and what pulls tell of every mechanism is used."
 )
 
@@ -178,7 +178,7 @@ class WarmHalving(Policy):
         return Recommendation(problem.arms[winner], means, known.notes)
 
     def _known(self, problem: Problem, budget: float, seen: Tally) -> _Known:
-        """What is known before the first look; worked out once where nothing is at hand."""
+        """What is known before the first look; worked out once where nothing is known yet."""
         if seen.counts.any():
             return self._prepare(problem, budget, seen)
         return _unseen(problem, self, budget)
@@ -194,7 +194,7 @@ class WarmHalving(Policy):
 
     def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
         """The scopes in which looks and pulls are counted, None where pulls tell their reward alone; and notes."""
-        if not (self.mechanisms and _pays(problem, budget)) or seen.counts[1:].any():  # pulls at hand have no tables
+        if not (self.mechanisms and _pays(problem, budget)) or seen.counts[1:].any():  # earlier pulls have no tables
             return None, ()
         wanted = tuple(step.scope for step in steps(problem))
         if seen.counts[0].any():
@@ -254,7 +254,7 @@ class _Held(NamedTuple):
 
 
 class _Racing(NamedTuple):
-    """The arms that are in the race, first in ``alive``, and beside each its evidence, its price and its luck.
+    """The arms that are in the race, first in ``alive``, and beside each its evidence, its cost and its luck.
 
     ``sizes``, ``lows`` and ``highs`` are those of all arms that hold in this race.  ``staying`` and ``shares`` are as
     by `cuts`.  ``money`` holds what is left for this race, what it was given, and what is left in all; ``clock`` the
@@ -316,13 +316,13 @@ def _most_rounds(arms: int) -> int:
 
 
 def _logged(seen: Tally, utility: FloatArray) -> tuple[float, float]:
-    """The mean of the looks at hand, and their number."""
+    """The mean of the logged looks, and their number."""
     looks = float(seen.counts[0].sum())
     return (float(seen.counts[0] @ utility) / looks, looks) if looks else (0.5, 0.0)
 
 
 def _looks(model: Model, budget: float) -> int:
-    """How often to look: for half the money, or less in proportion where looking serves fewer arms."""
+    """How often to look: for half the budget, or less in proportion where looking serves fewer arms."""
     served = np.count_nonzero(model.sources[1:] >= 0) / len(model.sources[1:])
     return int(budget * served / 2 / model.problem.costs[LOOK])
 
@@ -349,7 +349,7 @@ def evidence(
 
 @compiled
 def _as_if_wrong(sizes: FloatArray) -> float:
-    """The share of the money for a race as if looking were wrong; nothing where looking says nothing."""
+    """The share of the budget for a race as if looking were wrong; nothing where looking says nothing."""
     return AS_IF_WRONG if sizes.max() > LEFT else 0.0
 
 
@@ -456,7 +456,7 @@ def last_word(state: _Racing) -> tuple[FloatArray, int, float]:
 
 @compiled
 def step(state: _Racing) -> int:
-    """Cut, but before a first round, and share the money of the next; a round without money for a pull is cut on."""
+    """Cut, except before the first round, and share the budget of the next; skip one that cannot pay for a pull."""
     arms, counts, levels, alive, known, price, chance, sizes, lows, highs = state[:10]
     staying, shares, money, clock, winners, held, terms = state[10:]
     while True:

@@ -44,11 +44,22 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """The law of a node given its inputs.
+    """The probabilities of a node's values given its inputs.
 
-    ``table`` has an axis for each input, in order, and a last axis over the node's own values; all axes of the inputs
-    may be flattened into one, in C order (the last input varies fastest).  ``parents`` is the full parent set where
-    the graph has more edges into the node than the table has inputs.
+    Parameters
+    ----------
+    inputs
+        The nodes that the probabilities depend on.
+    table
+        An axis for each input, in order, and a last axis over the node's own values.  All axes of the inputs may be
+        flattened into one, in C order (the last input varies fastest).
+    parents
+        All parents in the graph, if it has more edges into the node than the table has inputs.
+
+    Raises
+    ------
+    NetworkError
+        If the table contains a value that is not a probability, or an input is not among the parents.
     """
 
     inputs: tuple[str, ...]
@@ -75,23 +86,59 @@ class Mechanism:
 
 
 def bernoulli(inputs: Iterable[str], probability: ArrayLike, *, parents: Iterable[str] | None = None) -> Mechanism:
-    """A 0/1 node that is 1 with the given probability for each setting of its inputs.
+    """Make the mechanism of a 0/1 node from its probability of 1.
 
-    >>> bernoulli(("U",), [0.2, 0.8]).table.tolist()      # P(X=1 | U=0), P(X=1 | U=1)
-    [[0.8, 0.2], [0.2, 0.8]]
+    Parameters
+    ----------
+    inputs
+        The nodes that the probability depends on.
+    probability
+        The probability of 1 for each setting of the inputs, an axis for each; a number if there are no inputs.
+    parents
+        All parents in the graph, if there are more than the inputs.
+
+    Returns
+    -------
+    Mechanism
+        For a `CausalNetwork`.
+
+    Examples
+    --------
+    >>> bernoulli(("U",), [0.25, 0.75]).table.tolist()  # P(X=1 | U=0), P(X=1 | U=1)
+    [[0.75, 0.25], [0.25, 0.75]]
     """
     one = _floats(probability)
     return Mechanism(inputs, np.stack([1 - one, one], axis=-1), parents=parents)
 
 
 class CausalNetwork:
-    """A causal network over finite domains; ``hidden`` nodes act but are never observed.
+    """A causal graph with the probabilities of every node: a world to simulate.
 
-    ``mechanisms`` maps each node to its `Mechanism`; ``domains`` names the values of nodes that are not 0, 1, 2, ...
+    Parameters
+    ----------
+    mechanisms
+        For each node its `Mechanism`.
+    hidden
+        Nodes that act but are never observed.
+    domains
+        The values of nodes whose values are not 0, 1, 2, ...
+
+    Raises
+    ------
+    NetworkError
+        If a parent has no mechanism, or a table does not fit its node.
+
+    Examples
+    --------
+    >>> network = CausalNetwork({"X": bernoulli((), 0.5), "Y": bernoulli(("X",), [0.25, 0.75])})
+    >>> network.means(network.problem("Y")).tolist()  # of do(), do(X=0) and do(X=1)
+    [0.5, 0.25, 0.75]
     """
 
     mechanisms: Mapping[str, Mechanism]
+    """The mechanism of every node, in topological order."""
     hidden: frozenset[str]
+    """The nodes that are never observed."""
     domains: Mapping[str, tuple[Value, ...]]
     """The values of every node, hidden ones included, in topological order."""
     full: CausalGraph
@@ -136,12 +183,38 @@ class CausalNetwork:
     def problem(
         self, reward: str, intervene: Iterable[str] | Mapping[str, Iterable[Value]] | None = None, **more: Any
     ) -> Problem:
-        """The problem a learner faces here: the projected graph with this network's domains."""
+        """Make the problem that a learner faces here: the graph without hidden nodes, and this network's domains.
+
+        Parameters
+        ----------
+        reward
+            The node to improve.
+        intervene
+            The nodes that can be set, with the values they can be set to if not all; all but the reward by default.
+        more
+            Further arguments of `Problem`, such as ``goal`` or ``costs``.
+
+        Returns
+        -------
+        Problem
+            A problem that this network can answer.
+        """
         domains = {name: values for name, values in self.domains.items() if name in self.graph and values != BINARY}
         return Problem(self.graph, reward, intervene, domains=domains, **more)
 
     def means(self, problem: Problem) -> FloatArray:
-        """The true mean reward of each arm, exact, on the reward's own scale."""
+        """Compute the true mean reward of each arm.
+
+        Parameters
+        ----------
+        problem
+            A problem of this network.
+
+        Returns
+        -------
+        ndarray
+            The exact means in the order of ``problem.arms``, on the reward's own scale.
+        """
         from whichdo.world.exact import reward_laws
 
         worth = np.array(list(problem.rewards.values()))
@@ -149,19 +222,54 @@ class CausalNetwork:
         return means
 
     def rarity(self, problem: Problem) -> FloatArray:
-        """The true q of each target set: the probability of the rarest cell that looking must have seen."""
+        """Compute the true q of each target set: the probability of the rarest cell that looking must have seen.
+
+        Parameters
+        ----------
+        problem
+            A problem of this network.
+
+        Returns
+        -------
+        ndarray
+            A probability for each target set.
+        """
         from whichdo.world.exact import true_rarity
 
         return true_rarity(self, problem)
 
     def hardness(self, problem: Problem) -> int:
-        """The true m(C) of the paper: how many nodes must be tried because looking sees them too rarely."""
+        """Compute the true m(C) of the paper: how many nodes must be tried because looking sees them too rarely.
+
+        Parameters
+        ----------
+        problem
+            A problem of this network.
+
+        Returns
+        -------
+        int
+            At least 2.
+        """
         from whichdo.estimate.rarity import c_sizes, hardness
 
         return hardness(self.rarity(problem), c_sizes(problem))
 
     def law(self, scope: Sequence[str], do: Mapping[str, Value] | None = None) -> FloatArray:
-        """The exact joint probabilities of some nodes, an axis each, under do(...) or as things are."""
+        """Compute the exact joint probabilities of some nodes.
+
+        Parameters
+        ----------
+        scope
+            The nodes, hidden ones allowed.
+        do
+            The nodes that are set, with their values; by default nothing is set.
+
+        Returns
+        -------
+        ndarray
+            An axis for each node, in the order of ``scope``.
+        """
         from whichdo.world.exact import joint_law
 
         names = tuple(self.full.nodes[self.full.index(name)] for name in scope)
@@ -170,10 +278,23 @@ class CausalNetwork:
         return joint_law(self, names, self.codes_of(do or {}))
 
     def parent_laws(self, problem: Problem) -> FloatArray:
-        """The exact joint law of the reward's parents under each arm: what `importance` and `c-ucb` must be told.
+        """Compute the joint probabilities of the reward's parents under each arm, which `importance` and `c-ucb` need.
 
-        A row for each arm, a column for each joint value of ``problem.graph.parents(problem.reward)``, the last parent
-        varying fastest.  Refused over 2**20 numbers.
+        Parameters
+        ----------
+        problem
+            A problem of this network.
+
+        Returns
+        -------
+        ndarray
+            A row for each arm, a column for each joint value of ``problem.graph.parents(problem.reward)``, the last
+            parent varying fastest.
+
+        Raises
+        ------
+        TooLargeError
+            If there would be more than 2**20 numbers.
         """
         from whichdo.world.exact import joint_law
 
@@ -197,10 +318,24 @@ class CausalNetwork:
         *,
         codes: bool = False,
     ) -> dict[str, Array]:
-        """Draw ``n`` rows of the observed nodes: uint8 for 0/1 nodes, the declared values for others.
+        """Draw rows of the observed nodes.
 
-        The same seed gives the same rows; a larger ``n`` gives the same rows first.  ``codes`` leaves every column as
-        uint8, the position of each value in its domain, which is several times quicker than writing texts.
+        Parameters
+        ----------
+        n
+            The number of rows.  A larger number gives the same rows first.
+        do
+            The nodes that are set, with their values; by default nothing is set.
+        seed
+            The random seed; equal seeds give equal rows.
+        codes
+            Whether to leave every column as uint8, the position of each value in its domain, which is several times
+            faster than writing strings.
+
+        Returns
+        -------
+        dict of str to ndarray
+            A column for each observed node: uint8 for 0/1 nodes, the declared values for others.
         """
         from whichdo.world.sampler import sample_rows
 
@@ -208,16 +343,45 @@ class CausalNetwork:
         return {name: rows[j] if codes else self.decoded(name, rows[j]) for j, name in enumerate(self.graph.nodes)}
 
     def decoded(self, name: str, codes: CodeArray) -> Array:
-        """Codes 0, 1, 2, ... as the declared values of a node."""
+        """Translate codes 0, 1, 2, ... into the declared values of a node.
+
+        Parameters
+        ----------
+        name
+            The node.
+        codes
+            Positions in its domain.
+
+        Returns
+        -------
+        ndarray
+            The values.
+        """
         values = self.domains[name]
         if values == tuple(range(len(values))):
             return codes
-        mixed = len({isinstance(value, str) for value in values}) > 1  # numpy would turn the numbers into texts
+        mixed = len({isinstance(value, str) for value in values}) > 1  # numpy would turn the numbers into strings
         found: Array = np.array(values, dtype=object if mixed else None).take(codes, mode="clip")
         return found
 
     def codes_of(self, setting: Mapping[str, Value]) -> dict[str, int]:
-        """A setting of nodes by value as one by code; unknown nodes and values are errors."""
+        """Translate a setting of nodes from values into codes.
+
+        Parameters
+        ----------
+        setting
+            For each node its value.
+
+        Returns
+        -------
+        dict of str to int
+            For each node the position of the value in its domain.
+
+        Raises
+        ------
+        NetworkError
+            If a node does not have the value.
+        """
         found = {}
         for name, value in setting.items():
             name = self.full.nodes[self.full.index(name)]
@@ -230,7 +394,18 @@ class CausalNetwork:
         return found
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem that speaks of other nodes or values than this network."""
+        """Refuse a problem with nodes or values that this network does not have.
+
+        Parameters
+        ----------
+        problem
+            The problem to compare with this network.
+
+        Raises
+        ------
+        NetworkError
+            If a node is missing, hidden, or has other values.
+        """
         for name in problem.graph.nodes:
             if name not in self.graph:
                 raise NetworkError(f"The network has no observed node {quoted(name)}.{nearest(name, self.graph.nodes)}")
@@ -244,13 +419,32 @@ class CausalNetwork:
 
     @classmethod
     def read_bif(cls, path: str | os.PathLike[str], hidden: Iterable[str] = ()) -> CausalNetwork:
-        """Read a network in BIF (plain or gzipped); variables marked latent, and ``hidden`` ones, are hidden."""
+        """Read a network from a BIF file.
+
+        Parameters
+        ----------
+        path
+            The file, plain or gzipped.
+        hidden
+            Nodes to hide, beside those that the file marks as latent.
+
+        Returns
+        -------
+        CausalNetwork
+            Values that are 0, 1, 2, ... in order become numbers; others stay strings.
+        """
         from whichdo.world.network_files import read_bif
 
         return read_bif(path, hidden)
 
     def write_bif(self, path: str | os.PathLike[str]) -> None:
-        """Write the network in BIF, hidden nodes marked ``property latent yes``."""
+        """Write the network as a BIF file.
+
+        Parameters
+        ----------
+        path
+            The file.  Hidden nodes are marked ``property latent yes``.
+        """
         from whichdo.world.network_files import write_bif
 
         write_bif(self, path)
@@ -293,7 +487,7 @@ def _by_name(table: Mapping[str, Kind], what: str) -> dict[str, Kind]:
     """A table by checked names; two spellings of one name are refused."""
     found = {checked_name(name): each for name, each in table.items()}
     if len(found) < len(table):
-        raise NetworkError(f"`{what}` names a node twice, in two ways of writing the same letters.")
+        raise NetworkError(f"`{what}` names a node twice, in two spellings that Unicode treats as one.")
     return found
 
 
@@ -310,7 +504,7 @@ def _floats(table: ArrayLike) -> FloatArray:
     except (TypeError, ValueError) as error:
         raise NetworkError(f"A mechanism's table must be a rectangular array of numbers: {error}.") from None
     if not np.isfinite(array).all() or (array < 0).any() or (array > 1 + ROW_ERROR).any():
-        raise NetworkError("A mechanism's table holds something that is no probability: it must lie in 0..1.")
+        raise NetworkError("A mechanism's table contains a value that is not a probability: each must lie in 0..1.")
     array.flags.writeable = False
     return array
 

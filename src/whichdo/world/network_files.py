@@ -26,7 +26,7 @@ __all__ = ["read_bif", "write_bif"]
 
 
 def read_bif(path: str | os.PathLike[str], hidden: Iterable[str] = ()) -> CausalNetwork:
-    """Read a network, plain or gzipped.  Values that are 0, 1, 2, ... in order become numbers; others stay texts."""
+    """Read a network, plain or gzipped.  Values that are 0, 1, 2, ... in order become numbers; others stay strings."""
     path = Path(path)
     try:
         file = parse_bif(read_file(path))

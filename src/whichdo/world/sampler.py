@@ -51,7 +51,32 @@ def sample_rows(
 
 
 class World:
-    """A network that answers the batches of one problem.  The same seed gives the same answers to the same batches."""
+    """A network that answers the batches of one problem, as the real world would.
+
+    Parameters
+    ----------
+    network
+        The network.
+    problem
+        A problem of this network.
+    seed
+        The random seed; equal seeds give equal answers to equal batches.
+    marks
+        Rounds, ascending, up to which the pulls of each arm are recorded; the last must be the last that is played.
+
+    Raises
+    ------
+    NetworkError
+        If the problem has nodes or values that the network does not have.
+
+    Examples
+    --------
+    >>> import whichdo as wd
+    >>> network = wd.network("parallel")
+    >>> world = wd.World(network, network.problem("Y"), seed=1)
+    >>> world.pull(wd.observe(100)).pulls.sum()
+    np.int64(100)
+    """
 
     def __init__(
         self,
@@ -65,10 +90,10 @@ class World:
         self.problem = problem
         self.key: WordArray = seed if isinstance(seed, np.ndarray) else _key(seed)
         self.marks = marks
-        """Rounds, rising, up to which the pulls of each arm are recorded; the last must be the last that is played."""
+        """Rounds up to which the pulls of each arm are recorded."""
         self.record: IntArray = np.zeros((len(marks), len(problem.arms)), np.int64) if len(marks) else marks
         self.spent = 0.0
-        """What all pulls have cost."""
+        """The cost of all pulls so far."""
         self._round = 0
         bounds = self._ground.bounds
         self._rewards: RewardStreams | None = None if bounds is None else _kernels().reward_streams(bounds, self.key)
@@ -83,18 +108,48 @@ class World:
 
     @property
     def rewards(self) -> RewardStreams:
-        """The rewards of each arm, for compiled loops.  Raises `TooLargeError` where their law is too large to sum."""
+        """The rewards of each arm, for compiled loops.
+
+        Raises
+        ------
+        TooLargeError
+            If their probabilities are too large to sum.
+        """
         if self._rewards is None:
             reward_laws(self.network, self.problem)  # says why
             raise TooLargeError("The law of the reward is too large to sum.")
         return self._rewards
 
     def next_rows(self, position: int, count: int) -> CodeArray:
-        """The next pulls of an arm as rows of codes: those that batches with detail ROWS get, in whatever portions."""
+        """Draw the next pulls of an arm as rows of codes, as a batch with detail ROWS gets them.
+
+        Parameters
+        ----------
+        position
+            The arm's position in ``problem.arms``.
+        count
+            The number of pulls.
+
+        Returns
+        -------
+        ndarray
+            A row of codes for each pull.
+        """
         return self._stream(position).rows(count)
 
     def run(self, batch: Batch) -> Tally:
-        """As `pull`; a batch that has a course is answered with all pulls of its course."""
+        """Answer a batch as `pull` does; a batch that has a course, with all pulls of its course.
+
+        Parameters
+        ----------
+        batch
+            The arms to pull.
+
+        Returns
+        -------
+        Tally
+            What came of the pulls.
+        """
         if batch.course is None or self._rewards is None:
             return self.pull(batch)
         counts = batch.course.run(self._rewards)
@@ -105,7 +160,18 @@ class World:
         return told
 
     def pull(self, batch: Batch) -> Tally:
-        """Pull the arms of a batch and tell what came, at the detail it asks for."""
+        """Pull the arms of a batch.
+
+        Parameters
+        ----------
+        batch
+            The arms to pull, and how much detail to return.
+
+        Returns
+        -------
+        Tally
+            What came of the pulls.
+        """
         positions, numbers = batch.places(self.problem), batch.numbers
         self.spent += float(all_prices(self.problem)[positions] @ numbers)
         if len(self.marks):
@@ -202,7 +268,7 @@ class Ground:
             self._checked = scopes
 
     def plan(self, position: int, scopes: tuple[Scope, ...]) -> LookPlan:
-        """How to draw and count some scopes under an arm; the last of each arm is at hand."""
+        """How to draw and count some scopes under an arm; the last plan of each arm is kept."""
         kept = self._plans.get(position)
         if kept is None or kept[0] is not scopes:
             plan = _look_plan(self._network, scopes, self.forced[position], self.problem.reward)

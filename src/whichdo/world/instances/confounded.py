@@ -323,7 +323,7 @@ def bnlearn(
 ) -> Instance:
     """A network in BIF, such as those of the bnlearn repository, with some of its nodes hidden.
 
-    ``rewards`` says what each value of the reward is worth, in [0, 1]; it is needed where they are texts.
+    ``rewards`` says what each value of the reward is worth, in [0, 1]; it is needed where they are strings.
     """
     concealed = [hide] if isinstance(hide, str) else list(hide)
     network = CausalNetwork.read_bif(path, hidden=concealed)

@@ -91,6 +91,11 @@ def network(name: str) -> CausalNetwork:
         A family, such as ``experiment-1``, or one of its members, such as ``canonical:napkin`` or
         ``structural:task-3``.
 
+    Returns
+    -------
+    CausalNetwork
+        The network; ``problem(reward)`` makes the problem that a learner faces.
+
     Raises
     ------
     UsageError
