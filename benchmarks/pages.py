@@ -44,9 +44,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Campaigns": ("Campaign", "Ticket", "Receipt", "Status", "Advice", "write_report", "Session"),
     "Policies and simulation": (
-        "policy", "available_policies", "Policy", "Recommendation", "Batch", "Tally", "Detail", "observe", "pull",
-        "spread", "CausalNetwork", "Mechanism", "bernoulli", "network", "World", "simulate", "Outcomes", "compare",
-        "Comparison",
+        "policy", "available_policies", "simulate", "Outcomes", "compare", "Comparison", "CausalNetwork", "Mechanism",
+        "bernoulli", "network", "World",
+    ),
+    "Write a policy": (
+        "Policy", "Objective", "Play", "Recommendation", "Batch", "Tally", "Detail", "observe", "pull", "spread",
+        "equal_pulls", "best_arm", "refuse_below", "unit_costs", "register",
     ),
 }  # fmt: skip
 """The public names by subject; errors have their own page, and what is not listed comes last."""

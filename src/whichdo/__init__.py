@@ -65,7 +65,17 @@ if TYPE_CHECKING:
     from whichdo.identification.engine import identify
     from whichdo.identification.estimand import Estimand
     from whichdo.identification.pruning import minimal_sets, possibly_optimal
-    from whichdo.policies.base import Policy, Recommendation
+    from whichdo.policies.base import (
+        Objective,
+        Play,
+        Policy,
+        Recommendation,
+        best_arm,
+        equal_pulls,
+        refuse_below,
+        unit_costs,
+    )
+    from whichdo.policies.registry import register
     from whichdo.policy_names import available_policies, policy
     from whichdo.problem import Arm, Goal, Problem, do
     from whichdo.problem_file import read_problem, write_problem
@@ -106,7 +116,9 @@ __all__ = [
     "NetworkError",
     "NotIdentifiedError",
     "NotOursError",
+    "Objective",
     "Outcomes",
+    "Play",
     "Policy",
     "Problem",
     "ProblemError",
@@ -135,6 +147,7 @@ __all__ = [
     "__version__",
     "available_policies",
     "bernoulli",
+    "best_arm",
     "bins",
     "check",
     "compare",
@@ -142,6 +155,7 @@ __all__ = [
     "count",
     "do",
     "draw_svg",
+    "equal_pulls",
     "errors",
     "gallery",
     "graph_from",
@@ -157,8 +171,11 @@ __all__ = [
     "rank",
     "read_graph",
     "read_problem",
+    "refuse_below",
+    "register",
     "simulate",
     "spread",
+    "unit_costs",
     "what_if",
     "write_graph",
     "write_problem",
@@ -195,7 +212,10 @@ _ROOMS = {
     "whichdo.identification.engine": ("identify",),
     "whichdo.identification.estimand": ("Estimand",),
     "whichdo.identification.pruning": ("minimal_sets", "possibly_optimal"),
-    "whichdo.policies.base": ("Policy", "Recommendation"),
+    "whichdo.policies.base": (
+        "Objective", "Play", "Policy", "Recommendation", "best_arm", "equal_pulls", "refuse_below", "unit_costs",
+    ),
+    "whichdo.policies.registry": ("register",),
     "whichdo.policy_names": ("available_policies", "policy"),
     "whichdo.problem": ("Arm", "Goal", "Problem", "do"),
     "whichdo.problem_file": ("read_problem", "write_problem"),
