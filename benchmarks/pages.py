@@ -226,7 +226,10 @@ def _command_page(verb: str, command: Any) -> str:
         elif not each.hidden:
             spelled = ", ".join(f"`{name}`" for name in (*each.opts, *each.secondary_opts))
             rows["Options"].append(f"| {spelled} | {_cell(each.help)} | {_default(each)} |")
-    heads = {"Arguments": "| argument | |\n|---|---|\n", "Options": "| option | | default |\n|---|---|---|\n"}
+    heads = {
+        "Arguments": "| argument | meaning |\n|---|---|\n",
+        "Options": "| option | meaning | default |\n|---|---|---|\n",
+    }
     tables = "".join(f"\n## {name}\n\n{heads[name]}" + "\n".join(found) + "\n" for name, found in rows.items() if found)
     said = inspect.cleandoc(command.help or "")
     return f"{ALONE}[Command line](index.md)\n\n# whichdo {verb}\n\n{said}\n\n```text\n{usage}\n```\n{tables}"

@@ -47,7 +47,8 @@ def simulate(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help='May be repeated: a name, "srm(second_phase=rejects)" or my_policy.py:MyPolicy. Default: three.',
+            help='A name, "srm(second_phase=rejects)" or my_policy.py:MyPolicy; repeatable. '
+            "Default: warm-halving, srm and ue.",
             autocompletion=policies,
         ),
     ] = None,

@@ -72,7 +72,7 @@ def rank(
         How much of the graph an estimate leans on: "robust", that an adjustment set is valid; "graph", every missing
         edge, which needs fewer rows if the graph is right; "paper", the paper's algorithms as printed.
     confidence
-        Of the intervals, between 0 and 1.
+        The level of the intervals, between 0 and 1.
     counts
         A column that says how often each row counts; by default each counts once.
     weights
@@ -87,7 +87,8 @@ def rank(
         say, with a test whether they differ from the others; "level" to count missing as a separate value, called
         "missing" (rows that lack the reward are left out).
     shrinkage
-        How many rows the data's own margins count for in each row of a table; 0 leaves the plain shares.
+        How many rows the data's own margins count for in each row of a table; by default 2.0, and 0 leaves the
+        plain shares.
     threshold
         The paper's t, with ``reading="paper"``: rows of a table that were seen less often are taken as uniform.
     sampled
