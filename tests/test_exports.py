@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,19 @@ def test_type_checkers_see_the_names_in_the_places_they_come_from() -> None:
             assert getattr(whichdo, alias.name) is getattr(sys.modules[str(node.module)], alias.name)
     seen = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert seen | {"__version__"} == set(whichdo.__all__)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    """In the code, the citation, the newest release of the changelog with its date, and the page on installing."""
+    root = Path(__file__).parents[1]
+    cited, changes, install = (
+        (root / name).read_text(encoding="utf-8") for name in ("CITATION.cff", "CHANGELOG.md", "docs/install.md")
+    )
+    unreleased, (version, date) = re.findall(r"^## \[(.+?)\](?: - (.+))?$", changes, re.MULTILINE)[:2]
+    assert unreleased == ("Unreleased", "")
+    assert version == whichdo.__version__
+    assert re.findall(r"^(?:version|date-released): (.+)$", cited, re.MULTILINE) == [version, date]
+    assert f"whichdo-{version}-py3-none-any.whl" in install
 
 
 def test_the_package_says_that_it_is_typed() -> None:
