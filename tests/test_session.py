@@ -250,12 +250,12 @@ TABLE[1, 0, 1] = 1
 OTHER = wd.Problem("X -> M; M -> Y; X <-> Y", "Y", ["X"], goal="minimize")
 
 REFUSED: list[tuple[Any, Any, str]] = [
-    (X0, {"X": 0, "M": 0, "Y": 1}, "do(X=0) is not owed now. Owed are do(X=1) (2) and do() (1)."),
+    (X0, {"X": 0, "M": 0, "Y": 1}, "do(X=0) was not asked for now. Outstanding pulls: do(X=1) (2) and do() (1)."),
     (wd.do(Z=1), {"X": 1, "M": 0, "Y": 1}, "do(Z=1) is not an arm of this problem"),
     ("do(X=1)", {"X": 1, "M": 0, "Y": 1}, '"do(X=1)" is a string; problem.arm(text) finds the arm'),
     (X1, {"X": 0, "M": 0, "Y": 1}, "the arm is do(X=1), but X is 0: the intervention was not applied"),
-    (X1, [{"X": 1, "M": 0, "Y": 1}] * 3, "do(X=1) is owed 2 more pulls, and 3 were told"),
-    (LOOK, [{"X": 1, "M": 0, "Y": 1}] * 2, "do() is owed 1 more pull, and 2 were told"),
+    (X1, [{"X": 1, "M": 0, "Y": 1}] * 3, "do(X=1) has 2 pulls outstanding, and 3 were told"),
+    (LOOK, [{"X": 1, "M": 0, "Y": 1}] * 2, "do() has 1 pull outstanding, and 2 were told"),
     (X1, {"X": 1, "M": 0, "Y": 2}, 'Row 1, column Y: "2". Allowed: 0, 1.'),
     (X1, {"X": 1, "M": 0, "Y": 0.5}, 'Row 1, column Y: "0.5"'),
     (X1, [{"X": 1, "M": 0, "Y": 1}, {"X": 1, "M": "no", "Y": 1}], 'Row 2, column M: "no"'),

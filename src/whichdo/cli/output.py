@@ -111,4 +111,4 @@ def say_if_compiling() -> None:
     from whichdo.kernels.compiling import is_cold
 
     if is_cold():
-        print("Compiling for this machine; it takes some seconds, the first time only.", file=sys.stderr, flush=True)
+        print("Compiling for this machine; this takes a few seconds, the first time only.", file=sys.stderr, flush=True)

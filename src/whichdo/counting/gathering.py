@@ -75,7 +75,7 @@ class Gathering:
         self._problem.index(arm)
         if arm not in self.owed:
             waiting = listed((f"{other} ({count:,})" for other, count in self.owed.items()), most=12)
-            raise UsageError(f"{arm} is not owed now. Owed are {waiting}.")
+            raise UsageError(f"{arm} was not asked for now. Outstanding pulls: {waiting}.")
         if isinstance(outcome, Told):
             told = outcome  # read before, as a campaign reads a tell when it comes
         elif isinstance(outcome, Tally):
@@ -88,8 +88,8 @@ class Gathering:
             told = self._reader.read(arm, outcome, self.needed)
         owed = self.owed[arm]
         if told.pulls > owed:
-            pulls = counted(owed, "more pull")
-            raise UsageError(f"{arm} is owed {pulls}, and {told.pulls:,} were told.")
+            pulls = counted(owed, "pull")
+            raise UsageError(f"{arm} has {pulls} outstanding, and {told.pulls:,} were told.")
         return told
 
     def add(self, arm: Arm, told: Told) -> None:

@@ -193,7 +193,7 @@ def dependencies(module: str) -> set[str]:
 
 def warn(what: str) -> None:
     """Warn that the cache is not used, whatever the reason, and say what to do about it."""
-    text = f"{what}; kernels are compiled in memory, which takes some seconds. WHICHDO_CACHE names another folder."
+    text = f"{what}; kernels are compiled in memory, which takes a few seconds. WHICHDO_CACHE names another folder."
     warnings.warn(text, CacheWarning, stacklevel=2)
 
 
@@ -241,5 +241,5 @@ def folder_of(module: str) -> Path | None:
 
 
 def is_cold() -> bool:
-    """Whether the first use will compile, which takes some seconds."""
+    """Whether the first use will compile, which takes a few seconds."""
     return not any(folder is not None and any(folder.rglob("*.nbi")) for folder in map(folder_of, list(_modules)))
