@@ -273,7 +273,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (X1, tally(ONE, {X1: {XMY: TABLE}}, problem=OTHER), "This tally belongs to another problem"),
     (X1, tally([[0, 1], [0, 0], [0, 1]]), "This tally of do(X=1) also holds pulls of do()"),
     (X1, tally([[0, 0]] * 3), "has no pull of do(X=1)"),
-    (X1, tally([[0, 0], [0, 0], [0, 3]], {X1: {XMY: 3 * TABLE}}), "owed 2 more pulls, and 3 were told"),
+    (X1, tally([[0, 0], [0, 0], [0, 3]], {X1: {XMY: 3 * TABLE}}), "2 pulls outstanding, and 3 were told"),
     (X1, tally([[0, 0], [0, 0], [2, -1]]), "not below 0"),
     (X1, tally([[0, 0], [0, 0]]), "3 arms by 2 reward levels"),
     (X1, tally(np.array(ONE) / 2), "3 arms by 2 reward levels"),
