@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from docutils import nodes
 from sphinx.ext.napoleon import Config, NumpyDocstring
 
 from whichdo import __version__
@@ -41,9 +42,17 @@ SECTIONS = Config(napoleon_google_docstring=False, napoleon_use_rtype=False)
 def setup(app: Any) -> None:
     """Turn the sections of numpydoc into what Sphinx knows."""
     app.connect("autodoc-process-docstring", read_sections)
+    app.connect("doctree-read", join_fields)
 
 
 def read_sections(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """All but those of attributes, which are sentences: napoleon would take the words before a colon for a type."""
     if what not in {"attribute", "property", "data"}:
         lines[:] = NumpyDocstring(lines, SECTIONS, app, what, name, found, options).lines()
+
+
+def join_fields(app: Any, page: nodes.document) -> None:  # noqa: ARG001
+    """A colon between a parameter and its description, where Sphinx puts two hyphens."""
+    for text in list(page.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(": "))

@@ -1,9 +1,19 @@
-"""Which do()?  Causal bandits: the best single intervention from a causal graph, logs and few experiments.
+"""Which do()?  Causal bandits: the best intervention from a causal graph, logs and few experiments.
 
     >>> import whichdo as wd
     >>> problem = wd.Problem("X -> M; M -> Y; X <-> Y", reward="Y")
     >>> problem.verdicts["X"].reason
     'through its c-component {X, Y}, given M'
+
+Where to begin:
+
+`Problem`, `read_problem`, `propose`     what can be done, and what it is for
+`rank`, `check`, `what_if`               estimate every arm from logs; test the graph; doubt its edges
+`Campaign`, `Session`                    run experiments, for weeks on disk or at once in memory
+`simulate`, `compare`, `network`         play policies against a known network
+`policy`, `available_policies`           the policies; `Policy` to write one
+`identify`, `possibly_optimal`           what a graph implies
+`errors`                                 what can go wrong
 
 Names are loaded on first use, so that ``import whichdo`` and the command line are quick.
 """
