@@ -223,8 +223,6 @@ def spending_limit(problem: Problem, horizon: object, budget: object) -> float:
         given = "neither" if horizon is None else "both"
         raise UsageError(f"Give `horizon`, the number of pulls, or `budget`, in cost units; found {given}.")
     name, value = ("budget", _finite(budget)) if horizon is None else ("horizon", float(_pulls(problem, horizon)))
-    if value <= 0:
-        raise UsageError(f"The {name} is {value:g}; it must be above 0.")
     if value > MOST:
         raise UsageError(f"The {name} is {value:.6g}; it can be at most 10^12 ({MOST:,}).")
     return value

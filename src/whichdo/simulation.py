@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Part = tuple[IntArray, FloatArray, FloatArray]
 
-__all__ = ["Job", "Outcomes", "log_spaced", "played", "run_rounds", "simulate", "simulate_all"]
+__all__ = ["Job", "Outcomes", "length_of_run", "log_spaced", "played", "run_rounds", "simulate", "simulate_all"]
 
 PARTS = 16
 """A job is cut into so many parts for each worker."""
@@ -179,11 +179,19 @@ def simulate(
     (3,)
     """
     played = as_policy(policy)
-    limit = spending_limit(problem, horizon, budget)
+    limit = length_of_run(problem, horizon, budget)
     check_policy(played, problem, limit)
     job = Job(played, limit, whole_number(seed, "seed"), rounds)
     (found,) = simulate_all([job], network, problem, runs, workers=workers, progress=progress)
     return found
+
+
+def length_of_run(problem: Problem, horizon: object, budget: object) -> float:
+    """What a simulated run may spend: as `spending_limit`, and above 0."""
+    limit = spending_limit(problem, horizon, budget)
+    if limit <= 0:
+        raise UsageError(f"The {'budget' if horizon is None else 'horizon'} is {limit:g}; it must be above 0.")
+    return limit
 
 
 class Job(NamedTuple):

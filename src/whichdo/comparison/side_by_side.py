@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.errors import UnsuitableError, UsageError
-from whichdo.evidence import spending_limit, whole_number
+from whichdo.evidence import whole_number
 from whichdo.frames import frame_of, html_table, plain, text_table
 from whichdo.plots.canvas import WIDE, Plotted
 from whichdo.policy_names import as_policy, policy_text
-from whichdo.simulation import Job, simulate_all
+from whichdo.simulation import Job, length_of_run, simulate_all
 from whichdo.text import counted, short_number, visible
 
 if TYPE_CHECKING:
@@ -354,9 +354,9 @@ def _lengths(
         given = "neither" if horizons is None else "both"
         raise UsageError(f"Give `horizons`, numbers of pulls, or `budgets`, in cost units; found {given}.")
     if horizons is not None:
-        found = {spending_limit(problem, number, None) for number in _listed(horizons)}
+        found = {length_of_run(problem, number, None) for number in _listed(horizons)}
     else:
-        found = {spending_limit(problem, None, number) for number in _listed(budgets)}
+        found = {length_of_run(problem, None, number) for number in _listed(budgets)}
     if not found:
         raise UsageError("There is nothing to compare at; give a horizon, such as 500.")
     return sorted(found)
