@@ -52,7 +52,7 @@ def read_sections(app: Any, what: str, name: str, found: Any, options: Any, line
 
 
 def join_fields(app: Any, page: nodes.document) -> None:  # noqa: ARG001
-    """A colon between a parameter and its description, where Sphinx puts two hyphens."""
+    """A colon between a parameter or a type and its description, where Sphinx puts two hyphens."""
     for text in list(page.findall(nodes.Text)):
-        if text == " -- ":
-            text.parent.replace(text, nodes.Text(": "))
+        if text.startswith(" -- "):
+            text.parent.replace(text, nodes.Text(f": {text[4:]}"))
