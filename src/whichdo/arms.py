@@ -44,7 +44,8 @@ class Arm:
 
     Examples
     --------
-    >>> arm = do(Z=0, X=1)
+    >>> import whichdo as wd
+    >>> arm = wd.do(Z=0, X=1)
     >>> arm, arm.targets, dict(arm.settings), arm.is_look
     (do(X=1, Z=0), ('X', 'Z'), {'X': 1, 'Z': 0}, False)
     """
@@ -77,7 +78,8 @@ class Arm:
     def to_dict(self) -> dict[str, Any]:
         """The arm for JSON.
 
-        >>> do(X=1).to_dict()
+        >>> import whichdo as wd
+        >>> wd.do(X=1).to_dict()
         {'settings': {'X': 1}, 'text': 'do(X=1)'}
         """
         return {"settings": dict(self.settings), "text": str(self)}
@@ -133,7 +135,8 @@ def do(setting: Mapping[str, Value] | None = None, /, **values: Value) -> Arm:
 
     Examples
     --------
-    >>> do(X=1), do(), do({"face mask": 1}, X=0)
+    >>> import whichdo as wd
+    >>> wd.do(X=1), wd.do(), wd.do({"face mask": 1}, X=0)
     (do(X=1), do(), do(X=0, face mask=1))
     """
     if setting is not None and not isinstance(setting, Mapping):

@@ -160,7 +160,8 @@ def bins(cuts: Iterable[float | str], *, missing: bool = False) -> Bins:
 
     Examples
     --------
-    >>> bins([35, 45]).values
+    >>> import whichdo as wd
+    >>> wd.bins([35, 45]).values
     ('under 35', '35 to under 45', '45 or more')
     """
     if isinstance(cuts, (str, int, float)):

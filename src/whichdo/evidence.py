@@ -265,7 +265,8 @@ def observe(count: int, *, detail: Detail = TABLES, scopes: Iterable[Scope] | No
 
     Examples
     --------
-    >>> observe(100).pulls
+    >>> import whichdo as wd
+    >>> wd.observe(100).pulls
     100
     """
     return Batch((LOOK,), (count,), detail, None if scopes is None else tuple(scopes))
@@ -292,8 +293,8 @@ def pull(arm: Arm, count: int = 1, *, detail: Detail = REWARDS, scopes: Iterable
 
     Examples
     --------
-    >>> from whichdo.problem import do
-    >>> pull(do(X=1), 3).counts
+    >>> import whichdo as wd
+    >>> wd.pull(wd.do(X=1), 3).counts
     (3,)
     """
     return Batch((arm,), (count,), detail, None if scopes is None else tuple(scopes))
@@ -323,8 +324,8 @@ def spread(count: int, arms: Iterable[Arm], *, detail: Detail = REWARDS) -> Batc
 
     Examples
     --------
-    >>> from whichdo.problem import do
-    >>> spread(5, [do(X=0), do(X=1)]).counts
+    >>> import whichdo as wd
+    >>> wd.spread(5, [wd.do(X=0), wd.do(X=1)]).counts
     (3, 2)
     """
     chosen = tuple(arms)

@@ -64,7 +64,8 @@ def available_policies() -> Mapping[str, type[Policy]]:
 
     Examples
     --------
-    >>> available_policies()["ue"].objective.value
+    >>> import whichdo as wd
+    >>> wd.available_policies()["ue"].objective.value
     'simple'
     """
     own_policies()
@@ -97,7 +98,8 @@ def policy(name: str, **parameters: Any) -> Policy:
 
     Examples
     --------
-    >>> policy("srm", second_phase="rejects")
+    >>> import whichdo as wd
+    >>> wd.policy("srm", second_phase="rejects")
     SRM(second_phase='rejects', pool=False, prune_parents=True)
     """
     kind = policy_class(name)

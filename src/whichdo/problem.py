@@ -125,10 +125,11 @@ class Problem:
 
     Examples
     --------
-    >>> problem = Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
+    >>> import whichdo as wd
+    >>> problem = wd.Problem("X -> M; M -> Y; X <-> Y", reward="Y", intervene=["X"])
     >>> [str(arm) for arm in problem.arms]
     ['do()', 'do(X=0)', 'do(X=1)']
-    >>> Problem("X -> Y; Z -> Y", reward="Y", arms=[do(X=1, Z=0), do(X=1)]).target_sets
+    >>> wd.Problem("X -> Y; Z -> Y", reward="Y", arms=[wd.do(X=1, Z=0), wd.do(X=1)]).target_sets
     (('X', 'Z'), ('X',))
     """
 
@@ -439,7 +440,8 @@ class Problem:
 
         Empty where the arms were listed by hand.
 
-        >>> Problem("Z -> X -> Y", "Y", at_once=2).merged
+        >>> import whichdo as wd
+        >>> wd.Problem("Z -> X -> Y", "Y", at_once=2).merged
         mappingproxy({('X', 'Z'): ('X',)})
         """
         if self.at_once == 1:
@@ -477,7 +479,8 @@ class Problem:
     def verdicts(self) -> ByTargets[Verdict]:
         """For each target set whether looking can settle its arms and why; by one name, or several in any order.
 
-        >>> problem = Problem("X -> Y; Z -> Y", "Y", arms=[do(X=1), do(X=1, Z=0)])
+        >>> import whichdo as wd
+        >>> problem = wd.Problem("X -> Y; Z -> Y", "Y", arms=[wd.do(X=1), wd.do(X=1, Z=0)])
         >>> problem.verdicts["X"].identified, problem.verdicts["Z", "X"].reason
         (True, 'by conditioning: there is nothing to adjust for')
         """

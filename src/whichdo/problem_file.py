@@ -86,7 +86,8 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
 
     Examples
     --------
-    >>> read_problem("problem.toml").reward  # doctest: +SKIP
+    >>> import whichdo as wd
+    >>> wd.read_problem("problem.toml").reward  # doctest: +SKIP
     'infected'
     """
     path = Path(path)
@@ -119,7 +120,8 @@ def write_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
 
     Examples
     --------
-    >>> write_problem(problem, "problem.toml")  # doctest: +SKIP
+    >>> import whichdo as wd
+    >>> wd.write_problem(problem, "problem.toml")  # doctest: +SKIP
     """
     write_file(Path(path), problem_to_toml(problem))
 

@@ -67,11 +67,11 @@ class Session:
 
     Examples
     --------
-    >>> from whichdo.problem import Problem, do
-    >>> session = Session("ue", Problem("X -> Y", "Y"), horizon=6, seed=1)
+    >>> import whichdo as wd
+    >>> session = wd.Session("ue", wd.Problem("X -> Y", "Y"), horizon=6, seed=1)
     >>> while not session.finished:
     ...     (arm,) = session.ask()
-    ...     session.tell(arm, {"Y": int(arm == do(X=1))})  # in practice, the outcome of the pull
+    ...     session.tell(arm, {"Y": int(arm == wd.do(X=1))})  # in practice, the outcome of the pull
     >>> session.recommend().arm
     do(X=1)
     """

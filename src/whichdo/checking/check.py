@@ -97,8 +97,9 @@ def check(
 
     Examples
     --------
+    >>> import whichdo as wd
     >>> rows = {"A": [0, 0, 1, 1] * 50, "B": [0, 1, 1, 1] * 50, "Y": [0, 1, 1, 0] * 50}
-    >>> found = check(Problem("A; B -> Y", "Y"), rows)
+    >>> found = wd.check(wd.Problem("A; B -> Y", "Y"), rows)
     >>> found.ok, found.statements[0].left, found.statements[0].right, found.statements[0].fails
     (False, 'A', 'B', True)
     """

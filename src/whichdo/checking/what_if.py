@@ -93,8 +93,9 @@ def what_if(
 
     Examples
     --------
+    >>> import whichdo as wd
     >>> rows = {"X": [0, 0, 1, 1] * 50, "Y": [0, 1, 1, 1] * 50}
-    >>> found = what_if(Problem("X -> Y", "Y"), rows)
+    >>> found = wd.what_if(wd.Problem("X -> Y", "Y"), rows)
     >>> [(each.edit, each.best) for each in found.edits]
     [('drop X -> Y', do()), ('add X <-> Y', None)]
     """

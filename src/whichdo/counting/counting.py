@@ -81,9 +81,9 @@ def count(
 
     Examples
     --------
-    >>> from whichdo.problem import Problem, do
-    >>> seen = count(Problem("X -> Y", "Y"), {"X": [0, 1, 1], "Y": [0, 0, 1]})
-    >>> seen.tables[do()]["X", "Y"].tolist()
+    >>> import whichdo as wd
+    >>> seen = wd.count(wd.Problem("X -> Y", "Y"), {"X": [0, 1, 1], "Y": [0, 0, 1]})
+    >>> seen.tables[wd.do()]["X", "Y"].tolist()
     [[1, 0], [1, 1]]
     """
     return count_with_notes(problem, data, counts=counts, arm=arm, missing=missing, scopes=scopes, progress=progress)[0]

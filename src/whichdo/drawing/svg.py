@@ -146,8 +146,8 @@ def draw_svg(
 
     Examples
     --------
-    >>> from whichdo.graph.admg import CausalGraph
-    >>> draw_svg(CausalGraph.parse("X -> Y"), reward="Y")[:4]
+    >>> import whichdo as wd
+    >>> wd.draw_svg(wd.CausalGraph.parse("X -> Y"), reward="Y")[:4]
     '<svg'
     """
     marks = dict(marks or {})

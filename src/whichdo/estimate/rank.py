@@ -116,9 +116,9 @@ def rank(
 
     Examples
     --------
-    >>> from whichdo.problem import do
-    >>> found = rank(Problem("X -> Y", "Y"), {"X": [0, 0, 1, 1] * 50, "Y": [0, 1, 1, 1] * 50})
-    >>> found.best.arm, round(found[do(X=0)].estimate, 2)
+    >>> import whichdo as wd
+    >>> found = wd.rank(wd.Problem("X -> Y", "Y"), {"X": [0, 0, 1, 1] * 50, "Y": [0, 1, 1, 1] * 50})
+    >>> found.best.arm, round(found[wd.do(X=0)].estimate, 2)
     (do(X=1), 0.5)
     """
     from whichdo.counting import count_with_notes

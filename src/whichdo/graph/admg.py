@@ -63,8 +63,9 @@ class CausalGraph:
 
     Examples
     --------
-    >>> graph = CausalGraph(directed=[("X", "M"), ("M", "Y")], bidirected=[("X", "Y")])
-    >>> graph == CausalGraph.parse("X -> M; M -> Y; X <-> Y")
+    >>> import whichdo as wd
+    >>> graph = wd.CausalGraph(directed=[("X", "M"), ("M", "Y")], bidirected=[("X", "Y")])
+    >>> graph == wd.CausalGraph.parse("X -> M; M -> Y; X <-> Y")
     True
     >>> graph.c_component("X")
     ('X', 'Y')

@@ -76,8 +76,8 @@ def confounding_path(graph: CausalGraph, node: str) -> tuple[str, ...] | None:
 
     Examples
     --------
-    >>> from whichdo.graph.admg import CausalGraph
-    >>> confounding_path(CausalGraph.parse("X -> Y; X <-> A; A <-> Y"), "X")
+    >>> import whichdo as wd
+    >>> wd.confounding_path(wd.CausalGraph.parse("X -> Y; X <-> A; A <-> Y"), "X")
     ('X', 'A', 'Y')
     """
     start = graph.index(node)

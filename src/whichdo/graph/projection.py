@@ -50,8 +50,8 @@ def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
 
     Examples
     --------
-    >>> from whichdo.graph.admg import CausalGraph
-    >>> project(CausalGraph.parse("U -> X; U -> Y; X -> Y"), ["X", "Y"]).siblings("X")
+    >>> import whichdo as wd
+    >>> wd.project(wd.CausalGraph.parse("U -> X; U -> Y; X -> Y"), ["X", "Y"]).siblings("X")
     ('Y',)
     """
     kept = sorted({graph.index(name) for name in keep})

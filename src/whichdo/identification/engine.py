@@ -75,15 +75,16 @@ def identify(graph: CausalGraph, targets: Iterable[str], reward: str, tried: Ite
 
     Examples
     --------
-    >>> from whichdo.graph.admg import CausalGraph
-    >>> graph = CausalGraph.parse("Z -> X; Z -> Y; X -> Y")
-    >>> print(identify(graph, ["X"], "Y"))
+    >>> import whichdo as wd
+    >>> graph = wd.CausalGraph.parse("Z -> X; Z -> Y; X -> Y")
+    >>> print(wd.identify(graph, ["X"], "Y"))
     Σ_Z P(Z) P(Y | Z, X)
 
     What both levers do together, from looks and an experiment on one of them:
 
-    >>> graph = CausalGraph.parse("X -> Z; X -> Y; Z -> Y; Z <-> Y")
-    >>> print(identify(graph, ["X", "Z"], "Y", tried=[["Z"]]))
+    >>> import whichdo as wd
+    >>> graph = wd.CausalGraph.parse("X -> Z; X -> Y; Z -> Y; Z <-> Y")
+    >>> print(wd.identify(graph, ["X", "Z"], "Y", tried=[["Z"]]))
     P_{do(Z)}(Y | X, Z)
     """
     names = checked_targets(graph, targets, reward)

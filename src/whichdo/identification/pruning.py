@@ -83,11 +83,11 @@ def possibly_optimal(
     --------
     With an instrument, looking is never best, for setting Z or X is at least as good:
 
-    >>> from whichdo.graph.admg import CausalGraph
-    >>> graph = CausalGraph.parse("Z -> X -> Y; X <-> Y")
-    >>> possibly_optimal(graph, "Y")
+    >>> import whichdo as wd
+    >>> graph = wd.CausalGraph.parse("Z -> X -> Y; X <-> Y")
+    >>> wd.possibly_optimal(graph, "Y")
     (('X',), ('Z',))
-    >>> possibly_optimal(graph, "Y", fixed=["Z"])
+    >>> wd.possibly_optimal(graph, "Y", fixed=["Z"])
     ((), ('X',))
     """
     if at_once is not None and at_once < 0:
@@ -122,8 +122,8 @@ def minimal_sets(graph: CausalGraph, reward: str, fixed: Iterable[str] = ()) -> 
 
     Examples
     --------
-    >>> from whichdo.graph.admg import CausalGraph
-    >>> minimal_sets(CausalGraph.parse("Z -> X -> Y"), "Y")
+    >>> import whichdo as wd
+    >>> wd.minimal_sets(wd.CausalGraph.parse("Z -> X -> Y"), "Y")
     ((), ('X',), ('Z',))
     """
     within = _acting(graph, reward, fixed)

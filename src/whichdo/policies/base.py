@@ -226,8 +226,9 @@ def best_arm(problem: Problem, means: FloatArray, rng: np.random.Generator) -> R
 
     Examples
     --------
-    >>> from whichdo.problem import Problem
-    >>> best_arm(Problem("X -> Y", "Y"), np.array([0.5, 0.4, 0.7]), np.random.default_rng(0)).arm
+    >>> import numpy as np
+    >>> import whichdo as wd
+    >>> wd.best_arm(wd.Problem("X -> Y", "Y"), np.array([0.5, 0.4, 0.7]), np.random.default_rng(0)).arm
     do(X=1)
     """
     return Recommendation(problem.arms[best_of(means, rng.random(len(means)), problem.first_answer)], means)
@@ -252,9 +253,9 @@ def equal_pulls(problem: Problem, budget: float, arms: Iterable[Arm]) -> Batch:
 
     Examples
     --------
-    >>> from whichdo.problem import Problem
-    >>> problem = Problem("X -> Y", "Y")
-    >>> equal_pulls(problem, 8, problem.arms).counts
+    >>> import whichdo as wd
+    >>> problem = wd.Problem("X -> Y", "Y")
+    >>> wd.equal_pulls(problem, 8, problem.arms).counts
     (3, 3, 2)
     """
     chosen = tuple(arms)
@@ -298,7 +299,7 @@ def refuse_below(policy: Policy, budget: float, least: float, why: str) -> None:
     Examples
     --------
     >>> import whichdo as wd
-    >>> refuse_below(wd.policy("ue"), 2, 3, "every arm is pulled once")
+    >>> wd.refuse_below(wd.policy("ue"), 2, 3, "every arm is pulled once")
     Traceback (most recent call last):
     whichdo.errors.UnsuitableError: ue needs a budget of at least 3: every arm is pulled once. The budget is 2.
     """
@@ -344,7 +345,7 @@ def unit_costs(policy: Policy, problem: Problem) -> None:
     Examples
     --------
     >>> import whichdo as wd
-    >>> unit_costs(wd.policy("ue"), wd.Problem("X -> Y", "Y"))
+    >>> wd.unit_costs(wd.policy("ue"), wd.Problem("X -> Y", "Y"))
     """
     costly = [arm for arm, cost in problem.costs.items() if cost != 1]
     if costly:

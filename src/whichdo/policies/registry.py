@@ -48,8 +48,9 @@ def register(name: str) -> Callable[[Kind], Kind]:
 
     Examples
     --------
+    >>> import whichdo as wd
     >>> from whichdo.policies.uniform import UniformExploration
-    >>> register("ue")(UniformExploration).name  # the same class again is accepted
+    >>> wd.register("ue")(UniformExploration).name  # the same class again is accepted
     'ue'
     """
 

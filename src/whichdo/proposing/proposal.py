@@ -160,7 +160,8 @@ def propose(
 
     Examples
     --------
-    >>> found = propose({"age": range(20, 60), "paid": ["no", "yes"] * 20}, "age -> paid", "paid")
+    >>> import whichdo as wd
+    >>> found = wd.propose({"age": range(20, 60), "paid": ["no", "yes"] * 20}, "age -> paid", "paid")
     >>> found.domains["age"], dict(found.rewards)
     (('under 30', '30 to under 40', '40 to under 50', '50 or more'), {'no': 0.0, 'yes': 1.0})
     """

@@ -67,7 +67,8 @@ def write_report(campaign: Campaign, path: str | os.PathLike[str], *, force: boo
 
     Examples
     --------
-    >>> write_report(Campaign.open("campaigns.db", "spring"), "spring.html")  # doctest: +SKIP
+    >>> import whichdo as wd
+    >>> wd.write_report(wd.Campaign.open("campaigns.db", "spring"), "spring.html")  # doctest: +SKIP
     PosixPath('spring.html')
     """
     target = Path(path)

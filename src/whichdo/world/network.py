@@ -104,7 +104,8 @@ def bernoulli(inputs: Iterable[str], probability: ArrayLike, *, parents: Iterabl
 
     Examples
     --------
-    >>> bernoulli(("U",), [0.25, 0.75]).table.tolist()  # P(X=1 | U=0), P(X=1 | U=1)
+    >>> import whichdo as wd
+    >>> wd.bernoulli(("U",), [0.25, 0.75]).table.tolist()  # P(X=1 | U=0), P(X=1 | U=1)
     [[0.75, 0.25], [0.25, 0.75]]
     """
     one = _floats(probability)
@@ -130,7 +131,8 @@ class CausalNetwork:
 
     Examples
     --------
-    >>> network = CausalNetwork({"X": bernoulli((), 0.5), "Y": bernoulli(("X",), [0.25, 0.75])})
+    >>> import whichdo as wd
+    >>> network = wd.CausalNetwork({"X": wd.bernoulli((), 0.5), "Y": wd.bernoulli(("X",), [0.25, 0.75])})
     >>> network.means(network.problem("Y")).tolist()  # of do(), do(X=0) and do(X=1)
     [0.5, 0.25, 0.75]
     """

@@ -91,7 +91,8 @@ def read_graph(path: str | os.PathLike[str]) -> CausalGraph:
 
     Examples
     --------
-    >>> read_graph("infection.dot")  # doctest: +SKIP
+    >>> import whichdo as wd
+    >>> wd.read_graph("infection.dot")  # doctest: +SKIP
     CausalGraph.parse('mask -> infected')
     """
     return read_graph_and_format(path)[0]
@@ -129,7 +130,8 @@ def write_graph(graph: CausalGraph, path: str | os.PathLike[str], format: str | 
 
     Examples
     --------
-    >>> write_graph(graph, "infection.dot")  # doctest: +SKIP
+    >>> import whichdo as wd
+    >>> wd.write_graph(graph, "infection.dot")  # doctest: +SKIP
     """
     file = _as_path(path)
     if format is None:

@@ -67,7 +67,8 @@ def graph_from(obj: Any, *, hidden: Iterable[str] = ()) -> CausalGraph:
 
     Examples
     --------
-    >>> graph_from([("U", "X"), ("U", "Y"), ("X", "Y")], hidden=["U"]).siblings("X")
+    >>> import whichdo as wd
+    >>> wd.graph_from([("U", "X"), ("U", "Y"), ("X", "Y")], hidden=["U"]).siblings("X")
     ('Y',)
     """
     if isinstance(hidden, str):

@@ -103,7 +103,8 @@ def network(name: str) -> CausalNetwork:
 
     Examples
     --------
-    >>> network("structural:task-2").graph.nodes
+    >>> import whichdo as wd
+    >>> wd.network("structural:task-2").graph.nodes
     ('Z', 'X', 'Y')
     """
     if not isinstance(name, str):
