@@ -47,6 +47,15 @@ def test_the_names_of_the_contract_are_there(name: str) -> None:
     assert name in whichdo.__all__
 
 
+def test_names_that_the_pages_use_are_public() -> None:
+    """All but records of decisions, which may name what was there then."""
+    root = Path(__file__).parents[1]
+    pages = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "docs").rglob("*.ipynb")]
+    used = {name for page in pages for name in re.findall(r"\bwd\.(\w+)", page.read_text(encoding="utf-8"))}
+    assert used >= {"Problem", "rank"}
+    assert used <= set(whichdo.__all__)
+
+
 def test_a_name_that_is_none_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing_of_this_name"):
         _ = whichdo.nothing_of_this_name
