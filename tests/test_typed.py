@@ -38,7 +38,7 @@ def test_the_script_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert capsys.readouterr().out.startswith(whichdo.__version__)
 
 
-@pytest.mark.slow("40 s: mypy reads the package without our settings; finds a public name whose type a user cannot use")
+@pytest.mark.slow("13 s: mypy reads the package without our settings; finds a public name whose type a user cannot use")
 def test_the_script_is_right_by_a_strict_type_checker(tmp_path: Path) -> None:
     """As in a user's project: without our settings, the package as it is installed, and one planted mistake found."""
     script = tmp_path / "script.py"
