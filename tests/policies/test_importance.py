@@ -197,8 +197,8 @@ def test_what_does_not_fit_is_refused() -> None:
     wrong: list[tuple[dict[str, object], str]] = [
         ({"truncation": "some"}, "truncation is 'some'"),
         ({"laws": [[0.5, 0.4]]}, "laws must sum to one in row 0; found 0.9"),
-        ({"laws": [[0.5, 0.5], [-0.5, 1.5]]}, "no probability"),
-        ({"laws": [[0.5, np.nan]]}, "no probability"),
+        ({"laws": [[0.5, 0.5], [-0.5, 1.5]]}, "not a probability"),
+        ({"laws": [[0.5, np.nan]]}, "not a probability"),
         ({"laws": [[0.5, 0.5], [1.0]]}, "rectangular"),
         ({"laws": [0.5, 0.5]}, "a row for each arm"),
         ({"laws": "known"}, "rectangular"),

@@ -52,6 +52,7 @@ class Importance(Policy):
     truncation: Literal["zero", "clip", "none"] = "zero"
     eta: ArrayLike | None = None
     objective = Objective.SIMPLE
+    revision = 2
 
     def __post_init__(self) -> None:
         if self.truncation not in ("zero", "clip", "none"):
@@ -75,7 +76,7 @@ class Importance(Policy):
         arms = [arm for arm, count in zip(problem.arms, drawn, strict=True) if count]
         tried = yield Batch(tuple(arms), tuple(filter(None, drawn)), TABLES, (scope,))
         gained = _gained(problem, tried, scope)
-        return best_arm(problem, self._weights(pulls) @ gained / pulls, rng)  # steps 3-4
+        return best_arm(problem, (self._weights(pulls) * gained).sum(axis=1) / pulls, rng)  # steps 3-4
 
     def _fit(self, problem: Problem) -> None:
         """Refuse a mixture that is not of this problem's shape, or reaches too little."""
@@ -103,7 +104,7 @@ class Importance(Policy):
     @cached_property
     def _ratios(self) -> FloatArray:
         """R_a(s), with 0/0 = 0."""
-        mixed = self._eta @ self._laws
+        mixed = (self._eta[:, None] * self._laws).sum(axis=0)
         ratios: FloatArray = np.divide(self._laws, mixed, out=np.zeros_like(self._laws), where=mixed > 0)
         return ratios
 
@@ -121,5 +122,5 @@ def _gained(problem: Problem, tried: Tally, scope: Scope) -> FloatArray:
     """The utility that came with each cell of the reward's parents, over all arms."""
     total = sum(tables[scope].dense().count for tables in tried.tables.values())
     utility = np.array(list(problem.utility.values()))
-    gained: FloatArray = np.reshape(total, (-1, len(utility))) @ utility
+    gained: FloatArray = (np.reshape(total, (-1, len(utility))) * utility).sum(axis=1)
     return gained

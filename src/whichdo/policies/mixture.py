@@ -23,15 +23,17 @@ STEPS = 5_000
 PATIENCE = 0.5
 ROUNDING = 1e-9
 SUM_ERROR = 1e-6
+KEPT_DIGITS = 12
+"""Of shares that were searched for: in later ones, matrix products and exponentials differ between processors."""
 
 
 def worst(weights: FloatArray, shares: FloatArray) -> float:
     """The largest f_a for these shares; infinite where an arm needs a cell that no share reaches."""
-    reached = shares @ weights
+    reached = (shares[:, None] * weights).sum(axis=0)
     if (weights[:, reached == 0] > 0).any():
         return float("inf")
     used = reached > 0
-    return float(((weights[:, used] ** 2) @ (1 / reached[used])).max())
+    return float((weights[:, used] ** 2 / reached[used]).sum(axis=1).max())
 
 
 def balanced(weights: FloatArray, *, tolerance: float = 1e-3) -> FloatArray:
@@ -59,7 +61,8 @@ def balanced(weights: FloatArray, *, tolerance: float = 1e-3) -> FloatArray:
             break
         shares = shares * np.sqrt(pressure / here)
         shares /= shares.sum()
-    return found
+    found = np.round(found, KEPT_DIGITS)
+    return found / found.sum()
 
 
 def apportioned(shares: FloatArray, pulls: int) -> IntArray:
