@@ -16,7 +16,6 @@ from whichdo.estimate.doubt import checked_doubt
 from whichdo.estimate.doubted import pool_with_doubt
 from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
-from whichdo.estimate.modelled import judged_by_models, model_arms
 from whichdo.estimate.overlap import counted_overlaps, thin_words
 from whichdo.estimate.pooling import equal_arms, pool, with_shared_pulls
 from whichdo.estimate.provenance import sources_of_arms
@@ -218,10 +217,12 @@ def ranking(
     naive = _conditionals(seen, worth)
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     overlaps = counted_overlaps(seen, looked, worth, rule, (least, reach), z) if overlap else ()
-    models = None if kept is None else model_arms(problem, *kept, z)
-    modelled = () if models is None else models.rows((least, reach))
-    judged: Pooled = pooled
-    if models is not None:
+    models, modelled, judged = None, (), pooled
+    if kept is not None:
+        from whichdo.estimate.modelled import judged_by_models, model_arms
+
+        models = model_arms(problem, *kept, z)
+        modelled = models.rows((least, reach))
         judged, must_try = judged_by_models(pooled, models, must_try, z, OF_USE)
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
     answers = frozenset(shown.answers)

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Kernel", "always_of_types", "bound", "compiled", "is_cold", "popcount", "trailing_zeros", "uncompiled"]
+__all__ = [
+    "Kernel",
+    "always_of_types",
+    "before_first_use",
+    "bound",
+    "compiled",
+    "is_cold",
+    "popcount",
+    "trailing_zeros",
+    "uncompiled",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -62,6 +72,12 @@ def uncompiled(is_small: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002
 
 _modules: dict[str, None] = {}
 """Those that have kernels."""
+_announcements: list[Callable[[], None]] = []
+
+
+def before_first_use(announce: Callable[[], None]) -> None:
+    """Call a function once, when a kernel is about to be compiled or loaded; small work never comes to that."""
+    _announcements[:] = [announce]
 
 
 class Kernel:
@@ -94,6 +110,8 @@ class Kernel:
             from whichdo.kernels.caching import dispatcher_of
 
             with _compiling:
+                while _announcements:
+                    _announcements.pop()()
                 if self._dispatcher is None:
                     self._dispatcher = dispatcher_of(self.py_func)
         return self._dispatcher
