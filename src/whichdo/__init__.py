@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     )
     from whichdo.estimate.rank import ArmRank, Ranking, rank
     from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Detail, Tally, observe, pull, spread
-    from whichdo.graph.admg import CausalGraph
-    from whichdo.graph.formats import read_graph, write_graph
+    from whichdo.graph.admg import CausalGraph, read_graph
+    from whichdo.graph.formats import write_graph
     from whichdo.graph.formats.objects import graph_from
     from whichdo.graph.gallery import gallery
     from whichdo.graph.identify import Route, Verdict, confounding_path
@@ -213,8 +213,8 @@ _ROOMS = {
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),
-    "whichdo.graph.admg": ("CausalGraph",),
-    "whichdo.graph.formats": ("read_graph", "write_graph"),
+    "whichdo.graph.admg": ("CausalGraph", "read_graph"),
+    "whichdo.graph.formats": ("write_graph",),
     "whichdo.graph.formats.objects": ("graph_from",),
     "whichdo.graph.gallery": ("gallery",),
     "whichdo.graph.identify": ("Route", "Verdict", "confounding_path"),

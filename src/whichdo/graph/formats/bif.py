@@ -36,7 +36,7 @@ from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["BifFile", "BifVariable", "parse_bif", "read_bif_graph", "write_bif", "write_bif_graph"]
 
@@ -102,7 +102,7 @@ def parse_bif(text: str) -> BifFile:
     return BifFile(network.name, tuple(variables))
 
 
-def read_bif_graph(text: str) -> CausalGraph:
+def read_bif_graph(text: str) -> MixedGraph:
     """Read the structure of a network.  The numbers are passed over, right or wrong."""
     network = _read(text, MAX_NODES + MAX_EDGES)
     draft = Draft()

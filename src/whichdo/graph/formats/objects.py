@@ -91,7 +91,7 @@ def graph_from(obj: Any, *, hidden: Iterable[str] = ()) -> CausalGraph:
         draft.node(name, hidden=True)
     if not draft:
         raise GraphError(f"This {_kind(obj)} is empty: it has no node and no edge.")
-    return draft.finish()
+    return CausalGraph.of(draft.finish())
 
 
 # ------------------------------------------------------------------------------------------------------------ the forms
