@@ -19,7 +19,7 @@ from whichdo.campaign.chain import sealed, time_text
 from whichdo.campaign.commands import Ask
 from whichdo.campaign.decide import decide
 from whichdo.campaign.events import Told, body_of
-from whichdo.campaign.tickets import Pull
+from whichdo.campaign.register import Pull
 from whichdo.policy_names import policy
 from whichdo.problem import Problem
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
-    from whichdo.checking.outcomes import EditOutcome, WhatIf
+    from whichdo.checking.decision import WhatIf
+    from whichdo.checking.outcomes import EditOutcome
     from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
     from whichdo.comparison.side_by_side import Comparison, compare
@@ -199,7 +200,8 @@ _ROOMS = {
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),
-    "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
+    "whichdo.checking.decision": ("WhatIf",),
+    "whichdo.checking.outcomes": ("EditOutcome",),
     "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
     "whichdo.comparison.side_by_side": ("Comparison", "compare"),

@@ -15,10 +15,10 @@ from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.asking import tickets_of
 from whichdo.campaign.chain import in_chain
 from whichdo.campaign.commands import Receipt
-from whichdo.campaign.exchange import export_lines, read_export, understood
+from whichdo.campaign.exchange import Verified, export_lines, read_export, understood, verified
 from whichdo.campaign.ledger import Ledger, wall_clock
 from whichdo.campaign.logs import logs_for, receipts_for
-from whichdo.campaign.receipts import ReceiptFile, Verified, verified
+from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.storage import PATIENCE, open_storage
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.commands import Command
     from whichdo.campaign.ledger import Clock
-    from whichdo.campaign.logs import Log
     from whichdo.campaign.storage import Storage
+    from whichdo.campaign.tallying import Log
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
 
@@ -289,7 +289,7 @@ class Campaign:
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
         with self._ledger.lock:
             state, _, events = self._ledger.write(commands.Observe(tuple(logs), restart=restart))
-            return receipts_for(state, logs, events)
+            return receipts_for(state.logs, logs, events)
 
     def status(self, *, settle: bool = True) -> Status:
         """How it stands: tickets, budget, who holds what; ``settle`` what the clock says first, or only look."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whichdo.campaign.events import Said
-    from whichdo.campaign.logs import Log
+    from whichdo.campaign.tallying import Log
     from whichdo.problem import Arm
 
 __all__ = [

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.asking import asking
-from whichdo.campaign.audit import audits_owed
 from whichdo.campaign.chain import canonical, time_text
 from whichdo.campaign.commands import (
     Allow,
@@ -40,9 +39,11 @@ from whichdo.campaign.events import (
     Voided,
 )
 from whichdo.campaign.follow import due, restarting, without_pulls
-from whichdo.campaign.plan import too_new, without_arms
+from whichdo.campaign.plan import without_arms
+from whichdo.campaign.register import Pull
+from whichdo.campaign.revisions import too_new
 from whichdo.campaign.terms import in_units
-from whichdo.campaign.tickets import Phase, Pull
+from whichdo.campaign.tickets import Phase
 from whichdo.errors import (
     BusyError,
     ConflictError,
@@ -59,8 +60,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from whichdo.campaign.events import Restarted, Said
-    from whichdo.campaign.logs import Log
     from whichdo.campaign.state import State
+    from whichdo.campaign.tallying import Log
     from whichdo.problem import Arm
 
 __all__ = ["already_due", "decide", "parts_of"]
@@ -296,7 +297,11 @@ def _forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool)
     play = state.play
     on = play is None or play.failure is not None or (play.asked > 0 and not state.done)
     if state.auditing:
-        if on or (play is not None and play.asked and not audits_owed(state, out).keys().isdisjoint(arms)):
+        if on or (
+            play is not None
+            and play.asked
+            and not state.audits.owed(state.tickets, state.plan.number, out).keys().isdisjoint(arms)
+        ):
             events.append(without_pulls(state, out, returned))
     elif on:
         events.append(restarting(state, f"{done.kind}: {', '.join(names)} ({reason})", returned))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.chain import time_text
-from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
+from whichdo.campaign.register import Pull
+from whichdo.campaign.revisions import needs_new_play, too_new, update_reason
 from whichdo.campaign.terms import in_units
-from whichdo.campaign.tickets import NEVER, Phase, Pull, moment_of
+from whichdo.campaign.tickets import NEVER, Phase, moment_of
 from whichdo.frames import html_lines, html_table, plain, text_table
 from whichdo.policy_names import policy_text
 from whichdo.text import counted

@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.checking.choices import Candidates, candidates_under
+from whichdo.checking.decision import WhatIf
 from whichdo.checking.edits import single_edits
 from whichdo.checking.many_graphs import ManyGraphs
-from whichdo.checking.outcomes import Predictions, WhatIf
+from whichdo.checking.outcomes import Predictions
 from whichdo.checking.refuting import Refuting
 from whichdo.errors import UsageError
 from whichdo.estimate.estimator import Looking, Rule

@@ -353,7 +353,7 @@ def import_(
 ) -> None:
     """Import a campaign from an export, checked and replayed."""
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.receipts import Verified
+    from whichdo.campaign.exchange import Verified
 
     campaign = Campaign.import_(address(db), file)
     last = campaign.verify()

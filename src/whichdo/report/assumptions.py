@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.campaign.plan import decided_elsewhere
+from whichdo.campaign.revisions import decided_elsewhere
 from whichdo.checking.check import check
 from whichdo.drawing.svg import draw_svg
 from whichdo.errors import TooLargeError

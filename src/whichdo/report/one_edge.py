@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from whichdo.checking.decision import cells, titles
 from whichdo.checking.what_if import what_if
-from whichdo.checking.words import cells, titles
 from whichdo.errors import TooLargeError
 from whichdo.text import counted
 
 if TYPE_CHECKING:
-    from whichdo.checking.outcomes import WhatIf
+    from whichdo.checking.decision import WhatIf
     from whichdo.report.history import History
 
 __all__ = ["OneEdge", "one_edge_wrong"]

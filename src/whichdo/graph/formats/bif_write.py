@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from whichdo.errors import GraphError, Place
 from whichdo.graph.draft import checked_name
-from whichdo.graph.formats.bif_text import BARE, PROPERTY
+from whichdo.graph.formats.bif_text import BARE, PROPERTY, BifFile, BifVariable
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whichdo.graph.formats.bif import BifFile, BifVariable
     from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["write_bif", "write_bif_graph"]
@@ -45,8 +44,6 @@ def write_bif_graph(graph: MixedGraph) -> str:
 
     ``X <-> Y`` becomes a variable of its own, marked as a confounder; `read_bif_graph` turns it back.
     """
-    from whichdo.graph.formats.bif import BifFile
-
     causes: dict[str, list[str]] = {name: [] for name in graph.nodes}
     confounders = []
     names = _free_names(graph)
@@ -71,8 +68,6 @@ def write_bif_graph(graph: MixedGraph) -> str:
 
 
 def _binary(name: str, parents: list[str], *properties: str) -> BifVariable:
-    from whichdo.graph.formats.bif import BifVariable
-
     return BifVariable(name, ("0", "1"), tuple(parents), None, False, Place(1, 1), properties)
 
 
