@@ -1,6 +1,6 @@
 """Campaigns as files: export and import, one JSON event a line with a checksum at the end; and checking a campaign.
 
-An export is the log itself.  Imported, it is checked line by line (chain, checksum) and replayed before a letter of it
+An export is the log itself.  Imported, it is checked line by line (chain, checksum) and replayed before any of it
 is stored, so what comes out of an import is the campaign that went in, receipts included.
 """
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Verified", "events_of", "export_lines", "read_export", "understood", "verified"]
 
 LONGEST = 8 * MOST_LETTERS
-"""Letters of one line of an export that are read; programs before this one wrote longer ones than are written now."""
+"""Characters of one line of an export that are read; earlier programs wrote longer ones than are written now."""
 
 
 def export_lines(events: Iterable[Event]) -> Iterator[str]:
@@ -62,7 +62,7 @@ PACKED = b"\x1f\x8b"
 def read_export(path: Path) -> Iterator[Event]:
     """The events of an export one by one, an error at the end where its checksum does not hold; maybe packed."""
     if not path.is_file():
-        what = "is no regular file" if path.exists() else "is not there"
+        what = "is not a regular file" if path.exists() else "is not there"
         raise StorageError(f"{visible(path)} cannot be read: it {what}.")
     try:
         with path.open("rb") as file:
@@ -111,7 +111,7 @@ def events_of(lines: Iterable[str], name: str) -> Iterator[Event]:
         if ended:
             raise InputError(f"{name}, line {number}: something follows the checksum. Export the campaign again.")
         if len(line) > LONGEST:
-            raise InputError(f"{name}, line {number} has {len(line):,} letters; no event is that long.")
+            raise InputError(f"{name}, line {number} has {len(line):,} characters; no event is that long.")
         content = _object(line, name, number)
         if "checksum" in content:
             _check_sum(content, digest.hexdigest(), found, name)
@@ -135,7 +135,7 @@ def _object(line: str, name: str, number: int) -> dict[str, Any]:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise InputError(f"{name}, line {number} is no event of a campaign: {visible(line[:60]).strip()}")
+        raise InputError(f"{name}, line {number} is not an event of a campaign: {visible(line[:60]).strip()}")
     return content
 
 
@@ -152,10 +152,12 @@ def _event(content: dict[str, Any], line: str, name: str, number: int, secret: b
             hash=content["hash"],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{name}, line {number} is no event of a campaign: {type(error).__name__} {error}.") from None
+        raise InputError(
+            f"{name}, line {number} is not an event of a campaign: {type(error).__name__} {error}."
+        ) from None
     texts = (event.campaign, event.kind, event.time, event.previous, event.hash)
     if not all(isinstance(each, str) for each in texts) or type(event.seq) is not int:
-        raise InputError(f"{name}, line {number} is no event of a campaign: {visible(line[:60]).strip()}")
+        raise InputError(f"{name}, line {number} is not an event of a campaign: {visible(line[:60]).strip()}")
     if event.seq != number - 1 or event.seal(secret) != event.hash:
         raise DamagedError(
             f"{name}, line {number}: event {event.seq} is not what was exported. Copy the file again.", number - 1

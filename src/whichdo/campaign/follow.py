@@ -1,7 +1,7 @@
 """What follows by itself: what tells give cause for, and what begins another play.
 
-After every tell it is asked whether what was told still holds, and whether it is enough.  What is found goes on record
-in the transaction of the tell, and the play restarts with what is left of the budget.
+After every tell the campaign checks whether its evidence still holds, and whether it is enough.  What it finds goes on
+record in the transaction of the tell, and the play restarts with what is left of the budget.
 
 - Fresh looks that differ from the logs: the logs are out of date and are set aside.
 - Direct pulls that contradict looking: where fresh looks differ from the logs, these are to blame; else the graph is

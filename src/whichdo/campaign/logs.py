@@ -127,7 +127,7 @@ def _before(file: Steady, known: Sequence[Log]) -> Log | None:
 
 
 def _counted(problem: Problem, data: object, scopes: Iterable[Scope], *, counts: str | None, missing: str) -> Log:
-    """A log that has no name or hash yet."""
+    """A log before it gets a name and a hash."""
     seen, notes = count_with_notes(problem, data, counts=counts, missing=missing)
     wanted = [*seen.tables.get(problem.arms[0], {}), *scopes]
     if not seen.pulls[0]:

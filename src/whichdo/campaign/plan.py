@@ -50,7 +50,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Plan:
-    """The play that is on: its number, its money, what is ``kept`` beside it for audits, and who decides it."""
+    """The play that is on: its number, its budget, what is ``kept`` beside it for audits, and who decides it."""
 
     number: int
     budget: float

@@ -37,7 +37,7 @@ class ReceiptFile:
     path: Path
 
     def check(self) -> None:
-        """Refuse, before anything is written, a file that is no file of receipts, or cannot be written."""
+        """Refuse, before anything is written, a file that does not contain receipts, or cannot be written."""
         try:
             with self._opened():
                 pass
@@ -63,7 +63,7 @@ class ReceiptFile:
     def _opened(self) -> Any:
         if self.path.exists():
             if not stat.S_ISREG(self.path.stat().st_mode) or is_guarded(self.path):
-                raise UsageError(f"{visible(self.path)} is no regular file to keep receipts in. Name another.")
+                raise UsageError(f"{visible(self.path)} is not a regular file to keep receipts in. Name another.")
             with self.path.open("rb") as file:
                 if file.read(len(BEGINNING)) not in {BEGINNING, b""}:
                     raise ConflictError(
@@ -138,5 +138,7 @@ def parsed(receipt: object) -> tuple[int, str]:
     """The number and the hash of a receipt."""
     seq, _, digest = str(receipt).partition(":")
     if not seq.isascii() or not seq.isdigit() or len(seq) > 12 or len(digest) != 64:
-        raise UsageError(f"{quoted(receipt)} is no receipt; it looks like 17:0a1b... with 64 letters after the colon.")
+        raise UsageError(
+            f"{quoted(receipt)} is not a receipt; one looks like 17:0a1b... with 64 characters after the colon."
+        )
     return int(seq), digest

@@ -138,7 +138,7 @@ class Register:
         return position if position is not None and self.id(position) == name else None
 
     def numbered(self, name: object) -> int | None:
-        """The position that the number of an id stands for, whatever its other letters say."""
+        """The position that the number of an id stands for, whatever its other characters are."""
         number = str(name).partition("-")[0]
         if not number.isascii() or not number.isdigit() or number.startswith("0") or len(number) > 18:
             return None
@@ -349,7 +349,7 @@ class Pull:
 
     def _event(self, seq: int) -> Event:
         if self._all.record is None:
-            raise LookupError(f"event {seq} is not at hand")
+            raise LookupError(f"event {seq} cannot be read without the log")
         return self._all.record.event(seq)
 
     @property

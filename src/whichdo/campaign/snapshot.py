@@ -61,7 +61,7 @@ MOMENTS = ("lease", "window")
 
 
 class UnreadableSnapshotError(StorageError):
-    """The table of snapshots cannot be read; whoever has the log does without."""
+    """The table of snapshots cannot be read; with the log nothing is lost."""
 
 
 class Snapshot(dict[str, Any]):
@@ -225,7 +225,7 @@ def _named(found: Recommendation | None) -> Tree | None:
 
 
 def _followed(play: Followed, state: State) -> Tree:
-    """Of a play that is over only what is said of it later."""
+    """Of a play that is over, only what is reported later."""
     whole = play.saved() if play is state.on else None
     numbers = [play.number, play.budget, play.revision, play.asks, play.first_event, play.last_event]
     return {"numbers": numbers, "whole": whole}

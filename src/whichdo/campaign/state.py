@@ -112,7 +112,7 @@ class State(Knowledge):
 
     @property
     def done(self) -> bool:
-        """Whether the play that is on wants no more: the policy has decided, or another revision's money is spent."""
+        """Whether the play that is on wants no more: the policy has decided, or another revision's budget is spent."""
         play = self.play
         if isinstance(play, Followed):
             return self.plan.is_over or (not play.unfilled and play.failure is None and not self.can_begin)
@@ -395,7 +395,7 @@ class State(Knowledge):
     def _forget_unasked(self) -> None:
         """A play begins with what is known when it is first asked.
 
-        Whoever looked at it before has begun it, but that is not on record: when more is known, it begins anew.
+        A process that looked at it before has begun it, but that is not on record: when more is known, it begins anew.
         """
         if self.diverged is None and (self.on is None or not self.on.asked):
             self.on, self._failure = None, None

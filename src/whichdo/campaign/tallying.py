@@ -4,7 +4,7 @@ A row is checked against problem and arm and brought into the one form that goes
 that the problem declares, of the columns that are nodes.  Other columns are left out and named.
 
 Estimates and recommendations rest on the pool of looks from logs, looks that were asked for, and direct pulls
-(`pooled`), with amended rows as they were amended.  What the policy was told, and when, is another matter:
+(`pooled`), with amended rows as they were amended.  What the policy receives, and when, is another matter:
 `whichdo.campaign.play`.  A look whose row says only some columns is counted in the tables whose columns it does say.
 
 A pull tells something of every arm that leaves the same nodes alone, if its row says more than the reward: with
@@ -94,7 +94,7 @@ class Log:
             raise ValueError(f"a log of {looks!r} looks")
         for table in tables.values():
             if (table.count < 1).any() or table.total > looks:
-                raise ValueError(f"a table of {looks} looks whose counts are none")
+                raise ValueError(f"a table of {looks} looks with counts that cannot be")
         size = observed.bytes
         if size is not None and (type(size) is not int or size < 1):
             raise ValueError(f"a log of {size!r} bytes")
@@ -116,7 +116,7 @@ class Log:
 
 
 class RowReader:
-    """Reads what is told of a problem's arms."""
+    """Reads the rows that are told of a problem's arms."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -124,7 +124,7 @@ class RowReader:
         self._books = {name: book_of(problem, name) for name in problem.domains}
 
     def read(self, arm: Arm, row: object, needed: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """The row as it goes on record, and the columns that are no nodes; or an error."""
+        """The row as it goes on record, and the columns that are not nodes; or an error."""
         if not isinstance(row, Mapping):
             raise UsageError(f'A row is a mapping such as {{"X": 1, "Y": 0}}; found {quoted(row)}. {STORED}')
         quickly = self._plain(arm, row, needed)
@@ -228,7 +228,7 @@ def pooled(
     """The tally of logs and rows; a row is the codes of all nodes, -1 where it does not say.
 
     ``nodes``: which node each code is about, by default those of the problem's graph in their order.
-    Arms that are none of the problem's are left out.  ``scopes`` are counted besides what the problem's arms need, of
+    Arms that the problem does not have are left out.  ``scopes`` are counted besides what the problem's arms need, of
     direct pulls too.  With ``teaching`` direct pulls are counted by all of these, so that they are sources for other
     arms.
     """

@@ -44,13 +44,16 @@ PHASES = tuple(Phase)
 
 @dataclass(frozen=True)
 class Ticket:
-    """What `ask` hands out: pull ``arm`` once, and tell what came under ``id``."""
+    """One pull to be made: pull ``arm`` once, and tell the row under ``id``; `Campaign.ask` makes it."""
 
     id: str
+    """What `Campaign.tell` takes."""
     arm: Arm
+    """What to pull."""
     needed: tuple[str, ...] = ()
     """The nodes whose values the row must say."""
     lease_ends: str | None = None
+    """When its pull is owed again; None where it may stay open forever."""
     receipt: str = field(default="", compare=False)
     """``seq:hash`` of the event that handed it out."""
     again: str = field(default="", compare=False)
@@ -69,7 +72,7 @@ class Ticket:
 
 
 def ticket_id(campaign: str, number: int, arm: Arm | str) -> str:
-    """A number and two letters that depend on it: a slip of the finger names no other ticket."""
+    """A number and two characters that depend on it, so that a typing error does not name another ticket."""
     digest = sha256(f"{campaign}\n{number}\n{arm}".encode()).digest()
     return f"{number}-{LETTERS[digest[0] % len(LETTERS)]}{LETTERS[digest[1] % len(LETTERS)]}"
 
