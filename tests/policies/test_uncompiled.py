@@ -53,7 +53,7 @@ def begun(each: Policy, problem: Problem, seed: int, plain: int, monkeypatch: py
     monkeypatch.setattr(sequential, "PLAIN_ROUNDS", plain)
     monkeypatch.setattr(sequential, "PLAIN_NUMBERS", 10**9)
     found = each.play_by_round(problem, 1e6, np.random.default_rng(seed), Tally.empty(problem))
-    assert found is not None
+    assert isinstance(found, sequential.Rounds)
     return found
 
 
