@@ -30,8 +30,7 @@ from whichdo.graph.formats.dagitty_tokens import (
     LINES_COUNT,
     LINES_DO_NOT,
 )
-from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, join
-from whichdo.graph.formats.roles import give, role
+from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, give, join, role
 from whichdo.graph.formats.scan import BLOCK, Scanner, one_of, show
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.graph.draft import Draft
 from whichdo.graph.formats.dot_tokens import EDGE, GRAPH_ATTRIBUTES, TOKENS
-from whichdo.graph.formats.links import Budget, Link, check_depth, direction, join
-from whichdo.graph.formats.roles import Marks, give, role
+from whichdo.graph.formats.links import Budget, Link, Marks, check_depth, direction, give, join, role
 from whichdo.graph.formats.scan import Scanner, show, spell
 from whichdo.text import nearest
 

@@ -15,8 +15,7 @@ from html.entities import name2codepoint
 from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.graph.draft import Draft, checked_name
-from whichdo.graph.formats.links import Link, check_depth, direction, join
-from whichdo.graph.formats.roles import FALSE, TRUE, Marks, give, role
+from whichdo.graph.formats.links import FALSE, TRUE, Link, Marks, check_depth, direction, give, join, role
 from whichdo.graph.formats.scan import Scanner, show
 from whichdo.text import nearest
 

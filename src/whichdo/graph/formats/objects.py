@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from whichdo.errors import GraphError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import Draft
-from whichdo.graph.formats.roles import Marks, as_truth, give, has_meaning, meaning
+from whichdo.graph.formats.links import Marks, as_truth, give, has_meaning, meaning
 from whichdo.graph.projection import project
 from whichdo.text import nearest, quoted, shown
 
