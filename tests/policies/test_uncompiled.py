@@ -175,7 +175,7 @@ problem = wd.Problem("Z -> X -> Y; Z -> W -> Y", "Y")
 rng = random.Random(1)
 logs = {{name: [rng.randrange(2) for _ in range(400)] for name in "ZXWY"}}
 folder = tempfile.mkdtemp()
-campaign = wd.Campaign.create(f"{{folder}}/a.db", "audited", problem, {name!r}, horizon=150, logs=logs)
+campaign = wd.Campaign.create(f"{{folder}}/a.db", "audited", {name!r}, problem, horizon=150, logs=logs)
 while tickets := campaign.ask(50, client="me"):
     for ticket in tickets:
         campaign.tell(ticket, {{**{{name: rng.randrange(2) for name in "ZXWY"}}, **ticket.arm.settings}})

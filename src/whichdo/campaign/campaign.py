@@ -76,8 +76,9 @@ class Campaign:
 
     Examples
     --------
-    >>> from whichdo import Problem
-    >>> campaign = Campaign.create("campaigns.db", "spring", Problem("X -> Y", "Y"), "ue", horizon=6)
+    >>> import whichdo as wd
+    >>> problem = wd.Problem("X -> Y", "Y")
+    >>> campaign = wd.Campaign.create("campaigns.db", "spring", "ue", problem, horizon=6)
     >>> ticket = campaign.ask(client="me")
     >>> receipt = campaign.tell(ticket, {"X": 1, "Y": 1, **ticket.arm.settings})
     >>> campaign.status().tickets["told"]
@@ -129,10 +130,10 @@ class Campaign:
             ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
         name
             The name of the campaign in this database.
-        problem
-            The graph, the arms and the reward.
         policy
             What `whichdo.policy` makes, or a string such as ``"srm"`` or ``"causal-ts(doubt=0.1)"``.
+        problem
+            The graph, the arms and the reward.
         horizon
             The number of pulls, where every arm costs 1.
         budget
