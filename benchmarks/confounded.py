@@ -12,7 +12,7 @@ import numpy as np
 
 import whichdo as wd
 from benchmarks.wrapping import wrapped
-from whichdo.experiments.naive import Conditioning
+from whichdo.experiments.cells import Conditioning
 from whichdo.plots.canvas import write_figure
 from whichdo.plots.looks import policy_label
 from whichdo.plots.panels import Panel, Scales, panels_plot

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import whichdo as wd
+from whichdo.graph.mixed import MixedGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -283,7 +284,8 @@ def _first_sentence(found: object) -> str:
 
 def _directive(name: str, found: object) -> str:
     if isinstance(found, type):
-        inherited = "\n   :inherited-members: Mapping" if hasattr(found, "plot") else ""
+        has_parts = hasattr(found, "plot") or issubclass(found, MixedGraph)  # of which users see what they inherit
+        inherited = "\n   :inherited-members: Mapping" if has_parts else ""
         return f".. autoclass:: {name}\n   :members:{inherited}"
     return f".. autofunction:: {name}" if callable(found) else f".. autodata:: {name}\n   :no-value:"
 

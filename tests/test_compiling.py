@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whichdo.kernels import compiling
+from whichdo.kernels import compiling, folders
 from whichdo.kernels.compiling import Kernel
 from whichdo.policy_names import available_policies
 
@@ -64,22 +64,22 @@ def test_each_kernel_is_compiled_once_by_processes_that_begin_together(tmp_path:
 
 def test_an_edit_touches_what_depends_on_it() -> None:
     """Helpers of helpers, types that kernels take, and constants; not the kernels of another policy."""
-    found = compiling.dependencies("whichdo.policies.ucb")
+    found = folders.dependencies("whichdo.policies.ucb")
     assert {"whichdo.kernels.rounds", "whichdo.kernels.random", "whichdo.policies.sequential"} < found
     assert not found & {"whichdo.policies.crm", "whichdo.simulation", "whichdo.problem"}
-    assert "whichdo.kernels.plans" in compiling.dependencies("whichdo.kernels.codes")
-    assert compiling.dependencies("__main__") == set(compiling.sources())
+    assert "whichdo.kernels.plans" in folders.dependencies("whichdo.kernels.codes")
+    assert folders.dependencies("__main__") == set(folders.sources())
 
 
 def test_no_kernel_calls_one_that_it_does_not_depend_on() -> None:
     assert available_policies()
-    for module in [name for name in compiling._modules if name in compiling.sources()]:
+    for module in [name for name in compiling._modules if name in folders.sources()]:
         for kernel in vars(sys.modules[module]).values():
             if isinstance(kernel, Kernel) and kernel.py_func.__module__ == module:
                 known = kernel.py_func.__globals__
                 called = [known[name] for name in kernel.py_func.__code__.co_names if name in known]
                 homes = {each.py_func.__module__ for each in called if isinstance(each, Kernel)}
-                assert homes <= compiling.dependencies(module), kernel
+                assert homes <= folders.dependencies(module), kernel
 
 
 KERNEL = """

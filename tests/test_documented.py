@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 SECTIONS = ("Parameters", "Returns", "Yields", "Raises", "Warns", "Attributes", "Notes", "See Also", "References",
             "Examples")  # fmt: skip
 """The sections of numpydoc that we use, in its order; Attributes may also stand first."""
-BEING_REWRITTEN = (
-    "whichdo.campaign",
-    "whichdo.monitoring",
-)
-BUILT_BY_US = {"ArmRank", "Check", "Comparison", "EditOutcome", "Estimand", "Outcomes", "Ranking", "Verdict", "WhatIf"}
+BUILT_BY_US = {"Advice", "ArmRank", "Check", "Comparison", "EditOutcome", "Estimand", "Outcomes", "Ranking", "Receipt",
+               "Status", "Ticket", "Verdict", "WhatIf"}  # fmt: skip
 """Results: nobody calls their constructors, so their attributes are documented instead of its parameters."""
 
 
@@ -80,26 +77,28 @@ def attribute_docs(kind: Any) -> set[str]:
     }
 
 
-def ours(thing: Any) -> bool:
-    return not thing.__module__.startswith(BEING_REWRITTEN)
+def members(kind: Any) -> dict[str, Any]:
+    """What a class has of its own, and from the part of ours that it is made of."""
+    whole = [each for each in kind.__mro__ if each.__module__ in {kind.__module__, "whichdo.graph.mixed"}]
+    return {key: value for each in reversed(whole) for key, value in vars(each).items()}
 
 
 NAMES = {name: getattr(whichdo, name) for name in whichdo.__all__}
-FUNCTIONS = {name: thing for name, thing in NAMES.items() if inspect.isfunction(thing) and ours(thing)}
-CLASSES = {name: thing for name, thing in NAMES.items() if inspect.isclass(thing) and ours(thing)}
+FUNCTIONS = {name: thing for name, thing in NAMES.items() if inspect.isfunction(thing)}
+CLASSES = {name: thing for name, thing in NAMES.items() if inspect.isclass(thing)}
 PLAIN = {
     name: kind for name, kind in CLASSES.items() if not issubclass(kind, (BaseException, Enum))
 }  # errors and choices explain themselves
 METHODS = {
     f"{name}.{key}": inspect.unwrap(getattr(value, "__func__", value))
     for name, kind in PLAIN.items()
-    for key, value in vars(kind).items()
+    for key, value in members(kind).items()
     if not key.startswith("_") and inspect.isfunction(getattr(value, "__func__", value))
 }
 PROPERTIES = {
     f"{name}.{key}": value
     for name, kind in CLASSES.items()
-    for key, value in vars(kind).items()
+    for key, value in members(kind).items()
     if not key.startswith("_") and isinstance(value, (property, cached_property))
 }
 ERRORS = {name: getattr(errors, name) for name in errors.__all__ if inspect.isclass(getattr(errors, name))}

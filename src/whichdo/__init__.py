@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.status import Status
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
-    from whichdo.checking.outcomes import EditOutcome, WhatIf
+    from whichdo.checking.decision import WhatIf
+    from whichdo.checking.outcomes import EditOutcome
     from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
     from whichdo.comparison.side_by_side import Comparison, compare
@@ -66,8 +67,8 @@ if TYPE_CHECKING:
     )
     from whichdo.estimate.rank import ArmRank, Ranking, rank
     from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, Detail, Tally, observe, pull, spread
-    from whichdo.graph.admg import CausalGraph
-    from whichdo.graph.formats import read_graph, write_graph
+    from whichdo.graph.admg import CausalGraph, read_graph
+    from whichdo.graph.formats import write_graph
     from whichdo.graph.formats.objects import graph_from
     from whichdo.graph.gallery import gallery
     from whichdo.graph.identify import Route, Verdict, confounding_path
@@ -199,7 +200,8 @@ _ROOMS = {
     "whichdo.campaign.status": ("Status",),
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),
-    "whichdo.checking.outcomes": ("EditOutcome", "WhatIf"),
+    "whichdo.checking.decision": ("WhatIf",),
+    "whichdo.checking.outcomes": ("EditOutcome",),
     "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
     "whichdo.comparison.side_by_side": ("Comparison", "compare"),
@@ -213,8 +215,8 @@ _ROOMS = {
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),
-    "whichdo.graph.admg": ("CausalGraph",),
-    "whichdo.graph.formats": ("read_graph", "write_graph"),
+    "whichdo.graph.admg": ("CausalGraph", "read_graph"),
+    "whichdo.graph.formats": ("write_graph",),
     "whichdo.graph.formats.objects": ("graph_from",),
     "whichdo.graph.gallery": ("gallery",),
     "whichdo.graph.identify": ("Route", "Verdict", "confounding_path"),

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import secrets
 import stat
 import zlib
 from collections import Counter
@@ -256,7 +255,7 @@ def draft_of(target: Path, *, private: bool = False) -> Iterator[tuple[Path, IO[
     """A new file beside a target, held by a lock; gone at the end unless it has taken its place."""
     _clear(target)
     while True:
-        draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+        draft = target.with_name(f".{target.name[:100]}.{os.urandom(8).hex()}.part")
         how = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(draft, how, 0o600 if private else 0o666), "w+b")
         if _hold(file) and draft.exists():  # another may have taken it for a left-over before it was held

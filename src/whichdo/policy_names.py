@@ -15,7 +15,6 @@ import sys
 from dataclasses import Field, fields
 from functools import partialmethod
 from hashlib import sha256
-from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import MappingProxyType
@@ -68,6 +67,8 @@ def available_policies() -> Mapping[str, type[Policy]]:
     >>> wd.available_policies()["ue"].objective.value
     'simple'
     """
+    from importlib.metadata import entry_points
+
     own_policies()
     for entry in entry_points(group=GROUP):
         _register_entry(entry)

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 from whichdo.domains import Bins, bins
 from whichdo.errors import InputError, ProblemError, TooLargeError
 from whichdo.files import write_file
-from whichdo.graph.formats import parse_graph, read_graph
+from whichdo.graph.admg import CausalGraph, read_graph
 from whichdo.graph.formats.dagitty_write import write_text
 from whichdo.graph.formats.native import read_json, write_json
 from whichdo.graph.formats.reading import read_file
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from whichdo.graph.admg import CausalGraph
     from whichdo.problem import Arm
 
 __all__ = [
@@ -207,7 +206,7 @@ def problem_from_json(text: str) -> Problem:
     """Read back what `problem_to_json` wrote."""
     try:
         content = json.loads(text)
-        graph = read_json(json.dumps(content["graph"]))
+        graph = CausalGraph.of(read_json(json.dumps(content["graph"])))
         return Problem(
             graph,
             content["reward"],
@@ -339,7 +338,7 @@ def _graph(content: dict[str, Any], path: Path) -> CausalGraph:
     if key == "graph_file":
         return read_graph(path.parent / _beside(content[key]))
     try:
-        return parse_graph(content[key])
+        return CausalGraph.parse(content[key])
     except InputError as error:
         raise error.within(f"{path.name}, in `graph`") from None
 

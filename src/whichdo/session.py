@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 MOST_EMPTY = 10_000
-FEW_NUMBERS = 1_000
+FEW_NUMBERS, FEW_ARMS = 1_000, 4_000
 """A built-in policy that works with at most this many numbers decides without the compiler, and decides the same."""
 
 
@@ -91,7 +91,9 @@ class Session:
         self._budget = spending_limit(problem, horizon, budget)
         self._seen = _at_hand(played, problem, seen)
         check_policy(played, problem, self._budget)
-        self._is_small = played.origin is None and played.numbers_read(problem) <= FEW_NUMBERS
+        self._is_small = played.origin is None and played.numbers_read(problem) <= (
+            FEW_NUMBERS if played.looks else FEW_ARMS
+        )
         self._desk = Desk(problem)
         self._told = Tally.empty(problem)
         self._rows: list[Rows] = []

@@ -19,7 +19,6 @@ import whichdo as wd
 from tests.campaign.trials import Clock
 from tests.campaign.worlds import bow, chain, missing_edge, turned_edge, useless
 from tests.soak import scaled
-from whichdo.campaign.audit import audits_owed
 from whichdo.campaign.status import status_of
 from whichdo.policies.sequential import Sequential
 
@@ -224,7 +223,7 @@ def shown(state: State) -> dict[str, Any]:
         "play": None if play is None else (play.number, play.asked, play.unfilled, play.needed, play.budget),
         "coming": coming,
         "named": None if state.recommendation is None else state.recommendation.arm,
-        "audits": (state.audits, state.auditing, audits_owed(state)),
+        "audits": (state.audits, state.auditing, state.audits.owed(state.tickets, state.plan.number)),
         "pulled": +state.pulled,
         "logs": state.logs_known,
     }

@@ -72,7 +72,7 @@ def test_the_arm_that_was_done_is_compared(campaign: wd.Campaign) -> None:
     with pytest.raises(wd.ConflictError) as info:
         campaign.tell(ticket, {"Y": 0}, arm=wd.do(X=1))
     assert str(info.value) == (
-        f"Ticket {ticket.id} is for {ticket.arm}, asked at {NOON}; told was do(X=1). Nothing was changed. "
+        f"Ticket {ticket.id} is for {ticket.arm}, asked at {NOON}; the row belongs to do(X=1). Nothing was changed. "
         f'If do(X=1) was done, void the ticket and say so: campaign.void("{ticket.id}", reason=...).'
     )
 
@@ -194,13 +194,13 @@ def test_what_cannot_be_imported_says_where(tmp_path: Path, campaign: wd.Campaig
     lines = whole.splitlines(keepends=True)
     assert lines[0].startswith('{"body":{"audit":0.0,"budget":10.0,')
     for text, kind, message in [
-        (whole[:-20], wd.InputError, "line 3 is no event of a campaign"),
+        (whole[:-20], wd.InputError, "line 3 is not an event of a campaign"),
         ("".join(lines[:-1]), wd.InputError, "spring.jsonl ends without its checksum, after 2 events"),
         (lines[0] + lines[2], wd.DamagedError, "its checksum does not hold for its 1 events"),
         (whole.replace('"seed":0', '"seed":1'), wd.DamagedError, "line 1: event 0 is not what was exported"),
         (whole + lines[0], wd.InputError, "line 4: something follows the checksum"),
         ("", wd.InputError, "ends without its checksum, after 0 events"),
-        ("[1]\n", wd.InputError, "line 1 is no event of a campaign: [1]"),
+        ("[1]\n", wd.InputError, "line 1 is not an event of a campaign: [1]"),
     ]:
         file.write_text(text)
         with pytest.raises(kind) as info:

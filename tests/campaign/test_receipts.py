@@ -167,7 +167,7 @@ def test_a_key_changes_nothing_for_a_campaign_that_began_without(
     assert again.events()[0].content["format"] == 1
     assert again.verify().notes == ("WHICHDO_KEY is set, but this campaign began without a key: its hashes are plain.",)
     monkeypatch.setenv("WHICHDO_KEY", "short")
-    with pytest.raises(wd.UsageError, match="WHICHDO_KEY has 5 letters, which can be guessed"):
+    with pytest.raises(wd.UsageError, match="WHICHDO_KEY has 5 characters, which can be guessed"):
         create(str(tmp_path / "b.db"), policy="ue")
 
 

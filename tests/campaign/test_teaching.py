@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import whichdo as wd
-from whichdo.campaign.logs import Log
-from whichdo.campaign.tallying import pooled
+from whichdo.campaign.tallying import Log, pooled
 from whichdo.estimate.rank import ranking
 from whichdo.tables import Table
 

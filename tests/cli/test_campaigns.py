@@ -169,9 +169,9 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
         (["void", "spring", "TICKET"], 2, "Missing option '--reason'"),
         (["ask", "spring", "--db", "nowhere.db"], 5, "There is no database nowhere.db"),
         (["ask", "spring", "--db", "problem.toml"], 5, "problem.toml is no database of whichdo"),
-        (["verify", "spring", "--receipt", "5"], 2, "is no receipt"),
+        (["verify", "spring", "--receipt", "5"], 2, "is not a receipt"),
         (["verify", "spring", "--receipt", "99:" + "0" * 64], 5, "Event 99 is not on record"),
-        (["import", "problem.toml"], 3, "is no event of a campaign"),
+        (["import", "problem.toml"], 3, "is not an event of a campaign"),
         (["backup", "log.csv"], 4, "log.csv is there already"),
     ],
 )

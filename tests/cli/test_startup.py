@@ -26,6 +26,10 @@ HEAVY = (
     "pandas",
     "psycopg",
     "asyncio",
+    "importlib.metadata",
+    "whichdo.estimate.modelled",
+    "whichdo.graph.formats.dagitty",
+    "whichdo.graph.formats.dot",
 )
 _COMMAND = f"""
 import runpy, sys
@@ -48,9 +52,8 @@ def loaded(folder: Path, *words: str) -> list[str]:
 
 
 @pytest.mark.slow("5 s: commands in fresh processes; finds an import that makes each of them wait")
-@pytest.mark.parametrize("policy", ["warm-halving", "srm"])
+@pytest.mark.parametrize("policy", ["warm-halving", "srm", "ue", "sr"])
 def test_asks_tells_and_status_load_nothing_heavy(tmp_path: Path, policy: str) -> None:
-    """Of policies that begin by looking; others share their budget out by compiled code."""
     campaign = create(str(tmp_path / "a.db"), policy=policy)
     run(campaign, rng(), most=3)
     ticket = campaign.ask(client="me")

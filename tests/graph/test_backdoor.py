@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.backdoor import backdoor_path
+from whichdo.graph.components import backdoor_path
 from whichdo.world.instances import canonical, no_backdoor, random_confounded
 
 

@@ -154,7 +154,7 @@ def test_declaring_twice_is_harmless_and_adds_roles() -> None:
     draft.node("Y", outcome=True)
     assert draft
     graph = draft.finish()
-    assert twins.plain(graph) == twins.from_fixture("XY", ["XY"], ["XY"])
+    assert twins.plain(CausalGraph.of(graph)) == twins.from_fixture("XY", ["XY"], ["XY"])
     assert (graph.exposures, graph.outcomes) == (frozenset("X"), frozenset("Y"))
 
 

@@ -13,7 +13,7 @@ import pytest
 import whichdo as wd
 from tests.policies.decisions import variants, worlds
 from tests.policies.test_conformance import equipped
-from tests.soak import FULL
+from tests.soak import scaled
 from whichdo.errors import UnsuitableError
 from whichdo.evidence import Tally
 from whichdo.kernels.compiling import uncompiled
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAMING = [(name, each) for name, each in variants() if each.objective is Objective.SIMPLE]
 EARNING = [(name, each) for name, each in variants() if each.objective is Objective.CUMULATIVE]
-CHOICES = 10**6 if FULL else 10**4
+CHOICES = scaled(10**6)
 """Of all policies together."""
 
 
@@ -53,7 +53,7 @@ def begun(each: Policy, problem: Problem, seed: int, plain: int, monkeypatch: py
     monkeypatch.setattr(sequential, "PLAIN_ROUNDS", plain)
     monkeypatch.setattr(sequential, "PLAIN_NUMBERS", 10**9)
     found = each.play_by_round(problem, 1e6, np.random.default_rng(seed), Tally.empty(problem))
-    assert found is not None
+    assert isinstance(found, sequential.Rounds)
     return found
 
 
@@ -144,6 +144,52 @@ def test_a_session_of_a_small_problem_loads_no_compiler(name: str) -> None:
         [sys.executable, "-c", SESSION.format(name=name)], capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+MANY_ARMS = """
+import sys
+import whichdo as wd
+nodes = [f"X{{number}}" for number in range(600)]
+graph = wd.CausalGraph(directed=[*((name, "X0") for name in nodes[1:]), ("X0", "Y")])
+session = wd.Session({name!r}, wd.Problem(graph, "Y", intervene=nodes), horizon=15_000, seed=1)
+for arm in session.ask(2_000):
+    session.tell(arm, {{"Y": len(str(arm)) % 2}})
+print("numba" in sys.modules)
+"""
+
+
+@pytest.mark.slow("4 s: a process for each policy")
+@pytest.mark.parametrize("name", ["ue", "sr", "sh"])
+def test_a_policy_that_only_pulls_loads_no_compiler_for_many_arms(name: str) -> None:
+    """1,201 arms: a pass over them takes milliseconds, the compiler more than a second."""
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_ARMS.format(name=name)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["False"], done.stderr
+
+
+AUDITED = """
+import random, sys, tempfile
+import whichdo as wd
+problem = wd.Problem("Z -> X -> Y; Z -> W -> Y", "Y")
+rng = random.Random(1)
+logs = {{name: [rng.randrange(2) for _ in range(400)] for name in "ZXWY"}}
+folder = tempfile.mkdtemp()
+campaign = wd.Campaign.create(f"{{folder}}/a.db", "audited", {name!r}, problem, horizon=150, logs=logs)
+while tickets := campaign.ask(50, client="me"):
+    for ticket in tickets:
+        campaign.tell(ticket, {{**{{name: rng.randrange(2) for name in "ZXWY"}}, **ticket.arm.settings}})
+print(campaign.status().phase == "finished", "numba" in sys.modules)
+"""
+
+
+@pytest.mark.slow("3 s: a process for each policy")
+@pytest.mark.parametrize("name", ["ue", "srm"])
+def test_a_campaign_that_is_audited_to_its_end_loads_no_compiler(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AUDITED.format(name=name)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["True", "False"], done.stderr
 
 
 def test_a_network_with_wide_tables_is_left_to_the_compiler() -> None:

@@ -26,32 +26,42 @@ __all__ = ["Advice", "advised", "as_shown"]
 
 @dataclass(frozen=True)
 class Advice:
-    """What a campaign recommends, derived from its log up to ``receipt`` and from nothing else."""
+    """What a campaign recommends, derived from its log and from nothing else; `Campaign.recommend` makes it."""
 
     arm: Arm | None
     """The best arm that is allowed, by all evidence; None where nothing is known yet."""
     estimate: float
+    """Its mean reward."""
     low: float
+    """The lower end of its interval."""
     high: float
+    """The upper end of its interval."""
     runner_up: Arm | None
+    """The second-best arm."""
     margin: float
     """How much better than the runner-up, on the reward's own scale."""
     probability: float
     """How likely it is the best of the known arms; approximate."""
     looks_in_logs: int
+    """Logged observations."""
     looks: int
+    """Pulls of do() that the campaign asked for."""
     pulls: int
     """Direct pulls of arms other than do()."""
     policy_arm: Arm | None
     """What the policy itself names, once it is finished; None if that was forbidden or pruned since."""
     finished: bool
+    """Whether nothing is left to ask."""
     answer: tuple[str, ...]
     """What is best, by how much, how sure, in sentences."""
     reasons: tuple[str, ...]
     """What that rests on, what would change it, and how far the campaign is."""
     warnings: tuple[str, ...]
+    """What may be wrong with it, in sentences."""
     receipt: str
+    """Of the last event that it takes in."""
     confidence: float
+    """The confidence level of the intervals."""
     ranking: Ranking = field(repr=False, compare=False)
     """Every arm with its estimate by all evidence."""
     looked: Ranking = field(repr=False, compare=False)
@@ -309,7 +319,7 @@ def _why_not(state: State, best: ArmRank) -> str:
 
 
 def _unneeded(state: State) -> bool:
-    """Whether money is left that was kept for audits."""
+    """Whether part of the budget that was kept for audits is left."""
     return state.audits.over and state.left > 1e-9
 
 

@@ -8,8 +8,9 @@ from whichdo.campaign.chain import time_text
 from whichdo.campaign.commands import Decision
 from whichdo.campaign.events import Asked, Handed
 from whichdo.campaign.follow import opening, restarting
-from whichdo.campaign.plan import needs_new_play, too_new, update_reason
-from whichdo.campaign.tickets import Phase, Pull, Ticket, ticket_id
+from whichdo.campaign.register import Pull
+from whichdo.campaign.revisions import needs_new_play, too_new, update_reason
+from whichdo.campaign.tickets import Phase, Ticket, ticket_id
 from whichdo.errors import ConflictError, ReplayDivergedError, TooNewError, WaitError
 from whichdo.remedies import Verb
 from whichdo.text import counted, listed, quoted

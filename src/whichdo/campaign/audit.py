@@ -24,9 +24,9 @@ from whichdo.campaign.tickets import Phase
 from whichdo.errors import UnsuitableError
 from whichdo.formulas import counted_scopes
 from whichdo.graph.identify import Route
+from whichdo.kernels.compiling import uncompiled
 from whichdo.policies.allocation import water_filling
 from whichdo.policies.base import prices
-from whichdo.problem import LOOK
 from whichdo.session import Session
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray
     from whichdo.campaign.events import Audited
-    from whichdo.campaign.state import State
-    from whichdo.campaign.tickets import Pull
+    from whichdo.campaign.register import Pull, Register
     from whichdo.evidence import Tally
     from whichdo.policies.base import Policy
     from whichdo.problem import Arm, Problem
@@ -43,11 +42,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "Audits",
-    "audits_owed",
     "columns_of_looks",
-    "fresh_looks",
     "kept_for_audits",
-    "more_looks",
     "round_of_audits",
 ]
 
@@ -56,17 +52,13 @@ AUDIT_SHARE = 0.1
 settles nothing or the policy never looks, but takes do() from logs."""
 WITHOUT_DOUBT = 0.2
 """The same for policies that take what looking says on trust."""
-FIRST = 0.5
-"""The part of what is kept that is spent on fresh looks before the policy begins on logs."""
+
 LEAST = 5
 """Fewer pulls than these are not worth keeping."""
 ROUNDS = 3
 ENOUGH = 100
 """Direct pulls of an arm that find an error of 0.3 nearly surely; more are not an audit any more."""
-MOST_FRESH = 400
-"""Fresh looks that find a difference of 0.1 nearly surely."""
-SUSPICIOUS_SHARE = 1 / 6
-"""The most of the budget that goes into fresh looks while these differ from the logs, but not yet for sure."""
+
 TO_COMPARE = 40
 """Fresh looks that are wanted before a contradiction is blamed on the graph."""
 PLAUSIBLE = 1.5
@@ -121,31 +113,16 @@ class Audits:
             self.rounds = ROUNDS if audited.round is None else audited.round
             self.over = self.rounds >= ROUNDS or not pulls
 
+    def owed(self, tickets: Register, play: int, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
+        """The pulls of the audit that is on which are neither told nor out; nor are those that are ``given_up`` now."""
+        live = tickets.where(phase=Phase.ASKED) | tickets.where(phase=Phase.TOLD)
+        made = Counter(tickets.by_arm(live & tickets.where(play=play, extra=False)))
+        made -= Counter(pull.arm for pull in given_up if pull.play == play)
+        return {arm: count - made[arm] for arm, count in (self.pulls or {}).items() if count > made[arm]}
+
     def give_up(self, owed: dict[Arm, int], problem: Problem) -> None:
         """Pulls of the last audit that will not be made."""
         self.planned -= sum(count * problem.prices[arm] for arm, count in owed.items())
-
-
-def audits_owed(state: State, given_up: Sequence[Pull] = ()) -> dict[Arm, int]:
-    """The pulls of the audit that is on which are neither told nor out; nor are those that are ``given_up`` now."""
-    number, tickets = state.plan.number, state.tickets
-    live = tickets.where(phase=Phase.ASKED) | tickets.where(phase=Phase.TOLD)
-    made = Counter(tickets.by_arm(live & tickets.where(play=number, extra=False)))
-    made -= Counter(pull.arm for pull in given_up if pull.play == number)
-    return {arm: count - made[arm] for arm, count in (state.audits.pulls or {}).items() if count > made[arm]}
-
-
-def fresh_looks(state: State) -> int:
-    """How many looks to make before the policy begins on logs: a part of what is kept."""
-    affordable = int(FIRST * state.audits.left / state.terms.problem.costs[LOOK])
-    return max(min(affordable, MOST_FRESH - state.pulled[LOOK]), 0)
-
-
-def more_looks(state: State) -> int:
-    """How many more to make where those so far look suspicious: as many again, but for a sixth of the budget in all."""
-    made, cost = state.pulled[LOOK], state.terms.problem.costs[LOOK]
-    most = min(MOST_FRESH, int(SUSPICIOUS_SHARE * state.terms.budget / cost))
-    return max(min(made, most - made, int(state.left / cost)), 0)
 
 
 def round_of_audits(named: Arm | None, direct: Tally, money: float, *, logged: bool) -> dict[Arm, int]:
@@ -169,7 +146,9 @@ def round_of_audits(named: Arm | None, direct: Tally, money: float, *, logged: b
     left = money - float(counts @ price)
     if len(racing) and left > 0:
         levels = (direct.pulls + counts)[racing].astype(np.float64)
-        counts[racing] += np.minimum(water_filling(levels, price[racing], left), (wanted - counts)[racing])
+        with uncompiled():  # one pass over the arms, to the same last bit
+            filled = water_filling(levels, price[racing], left)
+        counts[racing] += np.minimum(filled, (wanted - counts)[racing])
     return {arm: int(count) for arm, count in zip(problem.arms, counts, strict=True) if count}
 
 

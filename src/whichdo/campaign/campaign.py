@@ -15,10 +15,10 @@ from whichdo.campaign.advice import Advice, advised
 from whichdo.campaign.asking import tickets_of
 from whichdo.campaign.chain import in_chain
 from whichdo.campaign.commands import Receipt
-from whichdo.campaign.exchange import export_lines, read_export, understood
+from whichdo.campaign.exchange import Verified, export_lines, read_export, understood, verified
 from whichdo.campaign.ledger import Ledger, wall_clock
 from whichdo.campaign.logs import logs_for, receipts_for
-from whichdo.campaign.receipts import ReceiptFile, Verified, verified
+from whichdo.campaign.receipts import ReceiptFile
 from whichdo.campaign.state import State
 from whichdo.campaign.status import Status, status_of
 from whichdo.campaign.storage import PATIENCE, open_storage
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.commands import Command
     from whichdo.campaign.ledger import Clock
-    from whichdo.campaign.logs import Log
     from whichdo.campaign.storage import Storage
+    from whichdo.campaign.tallying import Log
     from whichdo.campaign.tickets import Ticket
     from whichdo.policies.base import Policy
 
@@ -58,10 +58,32 @@ MOST_TICKETS = 10_000
 
 
 class Campaign:
-    """A campaign in a database; make one with `create`, find it again with `open`.
+    """A durable campaign in a database; make one with `create`, find it again with `open`.
 
-    ``store``: the database.  ``name``: the campaign's.  Every verb that writes gives a `Receipt`, on the disk when it
-    returns.  Many processes may work on one campaign at once; so may many threads on one object.
+    Every method that writes returns a `Receipt`, which is on the disk by then.  Many processes may work on one campaign
+    at once, and many threads on one object.
+
+    Parameters
+    ----------
+    store
+        The database; `create` and `open` make it.
+    name
+        The name of the campaign.
+    clock
+        Returns the time.
+    receipts
+        A file outside the database to which every receipt is added.
+
+    Examples
+    --------
+    >>> import whichdo as wd
+    >>> problem = wd.Problem("X -> Y", "Y")
+    >>> campaign = wd.Campaign.create("campaigns.db", "spring", "ue", problem, horizon=6)
+    >>> ticket = campaign.ask(client="me")
+    >>> receipt = campaign.tell(ticket, {"X": 1, "Y": 1, **ticket.arm.settings})
+    >>> campaign.status().tickets["told"]
+    1
+    >>> campaign.close()
     """
 
     def __init__(
@@ -102,18 +124,58 @@ class Campaign:
     ) -> Self:
         """Begin a campaign; on the same terms again, open the one that was begun.
 
-        ``policy``: one that `whichdo.policy` makes, or a text such as ``"srm"`` or ``"causal-ts(doubt=0.1)"``.
-        ``database``: ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
-        ``horizon``: the number of pulls, where every arm costs 1; or ``budget``, in cost units.
-        ``logs``: logged observations, and what becomes of their ``missing`` values, as for `observe`.
-        ``lease``: how long a ticket may stay open before its pull is owed again (seconds or a timedelta; for ever, if
-        not given); ``grace``: how long after that a tell still counts, by default as long again.
-        ``window``: how long an outcome may still turn after the ask; a pull counts from the end of it on.
-        ``stop_when_sure``: stop as soon as direct pulls make it sure which arm is best, or that no other can be better
-        by ``margin``, a difference of mean rewards that does not matter.
-        ``audit``: keep a tenth of the budget, a fifth where the policy trusts looking, to find out whether the logs are
-        of today (fresh looks) and whether the graph is right (pulls of the arm that is named and of its rivals).
-        ``receipts``: a file outside the database to which every receipt is added, for `verify` to compare with.
+        Parameters
+        ----------
+        database
+            ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
+        name
+            The name of the campaign in this database.
+        policy
+            What `whichdo.policy` makes, or a string such as ``"srm"`` or ``"causal-ts(doubt=0.1)"``.
+        problem
+            The graph, the arms and the reward.
+        horizon
+            The number of pulls, where every arm costs 1.
+        budget
+            The same in cost units, where arms cost differently.
+        seed
+            The seed of the policy's random choices.
+        logs
+            Logged observations, as for `observe`.
+        missing
+            What happens to missing values in the logs, as for `observe`.
+        lease
+            How long a ticket may stay open before its pull is owed again (seconds or a timedelta); forever, if not
+            given.
+        grace
+            How long after the lease a tell still counts; by default as long again.
+        window
+            How long an outcome may still change after the ask; a pull counts once the window has closed.
+        stop_when_sure
+            Stop as soon as direct pulls make it sure which arm is best, or that no other arm is better by ``margin``.
+        margin
+            A difference of mean rewards that does not matter.
+        audit
+            Keep a tenth of the budget, a fifth where the policy trusts looking, to check whether the logs are up to
+            date (fresh looks) and whether the graph is right (pulls of the recommended arm and of its rivals).
+        clock
+            Returns the time; for tests.
+        patience
+            Seconds to wait for a database that another process has locked.
+        receipts
+            A file outside the database to which every receipt is added, for `verify` to compare with.
+
+        Returns
+        -------
+        Campaign
+            The campaign; ``notes`` are remarks on its logs.
+
+        Raises
+        ------
+        ConflictError
+            If there is a campaign of this name on other terms.
+        UnsuitableError
+            If the policy cannot serve this problem with this budget.
         """
         policy, problem = _in_order(policy, problem)
         stretches = (lease, grace, window)
@@ -155,10 +217,35 @@ class Campaign:
         patience: float = PATIENCE,
         receipts: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Find a campaign; what is new in its log since the last snapshot is checked and replayed, else all of it.
+        """Find a campaign by name.
 
-        `verify` checks everything from the first event on, whatever snapshots there are.
-        ``receipts``: a file outside the database to which every receipt is added.
+        What is new in its log since the last snapshot is checked and replayed, or all of it where there is no
+        snapshot.  `verify` checks everything from the first event on.
+
+        Parameters
+        ----------
+        database
+            ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
+        name
+            The name of the campaign.
+        clock
+            Returns the time; for tests.
+        patience
+            Seconds to wait for a database that another process has locked.
+        receipts
+            A file outside the database to which every receipt is added.
+
+        Returns
+        -------
+        Campaign
+            The campaign.
+
+        Raises
+        ------
+        UnknownCampaignError
+            If the database has no campaign of this name.
+        DamagedError
+            If its log is damaged.
         """
         store = open_storage(str(database), patience=patience)
         campaign = cls(store, plain_text(name, "name of a campaign", 200), clock, receipts)
@@ -167,7 +254,20 @@ class Campaign:
 
     @classmethod
     def list(cls, database: str | os.PathLike[str], *, patience: float = PATIENCE) -> Names:
-        """The names of the campaigns in a database."""
+        """List the names of the campaigns in a database.
+
+        Parameters
+        ----------
+        database
+            ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
+        patience
+            Seconds to wait for a database that another process has locked.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
         store = open_storage(str(database), patience=patience)
         found = store.run(store.names)
         store.close()
@@ -197,13 +297,34 @@ class Campaign:
     def ask(
         self, n: int | None = None, *, client: str | None = None, key: str | None = None, process: str = ""
     ) -> Ticket | Tickets:
-        """The next ticket, or with a number up to so many; durable before they are returned.
+        """Ask for the next ticket, or for up to ``n`` tickets; they are on record before they are returned.
 
-        What ``client`` still holds is handed out again first (``again`` of the ticket says so), so an ask whose answer
-        was lost can be repeated.  By default it is user@host:pid, this process; a worker that is to find its tickets
-        again after a crash needs a name.  ``process`` is noted, where several go by one name.
-        `whichdo.WaitError` is raised where the policy must hear of open tickets first; once it has finished, the list
-        is empty, and a single ask a `whichdo.ConflictError`.
+        What ``client`` still holds is handed out again first (the ticket's ``again`` says so), so an ask whose answer
+        was lost can be repeated.
+
+        Parameters
+        ----------
+        n
+            How many tickets to hold; without it, one ticket is returned instead of a list.
+        client
+            Who asks; by default user@host:pid, this process.  A worker that wants its tickets back after a crash needs
+            a name.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+        process
+            Noted on the ticket, where several processes share one client name.
+
+        Returns
+        -------
+        Ticket or list of Ticket
+            The tickets; the list is empty once the campaign has finished.
+
+        Raises
+        ------
+        WaitError
+            If the policy must have the rows of open tickets before it can decide.
+        ConflictError
+            If the campaign is paused, or has finished and a single ticket was asked for.
         """
         wanted = 1 if n is None else whole_number(n, "number of tickets")
         if wanted > MOST_TICKETS:
@@ -237,26 +358,81 @@ class Campaign:
         key: str | None = None,
         client: str | None = None,
     ) -> Receipt:
-        """What came of a ticket: a row such as ``{"X": 1, "M": 0, "Y": 1}``.
+        """Tell the outcome of a ticket: a row such as ``{"X": 1, "M": 0, "Y": 1}``.
 
-        The same row again is the same answer; another is a `whichdo.ConflictError` that shows both, and so is the same
-        row from another ``client``: two workers made one pull.  ``arm``: what was done, to be compared with what the
-        ticket asked for.
+        Parameters
+        ----------
+        ticket
+            The ticket, or its id.
+        row
+            The values of the nodes; ``needed`` of the ticket lists those that must be there.
+        arm
+            What was done, to be compared with what the ticket asked for.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+        client
+            Who tells.  The same row from another client means that two workers made one pull, and is refused.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
+
+        Raises
+        ------
+        ConflictError
+            If the ticket was told another row before, was voided, or was for another arm.
         """
         name = _ticket_id(ticket)
         who = None if client is None else plain_text(client, "client", 200)
         return self._done(commands.Tell(name, row, arm, who), key)
 
     def void(self, ticket: str | Ticket, reason: str, *, key: str | None = None) -> Receipt:
-        """A ticket came to nothing: its budget is returned and its pull owed again."""
+        """Give up a ticket: its budget is returned and its pull is owed again.
+
+        Parameters
+        ----------
+        ticket
+            The ticket, or its id.
+        reason
+            Why, for the record.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
+
+        Raises
+        ------
+        ConflictError
+            If a row was told for it.
+        """
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
         return self._done(commands.Void(name, why), key)
 
     def amend(self, ticket: str | Ticket, row: object, reason: str, *, key: str | None = None) -> Receipt:
-        """Correct what was told of a ticket, or tell one that was voided or has expired; with a reason on record.
+        """Correct the row of a ticket, or tell one that was voided or has expired.
 
         Estimates and recommendations use the new row from here on.  What the policy has already decided on the old one
         stands, since the pulls have been made (docs/decisions/0011-amending.md).
+
+        Parameters
+        ----------
+        ticket
+            The ticket, or its id.
+        row
+            The values of the nodes.
+        reason
+            Why, for the record.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
         """
         name, why = _ticket_id(ticket), plain_text(reason, "reason")
         return self._done(commands.Amend(name, row, why), key)
@@ -273,14 +449,32 @@ class Campaign:
         restart: bool = False,
         append: bool = False,
     ) -> Receipts:
-        """Logs of looks, as for ``whichdo.count``: kept as counts, each once; all of them, or none.
+        """Add logged observations, as `whichdo.count` takes them; they are kept as counts, all of them or none.
 
-        A file is known by its content.  What is not a file is known by its counts and its ``name``: give other looks
-        that may have the same counts a name of their own.
-        A file that has grown since it was observed would count its old rows twice and is refused; ``append`` observes
-        only what is new in it.
         They count in the recommendation at once.  The policy gets them when it begins: at once where nothing has been
-        asked yet, else when the play restarts, which ``restart=True`` does now, with what is left of the budget.
+        asked yet, otherwise when the play restarts.
+
+        Parameters
+        ----------
+        data
+            The logs: files, a frame, a dict of columns, a table of a database, or a Tally.  A file is known by its
+            content; anything else by its counts and its ``name``.
+        name
+            The name of data that are not a file; other observations with equal counts need another name.
+        counts
+            The column that says how many rows each row stands for.
+        missing
+            What happens to missing values: ``"error"``, ``"drop"`` or ``"level"``.
+        restart
+            Restart the play now, with what is left of the budget.
+        append
+            Observe only what is new in a file that has grown, which is refused otherwise: its old rows would count
+            twice.
+
+        Returns
+        -------
+        list of Receipt
+            One for each log.
         """
         terms, allowed, known = self._ledger.read(lambda state: (state.terms, state.allowed, tuple(state.logs)))
         logs = logs_for(terms, allowed, data, name=name, counts=counts, missing=missing, known=known, append=append)
@@ -289,17 +483,38 @@ class Campaign:
     def _observe(self, logs: Sequence[Log], *, restart: bool) -> Receipts:
         with self._ledger.lock:
             state, _, events = self._ledger.write(commands.Observe(tuple(logs), restart=restart))
-            return receipts_for(state, logs, events)
+            return receipts_for(state.logs, logs, events)
 
     def status(self, *, settle: bool = True) -> Status:
-        """How it stands: tickets, budget, who holds what; ``settle`` what the clock says first, or only look."""
+        """Report the status: tickets, budget, and who holds what.
+
+        Parameters
+        ----------
+        settle
+            Put on record first what the clock says (leases that ended, reward windows that closed).
+
+        Returns
+        -------
+        Status
+            The status.
+        """
         notes = self._settled() if settle else ()
         return self._ledger.read(lambda state: status_of(state, notes))
 
     def recommend(self, *, confidence: float = 0.95, at: int | None = None) -> Advice:
-        """What all evidence recommends, in numbers and in words.
+        """Recommend an arm by all evidence, in numbers and in words.
 
-        ``at``: as it was after that event; derived from the log alone, the answer is the same on any day.
+        Parameters
+        ----------
+        confidence
+            The confidence level of the intervals.
+        at
+            Answer as of the event with this number; derived from the log alone, the answer is the same on any day.
+
+        Returns
+        -------
+        Advice
+            The recommendation.
         """
         if at is None:
             notes = self._settled()
@@ -329,24 +544,79 @@ class Campaign:
     # ------------------------------------------------------------------------------------------- the whole campaign
 
     def pause(self, reason: str, *, key: str | None = None) -> Receipt:
-        """Hand out nothing more until `resume`; what is out may be told."""
+        """Hand out nothing more until `resume`; open tickets may be told.
+
+        Parameters
+        ----------
+        reason
+            Why, for the record.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
+        """
         why = plain_text(reason, "reason")
         return self._done(commands.Pause(why), key)
 
     def resume(self, reason: str, *, key: str | None = None) -> Receipt:
-        """Go on after `pause`."""
+        """Hand out tickets again after `pause`.
+
+        Parameters
+        ----------
+        reason
+            Why, for the record.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
+        """
         why = plain_text(reason, "reason")
         return self._done(commands.Resume(why), key)
 
     def forbid(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
-        """Never pull this arm again, nor recommend it; the play restarts with what is left of the budget.
+        """Never pull an arm again, nor recommend it; the play restarts with what is left of the budget.
 
-        Tickets for it that are out are voided.
+        Open tickets for it are voided.
+
+        Parameters
+        ----------
+        arm
+            An arm, its string, or a list of them.
+        reason
+            Why, for the record.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
         """
         return self._forbid(commands.Forbid, arm, reason, key)
 
     def allow(self, arm: str | Arm | Sequence[str | Arm], reason: str, *, key: str | None = None) -> Receipt:
-        """Take back `forbid`; the play restarts with what is left of the budget."""
+        """Take back `forbid`; the play restarts with what is left of the budget.
+
+        Parameters
+        ----------
+        arm
+            An arm, its string, or a list of them.
+        reason
+            Why, for the record.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
+        """
         return self._forbid(commands.Allow, arm, reason, key)
 
     def _forbid(
@@ -363,9 +633,21 @@ class Campaign:
         return self._done(order(tuple(sorted(found, key=problem.index)), why), key)
 
     def restart(self, reason: str, *, key: str | None = None) -> Receipt:
-        """Let the policy begin anew with what is left of the budget and all that is known.
+        """Let the policy start again with what is left of the budget and all evidence.
 
-        Repeated for the same reason before anything was asked, it is the same answer.
+        Repeated for the same reason before anything was asked, it is the same restart.
+
+        Parameters
+        ----------
+        reason
+            Why, for the record.
+        key
+            Your own name for this request: sent again with the same key, it is the same request.
+
+        Returns
+        -------
+        Receipt
+            Proof that it is on record.
         """
         return self._done(commands.Restart(plain_text(reason, "reason"), keyed=key is not None), key)
 
@@ -374,23 +656,47 @@ class Campaign:
     def verify(
         self, receipt: str | Receipt | None = None, *, receipts: str | os.PathLike[str] | None = None
     ) -> Verified:
-        """Check everything from the first event on: chain, replay, and that a receipt is on record; the last receipt.
+        """Check everything from the first event on: the chain, the replay, and that receipts are on record.
 
-        ``receipts``: a file of them, all of which must be on record.  So must be all that this process has seen there.
+        Asks that another revision of the policy decided are not derived again; ``notes`` of the result say which.
 
-        `whichdo.DamagedError` names the first bad event, `whichdo.ReplayDivergedError` the first ask that would not be
-        made now.
-        Asks that another revision of the policy decided are not made again; the ``notes`` of the answer say which.
+        Parameters
+        ----------
+        receipt
+            A receipt that must be on record.
+        receipts
+            A file of receipts, all of which must be on record.
+
+        Returns
+        -------
+        Verified
+            The last receipt, as a string, with notes.
+
+        Raises
+        ------
+        DamagedError
+            At the first event that is damaged, or a receipt that is not on record.
+        ReplayDivergedError
+            At the first ask that the policy would not make now.
         """
         wanted = None if receipt is None else str(receipt)
         file = None if receipts is None else Path(receipts)
         return verified(self._store, self.name, wanted, self._ledger.known, file)
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False) -> int:
-        """Write the log into a file, one JSON event a line, a checksum at the end; the number of events.
+        """Write the log into a file: one JSON event a line, a checksum at the end.
 
-        An export that is there is replaced, and with ``force`` any other file, but never a database.  Only its owner
-        may read it.
+        Parameters
+        ----------
+        path
+            The file.  An export that exists is replaced.  Only its owner may read it.
+        force
+            Replace any other file too, but never a database.
+
+        Returns
+        -------
+        int
+            The number of events.
         """
         written = 0
 
@@ -404,7 +710,7 @@ class Campaign:
         return written - 1
 
     def export_lines(self) -> Lines:
-        """The lines of an export, the checksum last; read from the database as they are taken."""
+        """Yield the lines of an export, the checksum last, read from the database as they are taken."""
         return export_lines(in_chain(self._ledger.stream()))
 
     @classmethod
@@ -416,7 +722,31 @@ class Campaign:
         clock: Clock = wall_clock,
         patience: float = PATIENCE,
     ) -> Self:
-        """Take a campaign from an export into a database, replayed and with the same receipts."""
+        """Take a campaign from an export into a database, replayed and with the same receipts.
+
+        Parameters
+        ----------
+        database
+            ``sqlite:///file.db``, a path, or ``postgresql://user@host/name``.
+        path
+            The export.
+        clock
+            Returns the time; for tests.
+        patience
+            Seconds to wait for a database that another process has locked.
+
+        Returns
+        -------
+        Campaign
+            The campaign.
+
+        Raises
+        ------
+        InputError
+            If the file is not a whole export.
+        ConflictError
+            If the database has another campaign of this name.
+        """
         source = Path(path)
         state = understood(read_export(source))  # before anything is opened; then it is read once more, to be stored
         store = open_storage(str(database), create=True, patience=patience)
@@ -426,11 +756,33 @@ class Campaign:
         return campaign
 
     def lies_in(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path is a file of its database, which nobody else should open."""
+        """Return whether a path is a file of the campaign's database, which nothing else should open.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
         return self._store.holds(Path(path))
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
-        """Copy the whole database as it stands into a new file, while others work on it."""
+        """Copy the whole database as it stands into a new file, while others work on it.
+
+        Parameters
+        ----------
+        path
+            The new file.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+        """
         return self._store.backup(Path(path))
 
     # ------------------------------------------------------------------------------------------------------- in common

@@ -2,14 +2,14 @@
 
 An event has a campaign, a number (``seq``, dense from 0), a kind, a key that makes a repeated request one request, a
 body, a time, and two hashes.  The hash of an event is the SHA-256 of the hash before it and of the event as canonical
-JSON (sorted keys, no blanks, no NaN), so the last hash depends on the whole history: a changed letter anywhere breaks
+JSON (sorted keys, no blanks, no NaN), so the last hash depends on the whole history: one changed character breaks
 the chain at that event, unless all hashes after it are worked out anew (docs/security.md).  A *receipt* is
 ``seq:hash``.  What the kinds of events hold is in `whichdo.campaign.events`.
 
-Without a key, an event's hash is a SHA-256 that anybody can work out, so whoever can write the database can write
-another history.  With ``WHICHDO_KEY`` in the environment when a campaign begins, its hashes are HMACs under that key,
-from event 1 on; event 0 says so, and holds a check by which another key is told from damage.  The hash of event 0
-itself stays plain: programs that do not know of keys can read it, and refuse the campaign by its format.
+Without a key, an event's hash is a SHA-256 that anybody can compute, so anyone who can write to the database can
+write another history.  With ``WHICHDO_KEY`` in the environment when a campaign begins, its hashes are HMACs under
+that key, from event 1 on; event 0 says so, and holds a check by which another key is told from damage.  The hash
+of event 0 itself stays plain: programs that do not know of keys can read it, and refuse the campaign by its format.
 """
 
 from __future__ import annotations
@@ -106,14 +106,14 @@ def sealed(
     draft = Event(campaign, seq, kind, key, canonical(body), time, previous, "")
     if len(draft.body) > MOST_LETTERS:
         raise TooLargeError(
-            f"What would go on record ({kind}) has {len(draft.body):,} letters; one event has at most "
+            f"What would go on record ({kind}) has {len(draft.body):,} characters; one event has at most "
             f"{MOST_LETTERS:,}. Nothing was stored. Divide it into several."
         )
     return draft._replace(hash=draft.seal(secret))
 
 
 def canonical(content: object) -> str:
-    """JSON with sorted keys and no blanks; the same content gives the same letters."""
+    """JSON with sorted keys and no blanks; the same content gives the same characters."""
     return _write(content)
 
 
@@ -149,7 +149,7 @@ def in_chain(
 
 
 def _whole(event: Event, secret: bytes | None) -> bool:
-    """Whether the hash holds; a damaged file may hand over numbers where texts should be."""
+    """Whether the hash holds; a damaged file may contain numbers where strings should be."""
     try:
         return event.seal(secret) == event.hash
     except (TypeError, UnicodeError):
@@ -185,8 +185,8 @@ def secret_of() -> bytes | None:
         return None
     if len(text) < SHORTEST:
         raise UsageError(
-            f"{ENVIRONMENT} has {len(text)} letters, which can be guessed; give it at least {SHORTEST}, such as from "
-            f"`openssl rand -hex 32`."
+            f"{ENVIRONMENT} has {len(text)} characters, which can be guessed; give it at least {SHORTEST}, such as "
+            f"from `openssl rand -hex 32`."
         )
     return text.encode("utf-8", "surrogateescape")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whichdo.campaign.events import Said
-    from whichdo.campaign.logs import Log
+    from whichdo.campaign.tallying import Log
     from whichdo.problem import Arm
 
 __all__ = [
@@ -33,13 +33,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Receipt:
-    """The answer to a write: it is on the disk, as event ``seq`` with this ``hash``."""
+    """The answer to a write: it is on the disk."""
 
     seq: int
+    """The number of the event."""
     hash: str
+    """The hash of the event, which depends on all before it."""
     repeated: bool = False
     """Whether the same was on record already."""
     notes: tuple[str, ...] = ()
+    """Remarks on the request, such as columns that were ignored."""
 
     def __str__(self) -> str:
         return f"{self.seq}:{self.hash}"
@@ -50,7 +53,22 @@ class Receipt:
 
     @classmethod
     def of(cls, text: str, *, repeated: bool = False, notes: tuple[str, ...] = ()) -> Receipt:
-        """From ``seq:hash``."""
+        """Make a receipt of its string.
+
+        Parameters
+        ----------
+        text
+            ``seq:hash``, as `str` writes it.
+        repeated
+            Whether the same was on record already.
+        notes
+            Remarks on the request.
+
+        Returns
+        -------
+        Receipt
+            The receipt.
+        """
         seq, _, digest = text.partition(":")
         return cls(int(seq), digest, repeated, notes)
 
@@ -78,7 +96,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Tell:
-    """The row of a ticket; ``arm`` must be the ticket's, if it is said."""
+    """The row of a ticket; ``arm``, if given, must be the ticket's."""
 
     ticket: str
     row: object

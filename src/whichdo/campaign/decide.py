@@ -1,7 +1,7 @@
 """What a command puts on record: decided by the state and the time, nothing changed.
 
-`decide` is a pure function.  It checks a command against the state and says which events follow, or raises.  Whoever
-keeps the log appends them, and then what follows of them (`whichdo.campaign.follow`).
+`decide` is a pure function.  It checks a command against the state and says which events follow, or raises.  The
+ledger appends them, and then what follows from them (`whichdo.campaign.follow`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.asking import asking
-from whichdo.campaign.audit import audits_owed
 from whichdo.campaign.chain import canonical, time_text
 from whichdo.campaign.commands import (
     Allow,
@@ -40,9 +39,11 @@ from whichdo.campaign.events import (
     Voided,
 )
 from whichdo.campaign.follow import due, restarting, without_pulls
-from whichdo.campaign.plan import too_new, without_arms
+from whichdo.campaign.plan import without_arms
+from whichdo.campaign.register import Pull
+from whichdo.campaign.revisions import too_new
 from whichdo.campaign.terms import in_units
-from whichdo.campaign.tickets import Phase, Pull
+from whichdo.campaign.tickets import Phase
 from whichdo.errors import (
     BusyError,
     ConflictError,
@@ -59,8 +60,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from whichdo.campaign.events import Restarted, Said
-    from whichdo.campaign.logs import Log
     from whichdo.campaign.state import State
+    from whichdo.campaign.tallying import Log
     from whichdo.problem import Arm
 
 __all__ = ["already_due", "decide", "parts_of"]
@@ -155,14 +156,15 @@ def _found_pull(state: State, ticket: str) -> Pull:
 def _row_of(
     state: State, ticket: str, row: object, arm: str | Arm | None = None
 ) -> tuple[Pull, dict[str, Any], tuple[str, ...]]:
-    """A ticket, its row as it goes on record, and what was ignored; ``arm`` must be the ticket's, if it is said."""
+    """A ticket, its row as it goes on record, and what was ignored; ``arm``, if given, must be the ticket's."""
     pull = _found_pull(state, ticket)
     if isinstance(arm, str):
         arm = state.terms.problem.unpruned.arm(arm)
     if arm is not None and arm != pull.arm:
         way = Message(f" If {arm} was done, void the ticket and say so: ", _way(state, "void", pull.id), ".")
         raise ConflictError(
-            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; told was {arm}. Nothing was changed.",
+            f"Ticket {pull.id} is for {pull.arm}, asked at {pull.asked}; the row belongs to {arm}. "
+            f"Nothing was changed.",
             "" if pull.phase is Phase.TOLD else way,
         )
     kept, extra = state.reader.read(pull.arm, row, pull.needed)
@@ -178,7 +180,7 @@ def _telling(state: State, order: Tell, now: datetime) -> Decision:
             raise ConflictError(
                 f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} by {pull.teller or pull.client} at "
                 f"{pull.since}; {client} tells {canonical(kept)} now. Nothing was changed: one ticket is one pull. If "
-                f"{client} made a pull of its own, it needs a ticket of its own: ask for it as ",
+                f"{client} made another pull, that needs another ticket: ask for it as ",
                 Option("client"),
                 ".",
             )
@@ -227,7 +229,7 @@ def _voiding(state: State, ticket: str, reason: str) -> Decision:
     if pull.phase is Phase.TOLD:
         raise ConflictError(
             f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}, so it cannot be voided. "
-            f"Nothing was changed. To correct what was told: ",
+            f"Nothing was changed. To correct the row: ",
             _way(state, "amend", pull.id),
             ".",
         )
@@ -296,7 +298,11 @@ def _forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool)
     play = state.play
     on = play is None or play.failure is not None or (play.asked > 0 and not state.done)
     if state.auditing:
-        if on or (play is not None and play.asked and not audits_owed(state, out).keys().isdisjoint(arms)):
+        if on or (
+            play is not None
+            and play.asked
+            and not state.audits.owed(state.tickets, state.plan.number, out).keys().isdisjoint(arms)
+        ):
             events.append(without_pulls(state, out, returned))
     elif on:
         events.append(restarting(state, f"{done.kind}: {', '.join(names)} ({reason})", returned))
@@ -313,7 +319,7 @@ def _begun_anew(state: State, reason: str) -> Restarted:
 
 
 def _begun_once(state: State, reason: str) -> str | None:
-    """The receipt of a restart for this reason after which nothing was asked and no money came or went."""
+    """The receipt of a restart for this reason after which nothing was asked and the budget did not change."""
     last = state.restarts[-1] if state.restarts else None
     play = state.play
     if last is None or play is None or play.asked or last.reason != reason:

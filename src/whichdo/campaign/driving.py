@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whichdo.arrays import Array
-    from whichdo.policies.base import Policy, Recommendation
-    from whichdo.policies.sequential import Rounds
+    from whichdo.policies.base import ByRound, Policy, Recommendation
     from whichdo.problem import Arm, Problem
 
     Saved = Mapping[str, Any]
@@ -109,7 +108,7 @@ class Batches:
 class Turns:
     """A sequential policy, round by round: its log is long, and a session would take longer than the policy itself."""
 
-    def __init__(self, rounds: Rounds, problem: Problem, places: dict[str, int]) -> None:
+    def __init__(self, rounds: ByRound, problem: Problem, places: dict[str, int]) -> None:
         self._rounds, self._problem = rounds, problem
         self._reward = places[problem.reward]
         nodes, reward = problem.graph.nodes, problem.graph.index(problem.reward)

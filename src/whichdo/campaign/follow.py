@@ -1,7 +1,7 @@
 """What follows by itself: what tells give cause for, and what begins another play.
 
-After every tell it is asked whether what was told still holds, and whether it is enough.  What is found goes on record
-in the transaction of the tell, and the play restarts with what is left of the budget.
+After every tell the campaign checks whether its evidence still holds, and whether it is enough.  What it finds goes on
+record in the transaction of the tell, and the play restarts with what is left of the budget.
 
 - Fresh looks that differ from the logs: the logs are out of date and are set aside.
 - Direct pulls that contradict looking: where fresh looks differ from the logs, these are to blame; else the graph is
@@ -19,14 +19,11 @@ from typing import TYPE_CHECKING
 from whichdo.campaign.audit import (
     ROUNDS,
     TO_COMPARE,
-    audits_owed,
-    fresh_looks,
     kept_for_audits,
-    more_looks,
     round_of_audits,
 )
 from whichdo.campaign.events import Alarm, Amended, Audited, Closed, Restarted, SetAside, Stopped, Told
-from whichdo.campaign.plan import stamp, too_new
+from whichdo.campaign.revisions import stamp, too_new
 from whichdo.errors import UnsuitableError
 from whichdo.monitoring.certainty import certainty
 from whichdo.monitoring.listening import worth_listening
@@ -38,13 +35,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from whichdo.campaign.events import Said
+    from whichdo.campaign.register import Pull
     from whichdo.campaign.state import State
-    from whichdo.campaign.tickets import Pull
     from whichdo.monitoring.conflict import Conflict
     from whichdo.monitoring.staleness import Difference
 
 __all__ = ["consequences", "due", "opening", "restarting", "without_pulls"]
 
+FIRST = 0.5
+"""The part of what is kept that is spent on fresh looks before the policy begins on logs."""
+MOST_FRESH = 400
+"""Fresh looks that find a difference of 0.1 nearly surely."""
+SUSPICIOUS_SHARE = 1 / 6
+"""The most of the budget that goes into fresh looks while these differ from the logs, but not yet for sure."""
 FEWEST_LOOKS = 5
 """Fewer fresh looks than these are not worth an interruption."""
 
@@ -134,7 +137,7 @@ def restarting(state: State, reason: str, returned: float = 0.0) -> Restarted:
     kept = 0.0
     if audits > 0:
         if state.auditing:
-            owed = audits_owed(state)
+            owed = state.audits.owed(state.tickets, state.plan.number)
             audits += sum(count * state.terms.problem.prices[arm] for arm, count in owed.items())
         kept = min(audits, kept_for_audits(state.terms.policy, state.allowed, left, logs=bool(state.trusted)))
     return Restarted(reason, left, kept, **stamp(state))
@@ -161,7 +164,7 @@ def opening(state: State) -> list[Audited]:
     """Fresh looks before the policy begins on logs: whether these are of today is found out first."""
     if state.tickets or not state.trusted or state.plan.number or state.audits.left <= 0 or too_new(state) is not None:
         return []
-    return _looks(state, fresh_looks(state))
+    return _looks(state, _fresh_looks(state))
 
 
 def comparing(state: State) -> list[Audited]:
@@ -190,7 +193,7 @@ def due(state: State) -> list[Said]:
     if state.stopped is not None or not state.done:
         return []
     if state.resumes:
-        more: list[Said] = [*_looks(state, more_looks(state))] if state.trusted and state.ear().is_suspicious() else []
+        more: list[Said] = [*_looks(state, _more_looks(state))] if state.trusted and state.ear().is_suspicious() else []
         if more or not _is_enough(state):
             return more
         return [restarting(state, f"after {counted(state.pulled[LOOK], 'fresh look')}")]
@@ -206,6 +209,19 @@ def due(state: State) -> list[Said]:
 
 def without_pulls(state: State, given_up: Sequence[Pull], returned: float) -> Audited:
     """The audit that is on, begun anew without pulls that are given up just now; ``returned`` is what they cost."""
-    owed = {str(arm): count for arm, count in audits_owed(state, given_up).items()}
+    owed = {str(arm): count for arm, count in state.audits.owed(state.tickets, state.plan.number, given_up).items()}
     interim, rounds = state.audits.interim, None if state.audits.interim else state.audits.rounds or None
     return Audited(owed, state.left + returned, interim=interim, round=rounds, **stamp(state))
+
+
+def _fresh_looks(state: State) -> int:
+    """How many looks to make before the policy begins on logs: a part of what is kept."""
+    affordable = int(FIRST * state.audits.left / state.terms.problem.costs[LOOK])
+    return max(min(affordable, MOST_FRESH - state.pulled[LOOK]), 0)
+
+
+def _more_looks(state: State) -> int:
+    """How many more to make where those so far look suspicious: as many again, but for a sixth of the budget in all."""
+    made, cost = state.pulled[LOOK], state.terms.problem.costs[LOOK]
+    most = min(MOST_FRESH, int(SUSPICIOUS_SHARE * state.terms.budget / cost))
+    return max(min(made, most - made, int(state.left / cost)), 0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whichdo.campaign.events import Alarm, SetAside
-    from whichdo.campaign.logs import Log
+    from whichdo.campaign.tallying import Log
     from whichdo.campaign.terms import Terms
     from whichdo.checking.denial import Denial
     from whichdo.estimate.ranking import Ranking

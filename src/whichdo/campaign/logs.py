@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import glob
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from whichdo.campaign.chain import canonical
 from whichdo.campaign.commands import Receipt
 from whichdo.campaign.events import Observed, Restarted, body_of
-from whichdo.campaign.tallying import teaching_scopes
+from whichdo.campaign.tallying import Log, teaching_scopes
 from whichdo.campaign.terms import plain_text
 from whichdo.checking.denial import statement_scopes
 from whichdo.counting.counting import count_with_notes
@@ -34,87 +32,18 @@ from whichdo.tables import MAX_CELLS, Radix, Table
 from whichdo.text import counted, masked, quoted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from whichdo.campaign.events import Said
-    from whichdo.campaign.state import State
     from whichdo.campaign.terms import Terms
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Log", "counted_log", "logs_for", "receipts_for", "sources_of"]
+__all__ = ["counted_log", "logs_for", "receipts_for", "sources_of"]
 
 MOST_ROWS = 200_000  # of a log whose distinct rows are counted, if they could be very many
 MOST_CELLS = 20_000  # that are kept as they are
 MOST_NUMBERS = 16_000_000  # of these cells together: an event holds no more
-
-
-@dataclass(frozen=True)
-class Log:
-    """One log: how many looks, and the counts of some columns together."""
-
-    name: str
-    sha256: str
-    looks: int
-    tables: Mapping[Scope, Table] = field(repr=False)
-    """Sparse ones."""
-    notes: tuple[str, ...] = ()
-    receipt: str = ""
-    """Of the event that put it on record."""
-    is_file: bool = True
-    bytes: int | None = None
-    """How long the file was; of one that grows, what it then began with is known by this."""
-    since: str | None = None
-    """Of a log that has grown: the hash of what was observed of it before, which is not counted again."""
-    database: Mapping[str, Any] | None = field(default=None, repr=False)
-    """Of a log that its database counted: the engine, the SQL, how many rows the table had, and a digest of the counts.
-    """
-    prefixes: Mapping[int, str] = field(default_factory=dict, repr=False)
-    """Hashes of its beginnings, for the sizes of the logs on record."""
-
-    def as_event(self) -> Observed:
-        """What goes on record."""
-        tables = tuple(
-            {"columns": list(scope), "cells": np.asarray(table.cells).tolist(), "counts": table.count.tolist()}
-            for scope, table in self.tables.items()
-        )
-        return Observed(self.name, self.sha256, self.looks, tables, self.bytes, self.since, self.database)
-
-    @classmethod
-    def of(cls, observed: Observed, receipt: str, sizes: Mapping[str, int]) -> Log:
-        """What an event put on record; a ValueError where it cannot have been a log."""
-        tables = {}
-        for each in observed.tables:
-            radix = Radix.of(each["columns"], sizes)
-            count = np.array(each["counts"], np.int64)
-            cells = np.array(each["cells"], np.uint8).reshape(len(count), len(radix.scope))
-            if (cells >= np.array(radix.sizes)).any():
-                raise ValueError(f"a table of {', '.join(radix.scope)} with cells that it does not have")
-            tables[radix.scope] = Table(radix.scope, radix.sizes, count, cells)
-        looks = observed.looks
-        if type(looks) is not int or looks < 1:
-            raise ValueError(f"a log of {looks!r} looks")
-        for table in tables.values():
-            if (table.count < 1).any() or table.total > looks:
-                raise ValueError(f"a table of {looks} looks whose counts are none")
-        size = observed.bytes
-        if size is not None and (type(size) is not int or size < 1):
-            raise ValueError(f"a log of {size!r} bytes")
-        return cls(
-            observed.log,
-            observed.sha256,
-            looks,
-            tables,
-            receipt=receipt,
-            bytes=size,
-            since=observed.since,
-            database=observed.database,
-        )
-
-    def table(self, scope: Scope) -> Table | None:
-        """The counts of some columns, from the smallest table that holds them; None where none does."""
-        holding = [own for own in self.tables if set(scope) <= set(own)]
-        return self.tables[min(holding, key=len)].marginal(scope).compact() if holding else None
 
 
 def sources_of(data: object) -> list[object]:
@@ -198,7 +127,7 @@ def _before(file: Steady, known: Sequence[Log]) -> Log | None:
 
 
 def _counted(problem: Problem, data: object, scopes: Iterable[Scope], *, counts: str | None, missing: str) -> Log:
-    """A log that has no name or hash yet."""
+    """A log before it gets a name and a hash."""
     seen, notes = count_with_notes(problem, data, counts=counts, missing=missing)
     wanted = [*seen.tables.get(problem.arms[0], {}), *scopes]
     if not seen.pulls[0]:
@@ -271,11 +200,11 @@ def _scopes(terms: Terms, problem: Problem) -> Sequence[Scope]:
         return ()
 
 
-def receipts_for(state: State, logs: Sequence[Log], events: Sequence[Said]) -> list[Receipt]:
-    """An answer for each log, once these events are on record; one that was there already gets its receipt."""
+def receipts_for(known: Sequence[Log], logs: Sequence[Log], events: Sequence[Said]) -> list[Receipt]:
+    """An answer for each log, once these events are on record; one that was ``known`` already gets its receipt."""
     new = {event.sha256 for event in events if isinstance(event, Observed)}
     begun = any(isinstance(event, Restarted) for event in events)
-    receipts = {log.sha256: log.receipt for log in state.logs}
+    receipts = {log.sha256: log.receipt for log in known}
     made = []
     for log in logs:
         repeated = log.sha256 not in new
@@ -285,7 +214,7 @@ def receipts_for(state: State, logs: Sequence[Log], events: Sequence[Said]) -> l
             said += " If these are others with the same counts, give them a name."
         if begun:
             said += " The play begins anew with all that is known."
-        beginning = next((old for old in state.logs if _begins_with(log, old)), None)
+        beginning = next((old for old in known if _begins_with(log, old)), None)
         if beginning is not None:
             said += f" It begins like {visible(beginning.name)}: if that is the same log, its rows count twice now."
         made.append(Receipt.of(receipts[log.sha256], repeated=repeated, notes=(said, *log.notes)))

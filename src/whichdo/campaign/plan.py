@@ -18,20 +18,17 @@ it needless is forbidden, or was shown to be no better.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo._version import __version__
 from whichdo.campaign.events import Audited
 from whichdo.campaign.play import Followed
-from whichdo.campaign.terms import made_by, revision_of
+from whichdo.campaign.terms import revision_of
 from whichdo.errors import ConflictError, UnsuitableError
 from whichdo.monitoring.conflict import Suspect, fallback
 from whichdo.policies.base import ROUNDING
-from whichdo.policies.registry import AbsentPolicy, came_from
-from whichdo.policy_names import VARIABLE
-from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.events import Alarm, Restarted
     from whichdo.campaign.play import Play
-    from whichdo.campaign.state import State
     from whichdo.campaign.terms import Terms
     from whichdo.problem import Arm, Problem
 
@@ -47,20 +43,14 @@ __all__ = [
     "Begun",
     "Plan",
     "Revision",
-    "can_begin",
-    "decided_elsewhere",
     "divergence",
-    "needs_new_play",
-    "stamp",
-    "too_new",
-    "update_reason",
     "without_arms",
 ]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The play that is on: its number, its money, what is ``kept`` beside it for audits, and who decides it."""
+    """The play that is on: its number, its budget, what is ``kept`` beside it for audits, and who decides it."""
 
     number: int
     budget: float
@@ -86,6 +76,19 @@ class Plan:
         is_audit = isinstance(begun, Audited)
         return Plan(self.number + 1, begun.budget - kept, kept, revision, version, is_audit)
 
+    def can_begin(self, terms: Terms, problem: Problem, left: float, kept: float) -> bool:
+        """Whether what is left, except what is kept for audits, is enough for the policy to begin a new play."""
+        if self.revision > terms.policy.revision:
+            return left > 0  # the later revision knows what is enough
+        budget = left - min(self.kept, kept)
+        if budget < min(problem.costs.values()) - ROUNDING:
+            return False
+        try:
+            terms.policy.check(problem, budget)
+        except UnsuitableError:
+            return False
+        return True
+
     def seed(self, seed: int) -> int:
         """Of the policy's own choices; ``seed`` is the campaign's."""
         if not self.number:
@@ -105,79 +108,10 @@ class Begun:
     receipt: str
 
 
-def stamp(state: State) -> dict[str, Any]:
-    """What an event that begins a play now says about who decides it; nothing where that is as in event 0."""
-    revision = max(state.plan.revision, state.terms.policy.revision)
-    return {} if revision == state.terms.revision else {"revision": revision, "made_by": made_by()}
-
-
-def can_begin(state: State) -> bool:
-    """Whether what is left, but for what is kept for audits, is enough for the policy to begin anew."""
-    if state.plan.revision > state.terms.policy.revision:
-        return state.left > 0  # the later revision knows what is enough
-    problem, money = state.allowed, state.left - min(state.plan.kept, state.audits.left)
-    if money < min(problem.costs.values()) - ROUNDING:
-        return False
-    try:
-        state.terms.policy.check(problem, money)
-    except UnsuitableError:
-        return False
-    return True
-
-
-def needs_new_play(state: State) -> bool:
-    """Whether the next ticket takes a decision that the play which is on cannot make, having another revision."""
-    play = state.play
-    if not isinstance(play, Followed) or play.failure is not None or play.owed:
-        return False
-    return state.stopped is None and not state.plan.is_over and can_begin(state)
-
-
-def update_reason(state: State) -> str:
-    """Why a play of the program's revision begins."""
-    now, then = state.terms.policy, state.plan.revision
-    return f"{now.name} was updated from revision {then} to revision {now.revision}"
-
-
-def too_new(state: State) -> str | None:
-    """Why this program cannot decide, where the play that is on has a later revision than it knows."""
-    plan, policy = state.plan, state.terms.policy
-    if plan.is_audit or plan.revision <= policy.revision:
-        return None
-    if isinstance(policy, AbsentPolicy):
-        return (
-            f"Campaign {quoted(state.terms.name)} is decided by the policy {policy.name}, which is not installed here"
-            f"{came_from(policy)}. Install the package that has it, or name its file: "
-            f"{VARIABLE}=path/to/file.py:Name. Tickets that are out can be told, and reports and exports made, "
-            f"without it."
-        )
-    return (
-        f"Campaign {quoted(state.terms.name)} is decided by revision {plan.revision} of {policy.name} since whichdo "
-        f"{plan.made_by}; this is whichdo {__version__}, which has revision {policy.revision}. Update whichdo to ask "
-        f"for more. Tickets that are out can be told, and reports and exports made, with this version too."
-    )
-
-
-def decided_elsewhere(state: State) -> tuple[str, ...]:
-    """A sentence for each play whose asks another revision decided, so that they are not derived again."""
-    policy = state.terms.policy
-    return tuple(
-        f"Play {play.number}: {counted(play.asks, 'ask')} ({_span(play)}) decided by revision {play.revision} of "
-        f"{policy.name}; this program has revision {policy.revision}. Chain and slots were checked, the choice of arms "
-        f"is not derived again."
-        for play in state.followed.values()
-    )
-
-
-def _span(play: Followed) -> str:
-    first, last = play.first_event, play.last_event
-    return f"event {first}" if first == last else f"events {first} to {last}"
-
-
-def divergence(state: State, play: Play | Followed, event: Event, pull: str, number: int) -> str:
+def divergence(plan: Plan, terms: Terms, play: Play | Followed, event: Event, pull: str, number: int) -> str:
     """An ask on record for a ``pull`` of play ``number`` is not what comes next: what would, and what to do."""
-    plan, name, coming = state.plan, state.terms.policy.name, play.expected
-    asked = f"Event {event.seq} of campaign {state.terms.name!r} asked for {pull}"
+    name, coming = terms.policy.name, play.expected
+    asked = f"Event {event.seq} of campaign {terms.name!r} asked for {pull}"
     way = "All that was told is kept: go on with the version it began with, or restart the play with what is left."
     if isinstance(play, Followed):
         return (

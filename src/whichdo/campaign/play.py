@@ -73,7 +73,7 @@ class _Slots:
 
 
 class Play(_Slots):
-    """A run of the policy on the money it was given; ``number`` counts the runs of a campaign from 0.
+    """A run of the policy on the budget it was given; ``number`` counts the runs of a campaign from 0.
 
     ``nodes``: which node each code of a row is about, by default those of the problem's graph in their order.
     ``saved``: how far it had come when it was `saved`; it goes on from there.
@@ -310,7 +310,7 @@ class Followed(_Slots):
         }
 
     def resume(self, saved: Saved, arms: Mapping[str, Arm]) -> None:
-        """Go on from what was `saved`; ``arms`` by their texts."""
+        """Go on from what was `saved`; ``arms`` by their strings."""
         names, needs = [arms[text] for text in saved["names"]], [tuple(each) for each in saved["needs"]]
         self._arms = [names[place] for place in saved["arm"].tolist()]
         self._needs = [needs[place] for place in saved["need"].tolist()]

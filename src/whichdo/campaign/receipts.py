@@ -1,6 +1,4 @@
-"""Checking a campaign from the first event on: the file, the chain, the replay, and receipts.
-
-Receipts may be kept outside the database, one JSON object a line: ``{"campaign": "spring", "receipt": "17:0a1b..."}``.
+"""Receipts kept outside the database, one JSON object a line: ``{"campaign": "spring", "receipt": "17:0a1b..."}``.
 
 Somebody who can write the database can write another history with hashes that hold; a receipt that is kept where they
 cannot write shows it.  A line is on the disk before the verb that got the receipt returns.  A line that a crash has
@@ -13,13 +11,10 @@ import json
 import os
 import stat
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from whichdo.campaign.chain import ENVIRONMENT, canonical, secret_of
-from whichdo.campaign.ledger import Ledger
-from whichdo.campaign.plan import decided_elsewhere
-from whichdo.errors import ConflictError, DamagedError, InputError, ReplayDivergedError, StorageError, UsageError
+from whichdo.campaign.chain import canonical
+from whichdo.errors import ConflictError, DamagedError, InputError, StorageError, UsageError
 from whichdo.files import is_guarded
 from whichdo.text import counted, quoted, visible
 
@@ -28,9 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.campaign.chain import Event
-    from whichdo.campaign.storage import Storage
 
-__all__ = ["ReceiptFile", "Verified", "parsed", "verified"]
+__all__ = ["ReceiptFile", "parsed"]
 
 BEGINNING = b'{"campaign":'
 LONGEST = 4096
@@ -43,7 +37,7 @@ class ReceiptFile:
     path: Path
 
     def check(self) -> None:
-        """Refuse, before anything is written, a file that is no file of receipts, or cannot be written."""
+        """Refuse, before anything is written, a file that does not contain receipts, or cannot be written."""
         try:
             with self._opened():
                 pass
@@ -69,7 +63,7 @@ class ReceiptFile:
     def _opened(self) -> Any:
         if self.path.exists():
             if not stat.S_ISREG(self.path.stat().st_mode) or is_guarded(self.path):
-                raise UsageError(f"{visible(self.path)} is no regular file to keep receipts in. Name another.")
+                raise UsageError(f"{visible(self.path)} is not a regular file to keep receipts in. Name another.")
             with self.path.open("rb") as file:
                 if file.read(len(BEGINNING)) not in {BEGINNING, b""}:
                     raise ConflictError(
@@ -144,76 +138,7 @@ def parsed(receipt: object) -> tuple[int, str]:
     """The number and the hash of a receipt."""
     seq, _, digest = str(receipt).partition(":")
     if not seq.isascii() or not seq.isdigit() or len(seq) > 12 or len(digest) != 64:
-        raise UsageError(f"{quoted(receipt)} is no receipt; it looks like 17:0a1b... with 64 letters after the colon.")
+        raise UsageError(
+            f"{quoted(receipt)} is not a receipt; one looks like 17:0a1b... with 64 characters after the colon."
+        )
     return int(seq), digest
-
-
-# ---------------------------------------------------------------------------------------------------------- verify
-
-
-class Verified(str):
-    """The last receipt of a campaign in which everything holds; ``notes`` say what could not be derived again."""
-
-    __slots__ = ("campaign", "notes")
-    campaign: str
-    notes: tuple[str, ...]
-
-    def __new__(cls, campaign: str, receipt: str, notes: tuple[str, ...] = ()) -> Self:
-        """The receipt as it is written, ``seq:hash``."""
-        made = super().__new__(cls, receipt)
-        made.campaign = campaign
-        made.notes = notes
-        return made
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON can hold it."""
-        return {"campaign": self.campaign, "whole": True, "receipt": str(self), "notes": list(map(str, self.notes))}
-
-
-def verified(
-    store: Storage,
-    name: str,
-    receipt: str | None = None,
-    known: tuple[int, str] | None = None,
-    receipts: Path | None = None,
-) -> Verified:
-    """The last receipt of a campaign in which everything holds; an error names the first thing that does not.
-
-    ``known``: how many events have been seen on record before, and the hash of the last.  ``receipts``: a file of them.
-    """
-    store.check_file()
-    ledger = Ledger(store, name, snapshots=False)
-    ledger.known = known
-    state = ledger.state()
-    if receipt is not None:
-        _check_receipt(receipt, ledger.stream(), state.events)
-    said = () if receipts is None else ReceiptFile(receipts).compare(name, ledger.stream())
-    if state.secret is None and secret_of() is not None:
-        said += (f"{ENVIRONMENT} is set, but this campaign began without a key: its hashes are plain.",)
-    if state.diverged is not None:
-        raise ReplayDivergedError(state.diverged)
-    if state.failure is not None:
-        said += (
-            (
-                f"{state.terms.policy.name} stopped with {state.failure.rstrip('.')}. The chain was checked; asks from "
-                f"there on are not derived again."
-            ),
-        )
-    return Verified(name, state.receipt, (*said, *decided_elsewhere(state)))
-
-
-def _check_receipt(receipt: str, events: Iterable[Event], length: int) -> None:
-    seq, digest = parsed(receipt)
-    if seq >= length:
-        raise DamagedError(
-            f"Event {seq} is not on record: the log ends with event {length - 1}. Either the receipt is of "
-            f"another campaign, or what it acknowledged was lost.",
-            length,
-        )
-    found = next(islice(events, seq, None))
-    if found.hash != digest:
-        raise DamagedError(
-            f"The receipt {receipt} is not on record: event {seq} is {found.receipt}. Either the receipt is "
-            f"of another campaign, or the log was replaced.",
-            seq,
-        )

@@ -22,13 +22,13 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.campaign.chain import check_chain, digest_of, secret_for
 from whichdo.campaign.events import Alarm, SetAside, body_of
-from whichdo.campaign.logs import Log
 from whichdo.campaign.plan import Begun, Plan
 from whichdo.campaign.play import Followed, Play
-from whichdo.campaign.register import Interned
+from whichdo.campaign.register import Interned, Out
 from whichdo.campaign.state import State
 from whichdo.campaign.storage import Place
-from whichdo.campaign.tickets import NEVER, Out
+from whichdo.campaign.tallying import Log
+from whichdo.campaign.tickets import NEVER
 from whichdo.errors import StorageError, WhichdoError, is_interrupt
 from whichdo.evidence import Tally
 from whichdo.policies.base import Recommendation
@@ -61,7 +61,7 @@ MOMENTS = ("lease", "window")
 
 
 class UnreadableSnapshotError(StorageError):
-    """The table of snapshots cannot be read; whoever has the log does without."""
+    """The table of snapshots cannot be read; with the log nothing is lost."""
 
 
 class Snapshot(dict[str, Any]):
@@ -225,7 +225,7 @@ def _named(found: Recommendation | None) -> Tree | None:
 
 
 def _followed(play: Followed, state: State) -> Tree:
-    """Of a play that is over only what is said of it later."""
+    """Of a play that is over, only what is reported later."""
     whole = play.saved() if play is state.on else None
     numbers = [play.number, play.budget, play.revision, play.asks, play.first_event, play.last_event]
     return {"numbers": numbers, "whole": whole}

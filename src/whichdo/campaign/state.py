@@ -16,13 +16,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from whichdo.campaign import events as on_record
-from whichdo.campaign.audit import Audit, Audits, audits_owed, columns_of_looks
+from whichdo.campaign.audit import Audit, Audits, columns_of_looks
 from whichdo.campaign.chain import check_chain, moment, secret_for
 from whichdo.campaign.knowledge import Knowledge
-from whichdo.campaign.logs import Log
-from whichdo.campaign.plan import Begun, Plan, can_begin, divergence
+from whichdo.campaign.plan import Begun, Plan, divergence
 from whichdo.campaign.play import Followed, Play
 from whichdo.campaign.register import ASKED, EXPIRED, TOLD, VOIDED, Deadlines
+from whichdo.campaign.tallying import Log
 from whichdo.campaign.terms import Terms
 from whichdo.campaign.tickets import NEVER, PHASES, instant
 from whichdo.errors import DamagedError, is_interrupt
@@ -112,11 +112,16 @@ class State(Knowledge):
 
     @property
     def done(self) -> bool:
-        """Whether the play that is on wants no more: the policy has decided, or another revision's money is spent."""
+        """Whether the play that is on wants no more: the policy has decided, or another revision's budget is spent."""
         play = self.play
         if isinstance(play, Followed):
-            return self.plan.is_over or (not play.unfilled and play.failure is None and not can_begin(self))
+            return self.plan.is_over or (not play.unfilled and play.failure is None and not self.can_begin)
         return play is not None and play.finished
+
+    @property
+    def can_begin(self) -> bool:
+        """Whether what is left is enough for the policy to begin a new play."""
+        return self.plan.can_begin(self.terms, self.allowed, self.left, self.audits.left)
 
     @property
     def finished(self) -> bool:
@@ -281,7 +286,7 @@ class State(Knowledge):
         """Whether the policy, run again, asks for the same; if not, it is left there."""
         if play.number == number and play.expects(slot, arm):
             return
-        self.diverged = divergence(self, play, event, f"pull {slot}, {arm}", number)
+        self.diverged = divergence(self.plan, self.terms, play, event, f"pull {slot}, {arm}", number)
         play.fail(self.diverged)
 
     def _tell(self, event: Event, told: on_record.Told) -> None:
@@ -390,7 +395,7 @@ class State(Knowledge):
     def _forget_unasked(self) -> None:
         """A play begins with what is known when it is first asked.
 
-        Whoever looked at it before has begun it, but that is not on record: when more is known, it begins anew.
+        A process that looked at it before has begun it, but that is not on record: when more is known, it begins anew.
         """
         if self.diverged is None and (self.on is None or not self.on.asked):
             self.on, self._failure = None, None
@@ -421,4 +426,4 @@ class State(Knowledge):
     def _give_up_audit(self) -> None:
         """What an audit that is on still owes will not be pulled."""
         if self.auditing:
-            self.audits.give_up(audits_owed(self), self.terms.problem)
+            self.audits.give_up(self.audits.owed(self.tickets, self.plan.number), self.terms.problem)

@@ -1,4 +1,4 @@
-"""How a campaign stands: what is out, what is told, what is spent, and who has to do what next."""
+"""The status of a campaign: open and told tickets, the budget spent, and who has to do what next."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whichdo.campaign.chain import time_text
-from whichdo.campaign.plan import needs_new_play, too_new, update_reason
 from whichdo.campaign.play import Followed
+from whichdo.campaign.register import Pull
+from whichdo.campaign.revisions import needs_new_play, too_new, update_reason
 from whichdo.campaign.terms import in_units
-from whichdo.campaign.tickets import NEVER, Phase, Pull, moment_of
+from whichdo.campaign.tickets import NEVER, Phase, moment_of
 from whichdo.frames import html_lines, html_table, plain, text_table
 from whichdo.policy_names import policy_text
 from whichdo.text import counted
@@ -40,10 +41,12 @@ class OpenTicket:
 
 @dataclass(frozen=True)
 class Status:
-    """How a campaign stands by its log up to ``receipt``."""
+    """The status of a campaign by its log; `Campaign.status` makes it."""
 
     name: str
+    """Of the campaign."""
     policy: str
+    """The policy with its parameters."""
     goal: str
     """``maximize`` or ``minimize``, and what the reward is called."""
     legend: str
@@ -53,36 +56,53 @@ class Status:
     terms: dict[str, Any]
     """What it was begun on: horizon, seed, lease, grace and window in seconds, stop_when_sure, margin, audit."""
     budget: float
+    """In cost units: pulls, where every arm costs 1."""
     spent: float
+    """What the told pulls cost."""
     promised: float
+    """What the open tickets cost."""
     left: float
+    """What is left when all open tickets are told."""
     tickets: dict[str, int]
     """How many asked in all, open, told, counted, voided, expired; late, extra and amended among the told."""
     open: tuple[OpenTicket, ...]
+    """The tickets that are out."""
     by_arm: dict[str, int]
     """Pulls that count."""
     looks_in_logs: int
+    """Logged observations."""
     logs: tuple[str, ...]
+    """The names of the logs."""
     paused: str | None
+    """Why it is paused; None where it is not."""
     forbidden: dict[str, str]
+    """Why each forbidden arm is."""
     alarms: tuple[str, ...]
+    """Where pulls have contradicted the graph, in sentences."""
     set_aside: tuple[str, ...]
     """Why logs do not count any more, once for each time that some were set aside."""
     restarts: tuple[str, ...]
+    """Why the play restarted, each time."""
     trouble: str | None
+    """Why the policy cannot go on, if so."""
     update: str | None
     """That the policy has another revision than the play which is on, and what comes of it."""
     stopped: str | None
     """Why it ended before the policy was done, if it did."""
     next_window: str | None
-    """When the next reward window closes of what is told but does not count yet."""
+    """When the next reward window closes, of the pulls that were told but do not count yet."""
     began: str
+    """When the first event was recorded."""
     last: str
+    """When the last event was recorded."""
     events: int
+    """How many events are on record."""
     receipt: str
+    """Of the last event."""
     notes: tuple[str, ...] = ()
+    """Remarks, such as that the clock could not be put on record."""
     arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
-    """The arms that are named above, by their texts."""
+    """The arms that are named above, by their strings."""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON can hold it."""

@@ -4,7 +4,7 @@ A row is checked against problem and arm and brought into the one form that goes
 that the problem declares, of the columns that are nodes.  Other columns are left out and named.
 
 Estimates and recommendations rest on the pool of looks from logs, looks that were asked for, and direct pulls
-(`pooled`), with amended rows as they were amended.  What the policy was told, and when, is another matter:
+(`pooled`), with amended rows as they were amended.  What the policy receives, and when, is another matter:
 `whichdo.campaign.play`.  A look whose row says only some columns is counted in the tables whose columns it does say.
 
 A pull tells something of every arm that leaves the same nodes alone, if its row says more than the reward: with
@@ -15,14 +15,15 @@ counts rows with an arm.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whichdo.blends import experiment_scopes
+from whichdo.campaign.events import Observed
 from whichdo.counting.books import book_of
-from whichdo.counting.sources import plain_name
+from whichdo.counting.parts import plain_name
 from whichdo.counting.told import TellReader
 from whichdo.errors import DataError, InputError, UsageError
 from whichdo.evidence import Tally
@@ -36,19 +37,86 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from whichdo.arrays import Array, IntArray
-    from whichdo.campaign.logs import Log
     from whichdo.problem import Arm, Problem, Value
     from whichdo.tables import Scope
 
-__all__ = ["Outcomes", "RowReader", "pooled", "teaching_scopes"]
+__all__ = ["Log", "Outcomes", "RowReader", "pooled", "teaching_scopes"]
 
 STORED = "Nothing was stored."
 FEW_CELLS = 256
 """Cells of a table that is laid out for every arm; of larger ones those that occurred are kept."""
 
 
+@dataclass(frozen=True)
+class Log:
+    """One log: how many looks, and the counts of some columns together."""
+
+    name: str
+    sha256: str
+    looks: int
+    tables: Mapping[Scope, Table] = field(repr=False)
+    """Sparse ones."""
+    notes: tuple[str, ...] = ()
+    receipt: str = ""
+    """Of the event that put it on record."""
+    is_file: bool = True
+    bytes: int | None = None
+    """How long the file was; of one that grows, what it then began with is known by this."""
+    since: str | None = None
+    """Of a log that has grown: the hash of what was observed of it before, which is not counted again."""
+    database: Mapping[str, Any] | None = field(default=None, repr=False)
+    """Of a log that its database counted: the engine, the SQL, how many rows the table had, and a digest of the counts.
+    """
+    prefixes: Mapping[int, str] = field(default_factory=dict, repr=False)
+    """Hashes of its beginnings, for the sizes of the logs on record."""
+
+    def as_event(self) -> Observed:
+        """What goes on record."""
+        tables = tuple(
+            {"columns": list(scope), "cells": np.asarray(table.cells).tolist(), "counts": table.count.tolist()}
+            for scope, table in self.tables.items()
+        )
+        return Observed(self.name, self.sha256, self.looks, tables, self.bytes, self.since, self.database)
+
+    @classmethod
+    def of(cls, observed: Observed, receipt: str, sizes: Mapping[str, int]) -> Log:
+        """What an event put on record; a ValueError where it cannot have been a log."""
+        tables = {}
+        for each in observed.tables:
+            radix = Radix.of(each["columns"], sizes)
+            count = np.array(each["counts"], np.int64)
+            cells = np.array(each["cells"], np.uint8).reshape(len(count), len(radix.scope))
+            if (cells >= np.array(radix.sizes)).any():
+                raise ValueError(f"a table of {', '.join(radix.scope)} with cells that it does not have")
+            tables[radix.scope] = Table(radix.scope, radix.sizes, count, cells)
+        looks = observed.looks
+        if type(looks) is not int or looks < 1:
+            raise ValueError(f"a log of {looks!r} looks")
+        for table in tables.values():
+            if (table.count < 1).any() or table.total > looks:
+                raise ValueError(f"a table of {looks} looks with counts that cannot be")
+        size = observed.bytes
+        if size is not None and (type(size) is not int or size < 1):
+            raise ValueError(f"a log of {size!r} bytes")
+        return cls(
+            observed.log,
+            observed.sha256,
+            looks,
+            tables,
+            receipt=receipt,
+            bytes=size,
+            since=observed.since,
+            database=observed.database,
+        )
+
+    def table(self, scope: Scope) -> Table | None:
+        """The counts of some columns, from the smallest table that holds them; None where none does."""
+        holding = [own for own in self.tables if set(scope) <= set(own)]
+        return self.tables[min(holding, key=len)].marginal(scope).compact() if holding else None
+
+
 class RowReader:
-    """Reads what is told of a problem's arms."""
+    """Reads the rows that are told of a problem's arms."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -56,7 +124,7 @@ class RowReader:
         self._books = {name: book_of(problem, name) for name in problem.domains}
 
     def read(self, arm: Arm, row: object, needed: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """The row as it goes on record, and the columns that are no nodes; or an error."""
+        """The row as it goes on record, and the columns that are not nodes; or an error."""
         if not isinstance(row, Mapping):
             raise UsageError(f'A row is a mapping such as {{"X": 1, "Y": 0}}; found {quoted(row)}. {STORED}')
         quickly = self._plain(arm, row, needed)
@@ -160,7 +228,7 @@ def pooled(
     """The tally of logs and rows; a row is the codes of all nodes, -1 where it does not say.
 
     ``nodes``: which node each code is about, by default those of the problem's graph in their order.
-    Arms that are none of the problem's are left out.  ``scopes`` are counted besides what the problem's arms need, of
+    Arms that the problem does not have are left out.  ``scopes`` are counted besides what the problem's arms need, of
     direct pulls too.  With ``teaching`` direct pulls are counted by all of these, so that they are sources for other
     arms.
     """

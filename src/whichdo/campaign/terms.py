@@ -267,8 +267,8 @@ def parameters(policy: Policy) -> dict[str, Any]:
         same = False
     if not same:
         raise UsageError(
-            f"The policy {policy!r} cannot be kept in a log: it is not registered by name, or a parameter of it is no "
-            f"plain number, text or list. Register it (docs/add-a-policy.md)."
+            f"The policy {policy!r} cannot be kept in a log: it is not registered by name, or one of its parameters is "
+            f"not a plain number, string or list. Register it (docs/add-a-policy.md)."
         )
     return kept
 
@@ -340,9 +340,11 @@ def plain_text(value: object, what: str, most: int = 500) -> str:
     if not text:
         raise UsageError(f"The {what} is empty. Say it in a few words.")
     if not text.isprintable():
-        raise UsageError(f"The {what} {quoted(text)} holds characters that cannot be seen. Write it in plain letters.")
+        raise UsageError(
+            f"The {what} {quoted(text)} holds characters that cannot be seen. Write it in plain characters."
+        )
     if len(text) > most:
-        raise UsageError(f"The {what} has {len(text):,} letters; at most {most:,} are kept.")
+        raise UsageError(f"The {what} has {len(text):,} characters; at most {most:,} are kept.")
     return text
 
 

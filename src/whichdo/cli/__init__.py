@@ -55,7 +55,12 @@ def _run() -> None:
     state.database = ""
     try:
         called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-        make_app([called] if called in VERBS and COMPLETION not in os.environ else VERBS)()
+        if COMPLETION in os.environ:
+            make_app()()
+        elif called in VERBS:
+            make_app([called])()
+        else:  # the help, or a verb that does not exist
+            make_app(only_listed=True)()
     except WhichdoError as error:
         if state.debug:
             raise

@@ -39,8 +39,8 @@ class State:
 state = State()
 
 
-def make_app(verbs: Iterable[str] = VERBS) -> typer.Typer:
-    """The command with some of its verbs: all of them for its help, one where that is called."""
+def make_app(verbs: Iterable[str] = VERBS, *, only_listed: bool = False) -> typer.Typer:
+    """The command with some of its verbs: one where that is called, all of them, ``only_listed``, for its help."""
     app = typer.Typer(
         name="whichdo",
         help="Which do()? The best intervention from a causal graph, logs and few experiments.",
@@ -52,8 +52,13 @@ def make_app(verbs: Iterable[str] = VERBS) -> typer.Typer:
     for verb in verbs:
         module = import_module(f"whichdo.cli.{VERBS[verb]}")
         function = getattr(module, "import_" if verb == "import" else verb.replace("-", "_"))
-        app.command(verb, rich_help_panel=None if verb in WITHOUT_CAMPAIGN else CAMPAIGNS)(function)
+        panel = None if verb in WITHOUT_CAMPAIGN else CAMPAIGNS
+        app.command(verb, rich_help_panel=panel, help=function.__doc__)(_no_options if only_listed else function)
     return app
+
+
+def _no_options() -> None:
+    """Stand for a verb where only its name and its help are read: typer takes a millisecond for the options of one."""
 
 
 def _version(show: bool) -> None:  # noqa: FBT001 - typer hands the flag over by position

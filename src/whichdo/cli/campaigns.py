@@ -24,7 +24,7 @@ from whichdo.cli.databases import (
     print_receipts,
     stretch,
 )
-from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_if_compiling
+from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_when_compiling
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
 from whichdo.cli.wording import command
 from whichdo.errors import UsageError
@@ -103,7 +103,7 @@ def start(
     from whichdo.problem_file import read_problem
 
     where, asked = address(db), read_problem(problem)
-    say_if_compiling()
+    say_when_compiling()
     campaign = Campaign.create(
         where,
         name,
@@ -198,7 +198,7 @@ def recommend(
 ) -> None:
     """Recommend an arm: how much better it is, how sure, what that rests on and what would change it."""
     campaign = opened(db, name)
-    say_if_compiling()
+    say_when_compiling()
     found = campaign.recommend(confidence=confidence, at=at)
     if format is Format.JSON:
         print_json(found.to_dict())
@@ -353,7 +353,7 @@ def import_(
 ) -> None:
     """Import a campaign from an export, checked and replayed."""
     from whichdo.campaign.campaign import Campaign
-    from whichdo.campaign.receipts import Verified
+    from whichdo.campaign.exchange import Verified
 
     campaign = Campaign.import_(address(db), file)
     last = campaign.verify()

@@ -27,6 +27,7 @@ __all__ = [
     "print_csv",
     "print_json",
     "say_if_compiling",
+    "say_when_compiling",
 ]
 
 #: Letters of JSON that are indented for people to read.
@@ -112,3 +113,10 @@ def say_if_compiling() -> None:
 
     if is_cold():
         print("Compiling for this machine; this takes a few seconds, the first time only.", file=sys.stderr, flush=True)
+
+
+def say_when_compiling() -> None:
+    """As `say_if_compiling`, for a command whose work may be too small to compile anything."""
+    from whichdo.kernels.compiling import before_first_use
+
+    before_first_use(say_if_compiling)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from whichdo.cli.databases import DatabaseOption, NameArgument, opened, print_lines
-from whichdo.cli.output import ForceOption, Format, FormatOption, print_json, say_if_compiling
+from whichdo.cli.output import ForceOption, Format, FormatOption, print_json, say_when_compiling
 from whichdo.files import PAGE, check_target
 from whichdo.text import visible
 
@@ -32,7 +32,7 @@ def report(
     campaign = opened(db, name)
     target = _file_of(name) if output is None else output
     check_target(target, PAGE, force=force)
-    say_if_compiling()
+    say_when_compiling()
     status = campaign.status()  # puts on record what the clock says
     written = write_report(campaign, target, force=force)
     if format is Format.JSON:

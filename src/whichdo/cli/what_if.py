@@ -14,7 +14,7 @@ from whichdo.progress import progress_bar
 from whichdo.text import counted, visible
 
 if TYPE_CHECKING:
-    from whichdo.checking.outcomes import WhatIf
+    from whichdo.checking.decision import WhatIf
 
 __all__ = ["what_if"]
 
@@ -74,7 +74,7 @@ def _print(found: WhatIf, top: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from whichdo.checking.words import cells, titles
+    from whichdo.checking.decision import cells, titles
 
     out = console()
     size = f"{counted(len(found.edits), 'edit')}, {counted(found.looks, 'look')}"

@@ -8,8 +8,9 @@ import numpy as np
 
 from whichdo.blends import experiment_scopes
 from whichdo.counting.notes import CountNotes
+from whichdo.counting.parts import CHUNK
 from whichdo.counting.row_counter import RowCounter
-from whichdo.counting.sources import CHUNK, opened
+from whichdo.counting.sources import opened
 from whichdo.counting.warehouse import TablePart
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from whichdo.counting.kept_rows import RowKeeper
+    from whichdo.counting.parts import Source
     from whichdo.counting.row_counter import Counter
-    from whichdo.counting.sources import Source
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from whichdo.counting.sources import check_names, plain_name
+from whichdo.counting.parts import check_names, plain_name
 from whichdo.errors import DataError, InputError, TooLargeError
 from whichdo.text import counted, quoted
 

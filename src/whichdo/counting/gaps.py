@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.counting.books import book_of
-from whichdo.counting.sources import CHUNK, BatchPart, opened
+from whichdo.counting.parts import CHUNK
+from whichdo.counting.sources import BatchPart, opened
 from whichdo.counting.values import Decoded, decode
 from whichdo.counting.warehouse import TablePart
 from whichdo.domains import MISSING_LEVEL, Bins, Value

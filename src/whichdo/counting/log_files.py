@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from whichdo.counting.csv_files import EXPORT, CsvPart, first_bytes
-from whichdo.counting.sources import check_names, plain_name
+from whichdo.counting.parts import check_names, plain_name
 from whichdo.counting.steady import Tail
 from whichdo.errors import DataError, InputError, TooLargeError
 from whichdo.files import is_guarded

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray
     from whichdo.counting.gaps import Compared
-    from whichdo.counting.sources import Part
+    from whichdo.counting.parts import Part
     from whichdo.counting.values import Codebook
     from whichdo.problem import Arm
 

@@ -16,7 +16,7 @@ from whichdo.counting.books import CountBook, WeightBook, book_of
 from whichdo.counting.gaps import Gaps
 from whichdo.counting.notes import CountNotes, Faults
 from whichdo.counting.packed import Adder, MomentAdder, Plan
-from whichdo.counting.sources import CHUNK, plain_name
+from whichdo.counting.parts import CHUNK, plain_name
 from whichdo.counting.values import MOST, ArmBook, decode
 from whichdo.domains import RANGE_LEVELS
 from whichdo.errors import DataError, TooLargeError, UsageError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.counting.kept_rows import RowKeeper
-    from whichdo.counting.sources import Part, Source
+    from whichdo.counting.parts import Part, Source
     from whichdo.counting.values import Codebook
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope, Table

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whichdo.arrays import BoolArray, IntArray
-    from whichdo.counting.sources import Source
+    from whichdo.counting.parts import Source
     from whichdo.problem import Arm
     from whichdo.tables import Scope
 

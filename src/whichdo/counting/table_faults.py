@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whichdo.counting.notes import First
 from whichdo.counting.values import MISSING
@@ -15,17 +15,54 @@ from whichdo.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whichdo.counting.gaps import Gaps
     from whichdo.counting.grouping import Cells, CellSet
+    from whichdo.counting.notes import Faults
     from whichdo.counting.spelling import ColumnCode
-    from whichdo.counting.sql import SqlCounter
+    from whichdo.counting.warehouse import Engine, TablePart
+    from whichdo.problem import Problem
 
 __all__ = ["TableFaults"]
+
+
+class TableCounter(Protocol):
+    """What is asked of a counter of a database (`whichdo.counting.sql.SqlCounter`)."""
+
+    problem: Problem
+    part: TablePart
+    engine: Engine
+    codes: dict[str, ColumnCode]
+    names: list[str]
+    faults: Faults
+    gaps: Gaps
+    missing: str
+    arm_name: str | None
+    answers: dict[int, dict[CellSet, Cells]]
+
+    @property
+    def nodes(self) -> list[str]:
+        """The columns that are nodes."""
+
+    def code(self, name: str) -> Any:
+        """The code of a node in each row."""
+
+    def droppable(self) -> list[str]:
+        """The columns whose missing values cost a row."""
+
+    def lacks(self) -> Any:
+        """Whether a row lacks a value that it needs."""
+
+    def ask(self, code: ColumnCode, where: Any) -> int:
+        """Ask for values that are not known yet."""
+
+    def arm_code(self, value: Any) -> int:
+        """The position of an arm by its value in the arm column."""
 
 
 class TableFaults:
     """Finds out what a counter of a database met, and tells its ``faults``."""
 
-    def __init__(self, counter: SqlCounter) -> None:
+    def __init__(self, counter: TableCounter) -> None:
         self.counter, self.part, self.codes = counter, counter.part, counter.codes
         self.problem, self.faults = counter.problem, counter.faults
 

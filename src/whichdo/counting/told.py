@@ -16,8 +16,9 @@ import numpy as np
 
 from whichdo.counting.books import book_of
 from whichdo.counting.notes import Faults
+from whichdo.counting.parts import CHUNK, plain_name
 from whichdo.counting.row_counter import absent_columns
-from whichdo.counting.sources import CHUNK, opened, plain_name
+from whichdo.counting.sources import opened
 from whichdo.counting.values import BAD, MISSING, decode
 from whichdo.errors import DataError, UsageError
 from whichdo.tables import Table
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.arrays import Array, CodeArray, IntArray
-    from whichdo.counting.sources import Part
+    from whichdo.counting.parts import Part
     from whichdo.evidence import Tally
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope

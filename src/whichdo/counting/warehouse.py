@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from whichdo.counting.sources import check_names, plain_name
+from whichdo.counting.parts import check_names, plain_name
 from whichdo.errors import StorageError, UsageError, WhichdoError
 from whichdo.text import listed, masked, quoted, visible
 

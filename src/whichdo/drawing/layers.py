@@ -17,7 +17,7 @@ from whichdo.errors import TooLargeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["MAX_STONES", "Ladder", "assign_layers", "build_ladder"]
 
@@ -52,7 +52,7 @@ class Ladder:
         return item >= self.size
 
 
-def assign_layers(graph: CausalGraph, members: Sequence[int]) -> dict[int, int]:
+def assign_layers(graph: MixedGraph, members: Sequence[int]) -> dict[int, int]:
     """The layer of each member of one connected part: longest paths first, then shorter edges.
 
     A node without directed edges stands in the layer of its middle sibling; many of them alone fill a square.
@@ -72,7 +72,7 @@ def assign_layers(graph: CausalGraph, members: Sequence[int]) -> dict[int, int]:
     return {node: number - first for node, number in layer.items()}
 
 
-def _shorten(graph: CausalGraph, members: Sequence[int], layer: dict[int, int]) -> None:
+def _shorten(graph: MixedGraph, members: Sequence[int], layer: dict[int, int]) -> None:
     """Move nodes towards their children while this makes the edges shorter in total.
 
     A chain that could follow its last node costs nothing to move until its source moves: hence whole passes that
@@ -96,11 +96,11 @@ def _shorten(graph: CausalGraph, members: Sequence[int], layer: dict[int, int]) 
         layer.update(trial)
 
 
-def _total_length(graph: CausalGraph, members: Sequence[int], layer: dict[int, int]) -> int:
+def _total_length(graph: MixedGraph, members: Sequence[int], layer: dict[int, int]) -> int:
     return sum(layer[node] - layer[parent] for node in members for parent in graph.parent_ids[node])
 
 
-def build_ladder(graph: CausalGraph, members: Sequence[int], layer: dict[int, int]) -> Ladder:
+def build_ladder(graph: MixedGraph, members: Sequence[int], layer: dict[int, int]) -> Ladder:
     """Cut the long edges of one connected part into steps; items are positions in ``members``."""
     place = {node: item for item, node in enumerate(members)}
     levels = [layer[node] for node in members]

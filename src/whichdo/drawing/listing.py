@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["draw_text"]
 
 
-def draw_text(graph: CausalGraph) -> str:
+def draw_text(graph: MixedGraph) -> str:
     """A listing of the edges in aligned columns, each edge once.
 
     A line holds a node's children and those later nodes with which it shares a hidden cause::
@@ -39,7 +39,7 @@ def draw_text(graph: CausalGraph) -> str:
     )
 
 
-def _list(graph: CausalGraph, sign: str, positions: Iterable[int]) -> str:
+def _list(graph: MixedGraph, sign: str, positions: Iterable[int]) -> str:
     found = [_clear(graph.nodes[position]) for position in positions]
     return sign + ", ".join(found) if found else ""
 

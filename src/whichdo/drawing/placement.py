@@ -20,7 +20,7 @@ from whichdo.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["Box", "Layout", "layout"]
 
@@ -84,7 +84,7 @@ class Layout:
 
 
 def layout(
-    graph: CausalGraph, *, flow: Flow | None = None, sizes: Mapping[str, tuple[float, float]] | None = None
+    graph: MixedGraph, *, flow: Flow | None = None, sizes: Mapping[str, tuple[float, float]] | None = None
 ) -> Layout:
     """Place the nodes and edges of a graph; ``flow`` is chosen by shape unless given.
 
@@ -110,7 +110,7 @@ def _unshapeliness(drawing: Layout) -> float:
     return abs(log(shape / 1.6)) + (0.5 if drawing.flow == "down" else 0.0)
 
 
-def _connected(graph: CausalGraph) -> list[list[int]]:
+def _connected(graph: MixedGraph) -> list[list[int]]:
     """The parts that edges of either kind join, the largest first, then by first node; members ascending."""
     parts: list[list[int]] = []
     seen: set[int] = set()

@@ -19,7 +19,7 @@ from whichdo.drawing.labels import FONT_SIZE, LINE_HEIGHT, safe, text_width, wra
 from whichdo.drawing.placement import Box, Layout, layout
 from whichdo.errors import TooLargeError, UsageError
 from whichdo.files import MARK
-from whichdo.graph.admg import CausalGraph
+from whichdo.graph.mixed import MixedGraph
 from whichdo.text import counted, nearest, quoted
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def dark_rules(scope: str) -> str:
 
 
 def draw_svg(
-    graph: CausalGraph,
+    graph: MixedGraph,
     *,
     reward: str | None = None,
     marks: Mapping[str, str] | None = None,
@@ -183,7 +183,7 @@ def draw_svg(
     return _document(body, width, height, title or "Causal graph", _description(graph, reward), adapts=adapts)
 
 
-def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str], missing: int) -> None:
+def _check(graph: MixedGraph, reward: str | None, marks: Mapping[str, str], missing: int) -> None:
     edges = sum(map(len, graph.parent_ids)) + sum(map(len, graph.sibling_ids)) // 2 + missing
     if len(graph.nodes) > MAX_NODES or edges > MAX_EDGES:
         raise TooLargeError(
@@ -199,7 +199,7 @@ def _check(graph: CausalGraph, reward: str | None, marks: Mapping[str, str], mis
             )
 
 
-def _description(graph: CausalGraph, reward: str | None) -> str:
+def _description(graph: MixedGraph, reward: str | None) -> str:
     words = [
         counted(len(graph.nodes), "node"),
         counted(len(graph.directed), "directed edge"),
@@ -211,13 +211,16 @@ def _description(graph: CausalGraph, reward: str | None) -> str:
 # ------------------------------------------------------------------------------------------------------------ edges
 
 
-def _with_arcs(graph: CausalGraph, missing: Sequence[Edge]) -> CausalGraph:
+def _with_arcs(graph: MixedGraph, missing: Sequence[Edge]) -> MixedGraph:
     """The graph with an arc for every edge that is missing, so that there is room for it."""
     if not missing:
         return graph
-    return CausalGraph(
-        graph.nodes, sorted(graph.directed), graph.bidirected | {frozenset(edge[:2]) for edge in missing}
-    )
+    rows = [set(row) for row in graph.sibling_ids]
+    for edge in missing:
+        first, second = map(graph.index, edge[:2])
+        rows[first].add(second)
+        rows[second].add(first)
+    return MixedGraph.assemble(graph.nodes, graph.parent_ids, [sorted(row) for row in rows])
 
 
 def _routes(plan: Layout, arcs: Sequence[Pair], missing: Sequence[Edge]) -> dict[Edge, Curve]:

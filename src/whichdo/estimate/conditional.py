@@ -1,7 +1,7 @@
 """What rows that happen to have X=x say: the conditional mean of every arm, and how often its value came.
 
-E[Y | X=x] is E[Y | do(X=x)] only where no back-door path leads from X to the reward (`whichdo.graph.backdoor`).  There
-it is the simplest estimate by looking, with nothing to adjust for.
+E[Y | X=x] is E[Y | do(X=x)] only where no back-door path leads from X to the reward (`whichdo.graph.components`).
+There it is the simplest estimate by looking, with nothing to adjust for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from whichdo.errors import UsageError
 from whichdo.evidence import utilities
 from whichdo.formulas import naive_scope
-from whichdo.graph.backdoor import backdoor_path
+from whichdo.graph.components import backdoor_path
 from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Table
 from whichdo.text import listed

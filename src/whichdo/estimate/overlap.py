@@ -18,29 +18,23 @@ from whichdo.estimate.settling import settle_by_adjustment
 from whichdo.estimate.shrinkage import Rows, shrink_reward
 from whichdo.formulas import Reading
 from whichdo.graph.identify import Route
-from whichdo.remedies import Message, Option
-from whichdo.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from whichdo.arrays import FloatArray
     from whichdo.estimate.estimator import Looked, Rule
-    from whichdo.estimate.ranking import ArmRank
     from whichdo.estimate.settled import Settled
     from whichdo.evidence import Tally
     from whichdo.formulas import Formula
-    from whichdo.problem import Problem
 
-__all__ = ["THIN", "Overlap", "counted_overlaps", "thin_words"]
+__all__ = ["THIN", "Overlap", "counted_overlaps"]
 
 THIN = 0.05
 """Above this weight of cells that were never seen, cells are called thin, and a model is suggested."""
 
 
 NOTHING = 1e-12
-MANY_COLUMNS = 3
-"""From so many columns on, cells can be thin because there are many."""
 
 
 @dataclass(frozen=True)
@@ -110,30 +104,3 @@ def _answers(settled: Settled, scale: tuple[float, float], z: float) -> Callable
         return Overlap(*means, *(float(reach * each[entry]) for each in (effects, effect_low, effect_high)))
 
     return answer
-
-
-def thin_words(problem: Problem, rows: Sequence[ArmRank], *, modelled: bool) -> tuple[str, ...]:
-    """A sentence on arms of which many looks have no counterpart, and what to do about it.
-
-    Only where cells are thin because there are many: of several columns, or of numbers in bins.  A value of one column
-    at which an arm never occurs is not a matter of models.
-    """
-    thin = [
-        row
-        for row in sorted(rows, key=lambda row: -row.unseen)
-        if row.overlap is not None
-        and row.unseen > THIN
-        and (len(row.given) >= MANY_COLUMNS or not problem.bins.keys().isdisjoint(row.given))
-    ]
-    if not thin:
-        return ()
-    shares = listed((f"{row.arm} {row.unseen:.0%}" for row in thin), most=6)
-    words: str = f"Thin cells: the weight of looks without a counterpart in theirs: {shares}."
-    if not modelled:
-        words = Message(
-            words,
-            " Where cells are this thin, ",
-            Option("model", "logistic"),
-            " estimates arms by models of all columns instead (doubly robust).",
-        )
-    return (words,)

@@ -16,13 +16,12 @@ from whichdo.estimate.doubt import checked_doubt
 from whichdo.estimate.doubted import pool_with_doubt
 from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
-from whichdo.estimate.modelled import judged_by_models, model_arms
-from whichdo.estimate.overlap import counted_overlaps, thin_words
+from whichdo.estimate.overlap import counted_overlaps
 from whichdo.estimate.pooling import equal_arms, pool, with_shared_pulls
 from whichdo.estimate.provenance import sources_of_arms
 from whichdo.estimate.ranking import ArmRank, Ranking
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
-from whichdo.estimate.why import method, reason, weakest
+from whichdo.estimate.why import method, reason, thin_words, weakest
 from whichdo.evidence import Tally, whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray, FloatArray
     from whichdo.counting.kept_rows import KeptRows
+    from whichdo.estimate.modelled import Modelled, ModelledArms
     from whichdo.estimate.pooling import Pooled
 
 __all__ = ["ArmRank", "Ranking", "must_try_of", "rank", "ranking"]
@@ -218,10 +218,14 @@ def ranking(
     naive = _conditionals(seen, worth)
     sources = sources_of_arms(pooled, (low, high), z, (least, reach))
     overlaps = counted_overlaps(seen, looked, worth, rule, (least, reach), z) if overlap else ()
-    models = None if kept is None else model_arms(problem, *kept, z)
-    modelled = () if models is None else models.rows((least, reach))
+    models: ModelledArms | None = None
+    modelled: tuple[Modelled | None, ...] = ()
     judged: Pooled = pooled
-    if models is not None:
+    if kept is not None:
+        from whichdo.estimate.modelled import judged_by_models, model_arms
+
+        models = model_arms(problem, *kept, z)
+        modelled = models.rows((least, reach))
         judged, must_try = judged_by_models(pooled, models, must_try, z, OF_USE)
     sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
     answers = frozenset(shown.answers)

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whichdo.estimate.overlap import THIN
 from whichdo.graph.identify import Route
+from whichdo.remedies import Message, Option
 from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whichdo.blends import Blend
     from whichdo.estimate.estimator import Looked
+    from whichdo.estimate.ranking import ArmRank
     from whichdo.formulas import Formula
     from whichdo.graph.identify import Verdict
     from whichdo.identification.estimand import Names
     from whichdo.problem import Problem
 
-__all__ = ["method", "reason", "weakest"]
+__all__ = ["method", "reason", "thin_words", "weakest"]
+
+MANY_COLUMNS = 3
+"""From so many columns on, cells can be thin because there are many."""
 
 
 def method(problem: Problem, looked: Looked, position: int, pulls: int) -> str:
@@ -140,3 +148,30 @@ def _seen(cell: tuple[str, int] | None) -> str:
     text, count = cell
     rows = "no row" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"
     return f": {rows} had {text}"
+
+
+def thin_words(problem: Problem, rows: Sequence[ArmRank], *, modelled: bool) -> tuple[str, ...]:
+    """A sentence on arms of which many looks have no counterpart, and what to do about it.
+
+    Only where cells are thin because there are many: of several columns, or of numbers in bins.  A value of one column
+    at which an arm never occurs is not a matter of models.
+    """
+    thin = [
+        row
+        for row in sorted(rows, key=lambda row: -row.unseen)
+        if row.overlap is not None
+        and row.unseen > THIN
+        and (len(row.given) >= MANY_COLUMNS or not problem.bins.keys().isdisjoint(row.given))
+    ]
+    if not thin:
+        return ()
+    shares = listed((f"{row.arm} {row.unseen:.0%}" for row in thin), most=6)
+    words: str = f"Thin cells: the weight of looks without a counterpart in theirs: {shares}."
+    if not modelled:
+        words = Message(
+            words,
+            " Where cells are this thin, ",
+            Option("model", "logistic"),
+            " estimates arms by models of all columns instead (doubly robust).",
+        )
+    return (words,)

@@ -12,27 +12,52 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo.errors import UnsuitableError
-from whichdo.experiments.naive import Conditioning
+from whichdo.estimate.conditional import conditional, pair_scopes
+from whichdo.evidence import observe
 from whichdo.experiments.ours import EXPERIMENTS as OURS
 from whichdo.experiments.published import EXPERIMENTS as PAPER
 from whichdo.experiments.where_to_intervene import EXPERIMENTS as WHERE
-from whichdo.policies.base import Objective
+from whichdo.policies.base import Objective, Policy, best_arm, refuse_joint
 from whichdo.policy_names import read_policy
 from whichdo.simulation import Job, simulate_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.evidence import Tally
     from whichdo.experiments.experiment import Experiment, Panel
-    from whichdo.policies.base import Policy
+    from whichdo.policies.base import Play
+    from whichdo.problem import Problem
     from whichdo.simulation import Outcomes
     from whichdo.world.instances import Instance
 
-__all__ = ["EXPERIMENTS", "Cell", "Finding", "Work", "list_named", "named_policy"]
+__all__ = ["EXPERIMENTS", "Cell", "Conditioning", "Finding", "Work", "list_named", "named_policy"]
 
 EXPERIMENTS: dict[int, Experiment] = {each.number: each for each in (*PAPER, *OURS, *WHERE)}
 NETWORK, LUCK = 0, 1
 """What the seed of a network is used for: to draw it, and to draw what happens on it."""
+
+
+@dataclass(frozen=True)
+class Conditioning(Policy):
+    """The wrong answer: look, and name the arm whose value came with the best rewards.
+
+    It is what reading a dashboard amounts to.  Where a hidden cause moves X and Y together, E[Y | X=x] is not that of
+    do(X=x), and more looks only make it surer of the wrong arm.  It is not in the registry: nobody should run it.
+    """
+
+    name = "conditioning"
+    objective = Objective.SIMPLE
+
+    def check(self, problem: Problem, budget: float) -> None:  # noqa: ARG002
+        """Arms on one node only."""
+        refuse_joint(self, problem)
+
+    def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:
+        """One batch of looks."""
+        looks = int(budget / problem.costs[problem.arms[0]] + 1e-9)
+        seen = seen + (yield observe(looks, scopes=pair_scopes(problem)))
+        return best_arm(problem, conditional(problem, seen).means, rng)
 
 
 class Cell(NamedTuple):

@@ -24,8 +24,7 @@ from whichdo.experiments.judging import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whichdo.experiments.judging import Lines
-    from whichdo.experiments.results import Line
+    from whichdo.experiments.judging import Line, Lines
 
 SHARE = 1 / 6
 """Of the better of SRM and SR: what warm halving may come to, where those are above `SMALL`."""

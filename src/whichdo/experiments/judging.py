@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -17,21 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from whichdo.arrays import BoolArray, FloatArray, IntArray
-    from whichdo.experiments.experiment import Experiment
-    from whichdo.experiments.results import Line, Results
 
-    Lines = Mapping[str, Line]
+    Lines = Mapping[str, "Line"]
 
 __all__ = [
     "CLEAR",
     "Claim",
+    "Line",
     "Verdict",
     "Word",
     "clearly_below",
     "counted_word",
     "difference",
     "exponent",
-    "judge",
     "listed_points",
     "starting_at",
     "together",
@@ -59,6 +58,42 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Line:
+    """One policy in one panel: at each point the mean regret of every network.
+
+    ``errors`` are standard errors of the mean over networks; where there is one network, over its runs.
+    """
+
+    policy: str
+    points: IntArray
+    networks: FloatArray
+    """A row a network, a column a point."""
+    spreads: FloatArray
+    """Standard deviations over the runs of each network."""
+    runs: int
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean regret at each point."""
+        found: FloatArray = self.networks.mean(axis=0)
+        return found
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """The standard error of each mean."""
+        several = len(self.networks) > 1
+        spread, count = (
+            (self.networks.std(axis=0, ddof=1), len(self.networks)) if several else (self.spreads[0], self.runs)
+        )
+        found: FloatArray = spread / sqrt(count)
+        return found
+
+    def at(self, point: int) -> int:
+        """The column of a point."""
+        return int(np.flatnonzero(self.points == point)[0])
+
+
+@dataclass(frozen=True)
 class Claim:
     """``source`` is whose claim it is; ``judge`` looks at the lines of each panel by its name."""
 
@@ -66,16 +101,6 @@ class Claim:
     source: str
     needs: tuple[str, ...]
     judge: Callable[[Mapping[str, Lines]], Verdict]
-
-
-def judge(experiment: Experiment, results: Results) -> list[tuple[Claim, Verdict]]:
-    """The claims whose policies were played in every panel."""
-    panels = {panel.name: results.lines(experiment.number, place) for place, panel in enumerate(experiment.panels)}
-    return [
-        (claim, claim.judge(panels))
-        for claim in experiment.claims
-        if all(set(claim.needs) <= set(lines) for lines in panels.values())
-    ]
 
 
 # ---------------------------------------------------------------------------------------------------------- differences

@@ -33,8 +33,7 @@ from whichdo.evidence import whole_number
 from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
-from whichdo.experiments.judging import judge
-from whichdo.experiments.results import Results
+from whichdo.experiments.results import Results, judge
 from whichdo.files import write_whole
 from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
 from whichdo.plots.panels import Panel, Scales, panels_plot

@@ -5,62 +5,24 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from dataclasses import dataclass
-from functools import cached_property
-from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whichdo.experiments.cells import EXPERIMENTS
+from whichdo.experiments.judging import Line
 from whichdo.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from whichdo.arrays import FloatArray, IntArray
     from whichdo.experiments.cells import Finding
     from whichdo.experiments.experiment import Experiment
     from whichdo.experiments.journal import Key
+    from whichdo.experiments.judging import Claim, Verdict
 
-__all__ = ["Line", "Results"]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One policy in one panel: at each point the mean regret of every network.
-
-    ``errors`` are standard errors of the mean over networks; where there is one network, over its runs.
-    """
-
-    policy: str
-    points: IntArray
-    networks: FloatArray
-    """A row a network, a column a point."""
-    spreads: FloatArray
-    """Standard deviations over the runs of each network."""
-    runs: int
-
-    @cached_property
-    def means(self) -> FloatArray:
-        """The mean regret at each point."""
-        found: FloatArray = self.networks.mean(axis=0)
-        return found
-
-    @cached_property
-    def errors(self) -> FloatArray:
-        """The standard error of each mean."""
-        several = len(self.networks) > 1
-        spread, count = (
-            (self.networks.std(axis=0, ddof=1), len(self.networks)) if several else (self.spreads[0], self.runs)
-        )
-        found: FloatArray = spread / sqrt(count)
-        return found
-
-    def at(self, point: int) -> int:
-        """The column of a point."""
-        return int(np.flatnonzero(self.points == point)[0])
+__all__ = ["Results", "judge"]
 
 
 class Row(NamedTuple):
@@ -150,3 +112,13 @@ def _line(findings: list[Finding]) -> Line:
     ]
     table = np.array([[row[point] for point in points] for row in rows]).reshape(len(rows), len(points), 2)
     return Line(findings[0].policy, np.array(points, np.int64), table[:, :, 0], table[:, :, 1], findings[0].runs)
+
+
+def judge(experiment: Experiment, results: Results) -> list[tuple[Claim, Verdict]]:
+    """The claims whose policies were played in every panel."""
+    panels = {panel.name: results.lines(experiment.number, place) for place, panel in enumerate(experiment.panels)}
+    return [
+        (claim, claim.judge(panels))
+        for claim in experiment.claims
+        if all(set(claim.needs) <= set(lines) for lines in panels.values())
+    ]

@@ -5,36 +5,36 @@ edge ``X -> Y`` says that X may act on Y directly; a bidirected edge ``X <-> Y``
 on both.  Hidden variables themselves are not nodes: a graph that is read with some is projected onto the observed ones
 (`whichdo.graph.projection`), and only their names are remembered.
 
-The class holds the structure and answers for neighbours, ancestors and c-components.  Everything cleverer
-(projection, identification, separation) is a function in a sibling module.
+The class answers for neighbours, ancestors and c-components, over the structure that `whichdo.graph.mixed` holds.
+Everything cleverer (projection, identification, separation) is a function in a sibling module.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from functools import cached_property
 from html import escape
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
+from whichdo.drawing.listing import draw_text
 from whichdo.errors import GraphError, TooLargeError, UsageError
-from whichdo.text import nearest, quoted
+from whichdo.graph.draft import Draft
+from whichdo.graph.formats import parse_graph, read_graph_and_format
+from whichdo.graph.formats.dagitty_write import write_text
+from whichdo.graph.mixed import Adjacency, MixedGraph
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    import os
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["MAX_EDGES", "CausalGraph"]
+__all__ = ["CausalGraph", "read_graph"]
 
 MOST_SHOWN = 200
 """Nodes of a graph that is printed edge by edge, and drawn in a notebook."""
-#: The most edges of a graph, whether it was read so or projected.
-MAX_EDGES = 200_000
-
-Adjacency = tuple[tuple[int, ...], ...]
 Part = TypeVar("Part")
 
 
-class CausalGraph:
+class CausalGraph(MixedGraph):
     """An immutable causal graph with hidden common causes (an ADMG).
 
     ``nodes`` are in topological order, ties by first mention.  ``notes`` say in words what reading the graph changed,
@@ -71,17 +71,6 @@ class CausalGraph:
     ('X', 'Y')
     """
 
-    nodes: tuple[str, ...]
-    hidden: frozenset[str]
-    exposures: frozenset[str]
-    outcomes: frozenset[str]
-    notes: tuple[str, ...]
-    values: Mapping[str, tuple[str, ...]]
-
-    #: The edges by position in ``nodes``, each row ascending: what the algorithms work on.
-    parent_ids: Adjacency
-    sibling_ids: Adjacency
-
     def __new__(
         cls,
         nodes: Iterable[str] = (),
@@ -93,8 +82,6 @@ class CausalGraph:
         outcomes: Iterable[str] = (),
     ) -> CausalGraph:
         """Check the parts and make the graph; see the class."""
-        from whichdo.graph.draft import Draft  # a draft ends as a graph, so one of the two imports late
-
         draft = Draft()
         for name in _each(nodes, "nodes"):
             draft.node(name)
@@ -108,71 +95,7 @@ class CausalGraph:
             draft.node(name, exposure=True)
         for name in _each(outcomes, "outcomes"):
             draft.node(name, outcome=True)
-        return draft.finish()
-
-    @classmethod
-    def assemble(
-        cls,
-        nodes: Sequence[str],
-        parent_ids: Sequence[Sequence[int]],
-        sibling_ids: Sequence[Sequence[int]],
-        hidden: Iterable[str] = (),
-        exposures: Iterable[str] = (),
-        outcomes: Iterable[str] = (),
-        notes: Iterable[str] = (),
-        values: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> CausalGraph:
-        """Make a graph from parts known to be right, without checking them; users call the class itself.
-
-        Parameters
-        ----------
-        nodes
-            The names, in topological order.
-        parent_ids
-            For each node the positions of its parents, ascending.
-        sibling_ids
-            For each node the positions of the nodes it shares a hidden cause with, ascending.
-        hidden, exposures, outcomes
-            The names with these roles.
-        notes
-            Remarks on reading the graph.
-        values
-            Values that a file lists for nodes.
-
-        Returns
-        -------
-        CausalGraph
-            The graph.
-        """
-        graph = object.__new__(cls)
-        fill = graph.__dict__
-        fill["nodes"] = tuple(nodes)
-        fill["parent_ids"] = tuple(map(tuple, parent_ids))
-        fill["sibling_ids"] = tuple(map(tuple, sibling_ids))
-        fill["hidden"] = frozenset(hidden)
-        fill["exposures"] = frozenset(exposures)
-        fill["outcomes"] = frozenset(outcomes)
-        fill["notes"] = tuple(notes)
-        fill["values"] = MappingProxyType(dict(values or {}))
-        return graph
-
-    def with_values(self, values: Mapping[str, tuple[str, ...]]) -> CausalGraph:
-        """Copy the graph with the values that a file lists for its nodes.
-
-        Parameters
-        ----------
-        values
-            Values by node; names that are not nodes are ignored.
-
-        Returns
-        -------
-        CausalGraph
-            An equal graph.
-        """
-        known = {name: tuple(each) for name, each in values.items() if name in self}
-        return CausalGraph.assemble(
-            self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes, self.notes, known
-        )
+        return cls.of(draft.finish())
 
     @classmethod
     def parse(cls, text: str) -> CausalGraph:
@@ -196,60 +119,25 @@ class CausalGraph:
         GraphSyntaxError
             If the string cannot be parsed; the message names the line and the column.
         """
-        from whichdo.graph.formats import parse_graph
+        return cls.of(parse_graph(text))
 
-        return parse_graph(text)
-
-    # ---------------------------------------------------------------------------------------------- edges and nodes
-
-    @cached_property
-    def child_ids(self) -> Adjacency:
-        """The children of each node by position, ascending."""
-        rows: list[list[int]] = [[] for _ in self.nodes]
-        for head, parents in enumerate(self.parent_ids):
-            for tail in parents:
-                rows[tail].append(head)
-        return tuple(map(tuple, rows))
-
-    @cached_property
-    def directed(self) -> frozenset[tuple[str, str]]:
-        """All ``X -> Y`` as pairs ``(X, Y)``."""
-        names = self.nodes
-        return frozenset((names[tail], names[head]) for head, row in enumerate(self.parent_ids) for tail in row)
-
-    @cached_property
-    def bidirected(self) -> frozenset[frozenset[str]]:
-        """All ``X <-> Y`` as sets ``{X, Y}``."""
-        names = self.nodes
-        return frozenset(
-            frozenset((names[first], names[second]))
-            for first, row in enumerate(self.sibling_ids)
-            for second in row
-            if first < second
-        )
-
-    def index(self, name: str) -> int:
-        """Return the position of a node in ``nodes``.
+    @classmethod
+    def of(cls, graph: MixedGraph) -> CausalGraph:
+        """Make a causal graph of a graph as it was read.
 
         Parameters
         ----------
-        name
-            The node.
+        graph
+            The graph.
 
         Returns
         -------
-        int
-            Its position.
-
-        Raises
-        ------
-        GraphError
-            If the graph has no such node; the message lists the nearest names.
+        CausalGraph
+            An equal one.
         """
-        position = self._position(name)
-        if position is None:
-            raise GraphError(self._unknown(name))
-        return position
+        return cls.assemble(*graph.parts)
+
+    # ---------------------------------------------------------------------------------------------- edges and nodes
 
     def parents(self, name: str) -> tuple[str, ...]:
         """List the nodes with an edge into a node, in topological order.
@@ -400,29 +288,16 @@ class CausalGraph:
             outcomes=self.outcomes & kept,
         )
 
-    def __contains__(self, name: object) -> bool:
-        return self._position(name) is not None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CausalGraph) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
     def __repr__(self) -> str:
-        from whichdo.graph.formats.dagitty_write import write_text
-
         if len(self.nodes) > 20:
             return f"<CausalGraph of {len(self.nodes)} nodes, {len(self.directed)} ->, {len(self.bidirected)} <->>"
         return f"CausalGraph.parse({write_text(self)!r})"
 
     def __str__(self) -> str:
-        from whichdo.drawing.listing import draw_text  # drawing is made of graphs, so one of the two imports late
-
         return draw_text(self) if len(self.nodes) <= MOST_SHOWN else repr(self)
 
     def _repr_html_(self) -> str:
-        from whichdo.drawing.svg import draw_svg
+        from whichdo.drawing.svg import draw_svg  # most commands draw nothing
 
         try:
             return (
@@ -433,41 +308,7 @@ class CausalGraph:
         except TooLargeError:
             return f"<pre>{escape(str(self))}</pre>"
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a CausalGraph cannot be changed; make a new one (tried to set {name})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a CausalGraph cannot be changed; make a new one (tried to delete {name})")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (
-            CausalGraph.assemble,
-            (
-                self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes, self.notes,
-                dict(self.values),
-            ),
-        )  # fmt: skip
-
     # ------------------------------------------------------------------------------------------------------ private
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {name: position for position, name in enumerate(self.nodes)}
-
-    def _position(self, name: object) -> int | None:
-        if not isinstance(name, str):
-            return None
-        position = self._positions.get(name)
-        if position is None and not name.isascii():
-            position = self._positions.get(unicodedata.normalize("NFC", name))  # as names are kept
-        return position
-
-    @cached_property
-    def _identity(self) -> tuple[object, ...]:
-        return (self.nodes, self.parent_ids, self.sibling_ids, self.hidden, self.exposures, self.outcomes)
-
-    def _names(self, positions: Iterable[int]) -> tuple[str, ...]:
-        return tuple(self.nodes[position] for position in positions)
 
     def _reach(self, names: Iterable[str], steps: Adjacency) -> list[int]:
         seen = {self.index(name) for name in names}
@@ -479,10 +320,34 @@ class CausalGraph:
                     stack.append(other)
         return sorted(seen)
 
-    def _unknown(self, name: str) -> str:
-        if name in self.hidden:
-            return f"{quoted(name)} is hidden: it was projected out of the graph and cannot be observed."
-        return f"The graph has no node {quoted(name)}.{nearest(name, self.nodes)}"
+
+def read_graph(path: str | os.PathLike[str]) -> CausalGraph:
+    """Read a graph from a file in any of the formats, plain or gzip.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    CausalGraph
+        The graph, hidden variables projected out.
+
+    Raises
+    ------
+    GraphSyntaxError
+        If the file cannot be parsed; the message begins with the file's name, line and column.
+    GraphError
+        If the edges do not make a causal graph, such as a cycle.
+
+    Examples
+    --------
+    >>> import whichdo as wd
+    >>> wd.read_graph("infection.dot")  # doctest: +SKIP
+    CausalGraph.parse('mask -> infected')
+    """
+    return CausalGraph.of(read_graph_and_format(path)[0])
 
 
 def _each(given: Iterable[Part], what: str) -> Iterable[Part]:

@@ -11,7 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError
-from whichdo.graph.admg import MAX_EDGES, CausalGraph
+from whichdo.graph.mixed import MAX_EDGES, MixedGraph
 from whichdo.graph.projection import project, shortened
 from whichdo.text import nearest, quoted
 
@@ -97,7 +97,7 @@ class Draft:
         self._confounded.setdefault((low, high), place)
         self._check_edges(place)
 
-    def finish(self) -> CausalGraph:
+    def finish(self) -> MixedGraph:
         """The graph, hidden nodes projected out; an error names what keeps this from being one."""
         names = list(self._ids)
         order = self._order(names)
@@ -110,7 +110,7 @@ class Draft:
             siblings[rank[first]].append(rank[second])
             siblings[rank[second]].append(rank[first])
         observed = [names[position] for position in order if position not in self._hidden]
-        everything = CausalGraph.assemble(
+        everything = MixedGraph.assemble(
             [names[position] for position in order],
             [sorted(row) for row in parents],
             [sorted(row) for row in siblings],

@@ -11,10 +11,10 @@ nodes among the sources; read literally it loses confounding (`tests/graph/test_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from whichdo.errors import TooLargeError
-from whichdo.graph.admg import MAX_EDGES, CausalGraph
+from whichdo.graph.mixed import MAX_EDGES, MixedGraph
 from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ __all__ = ["project", "shortened"]
 
 MAX_NOTES = 20
 
+Graph = TypeVar("Graph", bound=MixedGraph)
 
-def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
+
+def project(graph: Graph, keep: Iterable[str]) -> Graph:
     """Hide nodes: the latent projection of a graph on the nodes to keep.
 
     Parameters
@@ -66,7 +68,7 @@ def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
         for head in _bits(down[old]):
             parents[head].append(new)
     names = frozenset(graph.nodes[old] for old in kept)
-    return CausalGraph.assemble(
+    return graph.assemble(
         [graph.nodes[old] for old in kept],
         parents,
         [list(_bits(row)) for row in siblings],
@@ -77,7 +79,7 @@ def project(graph: CausalGraph, keep: Iterable[str]) -> CausalGraph:
     )
 
 
-def _reach_down(graph: CausalGraph, place: dict[int, int]) -> list[int]:
+def _reach_down(graph: MixedGraph, place: dict[int, int]) -> list[int]:
     """For each node, as bits over the kept ones: where directed paths through hidden nodes first arrive."""
     down = [0] * len(graph.nodes)
     for old in reversed(range(len(graph.nodes))):
@@ -86,7 +88,7 @@ def _reach_down(graph: CausalGraph, place: dict[int, int]) -> list[int]:
     return down
 
 
-def _reach_over(graph: CausalGraph, place: dict[int, int], down: Sequence[int]) -> list[int]:
+def _reach_over(graph: MixedGraph, place: dict[int, int], down: Sequence[int]) -> list[int]:
     """For each kept node, as bits: the others that some hidden source reaches too.
 
     Going down the order, ``over`` of a node holds what is reached from the hidden causes above it.  A hidden node
@@ -102,7 +104,7 @@ def _reach_over(graph: CausalGraph, place: dict[int, int], down: Sequence[int]) 
     return [over[old] & ~(1 << new) for old, new in place.items()]
 
 
-def _check_size(graph: CausalGraph, place: dict[int, int], down: Sequence[int], siblings: Sequence[int]) -> None:
+def _check_size(graph: MixedGraph, place: dict[int, int], down: Sequence[int], siblings: Sequence[int]) -> None:
     """Count the edges before any is made; one limit holds for reading and projecting, so what is written is read."""
     arrows = sum(row.bit_count() for row in down)
     pairs = sum(row.bit_count() for row in siblings) // 2
@@ -125,7 +127,7 @@ def _bits(row: int) -> Iterator[int]:
         row ^= low
 
 
-def _notes(graph: CausalGraph, place: dict[int, int]) -> Iterator[str]:
+def _notes(graph: MixedGraph, place: dict[int, int]) -> Iterator[str]:
     for old, name in enumerate(graph.nodes):
         if old in place:
             continue

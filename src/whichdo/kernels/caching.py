@@ -22,7 +22,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.extending import lower_builtin, type_callable, typeof_impl
 
-from whichdo.kernels.compiling import Kernel, folder_of, popcount, trailing_zeros, warn
+from whichdo.kernels.folders import Compilable, folder_of, popcount, trailing_zeros, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,8 +63,8 @@ def overload_for(made: Any, arguments: Sequence[object]) -> Callable[..., Any]:
     return made.get_overload(signature)
 
 
-@typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
-def _type_of_kernel(kernel: Kernel, context: Any) -> Any:  # noqa: ARG001 - numba's protocol
+@typeof_impl.register(Compilable)  # type: ignore[untyped-decorator]
+def _type_of_kernel(kernel: Compilable, context: Any) -> Any:  # noqa: ARG001 - numba's protocol
     """A kernel that another one calls."""
     return types.Dispatcher(kernel.dispatcher)
 

@@ -1,38 +1,37 @@
 """Kernels: functions that are compiled when they are first called.
 
 Decorating a function costs nothing and loads no compiler, so that a command whose work is small starts at once.  The
-first call loads numba, compiles, and keeps the result on disk (`whichdo.kernels.caching`).  An edit to a helper in
-another file does not invalidate numba's own cache, so the kernels of a module are kept in a folder that is named by a
-hash of all sources they depend on.
+first call loads numba, compiles, and keeps the result on disk (`whichdo.kernels.caching`), in a folder
+that depends on the sources (`whichdo.kernels.folders`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
-import re
-import shutil
 import threading
-import time
-import warnings
 from collections.abc import Callable
-from functools import cache, update_wrapper
-from pathlib import Path
+from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from whichdo.errors import CacheWarning
+from whichdo.kernels.folders import Compilable, folder_of, popcount, trailing_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-
-__all__ = ["Kernel", "always_of_types", "bound", "compiled", "is_cold", "popcount", "trailing_zeros", "uncompiled"]
+__all__ = [
+    "Kernel",
+    "always_of_types",
+    "before_first_use",
+    "bound",
+    "compiled",
+    "is_cold",
+    "popcount",
+    "trailing_zeros",
+    "uncompiled",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-KEPT_DAYS = 30
 _compiling = threading.RLock()
 
 
@@ -62,9 +61,15 @@ def uncompiled(is_small: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002
 
 _modules: dict[str, None] = {}
 """Those that have kernels."""
+_announcements: list[Callable[[], None]] = []
 
 
-class Kernel:
+def before_first_use(announce: Callable[[], None]) -> None:
+    """Call a function once, when a kernel is about to be compiled or loaded; small work never comes to that."""
+    _announcements[:] = [announce]
+
+
+class Kernel(Compilable):
     """A function that is compiled when it is first called; inside another kernel it is called as machine code."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -94,6 +99,8 @@ class Kernel:
             from whichdo.kernels.caching import dispatcher_of
 
             with _compiling:
+                while _announcements:
+                    _announcements.pop()()
                 if self._dispatcher is None:
                     self._dispatcher = dispatcher_of(self.py_func)
         return self._dispatcher
@@ -137,107 +144,6 @@ def always_of_types(function: Function, *arguments: object) -> Function:
 
 
 _ALWAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
-
-
-def popcount(word: int | np.uint64) -> int:
-    """The number of set bits of a 64-bit word; one instruction in compiled code."""
-    return int(word).bit_count()
-
-
-def trailing_zeros(word: int | np.uint64) -> int:
-    """The position of the lowest set bit of a word that is not 0; one instruction in compiled code."""
-    number = int(word)
-    return (number & -number).bit_length() - 1
-
-
-# ------------------------------------------------------------------------------------------------------------- folders
-
-
-@cache
-def sources() -> dict[str, bytes]:
-    """The text of every module of the package."""
-    package = Path(__file__).parents[1]
-    found = {}
-    for path in sorted(package.rglob("*.py")):
-        parts = ("whichdo", *path.relative_to(package).with_suffix("").parts)
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_bytes()
-    return found
-
-
-IMPORTS = re.compile(
-    rb"^(?:from|import|    from(?= whichdo\.kernels)) (whichdo[\w.]*)(?: import (\([^)]*\)|[^\n]*))?", re.MULTILINE
-)
-
-
-def dependencies(module: str) -> set[str]:
-    """The modules whose text can change what a module's kernels do: helpers from anywhere, constants one step away.
-
-    Imports for type checkers are indented and left out, unless they name a type that kernels take.  A module outside
-    the package may use any kernel.
-    """
-    if module not in sources():
-        return set(sources())
-    found: set[str] = set()
-    waiting = [module, __name__, f"{__name__.rpartition('.')[0]}.caching"]
-    while waiting:
-        each = waiting.pop()
-        if each in found or each not in sources():
-            continue
-        found.add(each)
-        if each in {module, "whichdo.kernels"} or b"@compiled" in sources()[each]:
-            for name, members in IMPORTS.findall(sources()[each]):
-                waiting.append(name.decode())
-                waiting += [f"{name.decode()}.{member}" for member in re.findall(r"\w+", members.decode())]
-    return found
-
-
-def warn(what: str) -> None:
-    """Warn that the cache is not used, whatever the reason, and say what to do about it."""
-    text = f"{what}; kernels are compiled in memory, which takes a few seconds. WHICHDO_CACHE names another folder."
-    warnings.warn(text, CacheWarning, stacklevel=2)
-
-
-@cache
-def _cache_home() -> Path | None:
-    """A writable folder below ``WHICHDO_CACHE`` or the user's cache; None if there is none.
-
-    Nothing is kept in a shared temporary folder: what lies there could be someone else's.  A folder that belongs to
-    another user is refused for the same reason.
-    """
-    try:
-        home = os.environ.get("WHICHDO_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        base = Path(home) / "whichdo"
-        base.mkdir(mode=0o700, parents=True, exist_ok=True)
-        owner = base.stat().st_uid
-    except (OSError, RuntimeError):  # no home, or one that cannot be written
-        return None
-    if hasattr(os, "geteuid") and owner != os.geteuid():
-        warn(f"{base} belongs to another user, so compiled code in it is not used")
-        return None
-    oldest = time.time() - KEPT_DAYS * 86_400
-    for folder in base.glob("numba-*"):
-        with contextlib.suppress(OSError):
-            if folder.stat().st_mtime < oldest:
-                shutil.rmtree(folder, ignore_errors=True)
-    return base if os.access(base, os.W_OK) else None
-
-
-@cache
-def folder_of(module: str) -> Path | None:
-    """The folder of a module's kernels, named by a hash of all that can change them; None where none can be had."""
-    home = _cache_home()
-    if home is None:
-        return None
-    digest = hashlib.sha256()
-    for name in sorted(dependencies(module)):
-        digest.update(sources()[name])
-    folder = home / f"numba-{digest.hexdigest()[:16]}"
-    try:
-        folder.mkdir(exist_ok=True)
-        os.utime(folder)  # the date of its last use
-    except OSError:
-        return None
-    return folder
 
 
 def is_cold() -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.kernels.compiling import Kernel
+from whichdo.kernels.folders import Compilable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,7 @@ def _plain(function: Callable[..., Any], made: dict[Callable[..., Any], Callable
             known[name] = _NUMPY
         elif each is math.lgamma:
             known[name] = c_lgamma()
-        elif isinstance(each, Kernel):
+        elif isinstance(each, Compilable):
             known[name] = _plain(each.py_func, made)
     return found
 

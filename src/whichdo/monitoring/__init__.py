@@ -1,1 +1,1 @@
-"""Whether what was told still holds, and whether it is enough: certainty, bets, the alarm and what it blames."""
+"""Whether the evidence still holds, and whether it is enough: certainty, bets, the alarm and what it blames."""

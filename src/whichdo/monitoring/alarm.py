@@ -78,7 +78,7 @@ def conflicts(
     (`watched_scopes` names all that can be used).  Pulls of do() among them are ignored.
     ``level``: the share of whole campaigns with a right graph in which this is ever not empty, at most, however often
     it is called.
-    ``logged``: how many of the looks were at hand before the first direct pull, the same for all of a campaign; long
+    ``logged``: how many of the looks were logged before the first direct pull, the same for all of a campaign; long
     logs are then put to better use.
     ``arms``: those to test now, by default all; the stakes are shared among all arms anyway.
     ``known``: what earlier alarms found, in the problem of `fallback`; it is not said again for the same targets and

@@ -1,4 +1,4 @@
-"""What is said when pulls contradict the graph, and how a campaign goes on after that.
+"""What is reported when pulls contradict the graph, and how a campaign goes on after that.
 
 A conflict names an arm, where its pulls disagree with looking, and the edge that is probably missing.  `fallback` gives
 the problem to go on with: the same one with that edge drawn, so that looking settles the arms concerned no more and
@@ -57,7 +57,7 @@ class Suspect:
 
     @property
     def body(self) -> dict[str, str]:
-        """As plain texts, for a log."""
+        """As plain strings, for a log."""
         return {"arm": str(self.arm), "kind": str(self.kind), "node": self.node}
 
     @classmethod

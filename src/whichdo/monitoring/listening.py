@@ -1,7 +1,7 @@
 """What the conflict alarm listens to: looks and direct pulls, counted as they come.
 
 A campaign is listened to after every tell, and may have a hundred thousand of them, so counts are kept and only what is
-new is added.  Whoever amends a row has all of it counted again.
+new is added.  After an amended row all of it is counted again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Counted(Protocol):
 class Ear:
     """Counts for one problem; ``nodes`` says which node each place of a row's codes is about.
 
-    ``logged``: how many of the looks in logs were at hand before the first direct pull.
+    ``logged``: how many of the looks in logs had come before the first direct pull.
     """
 
     def __init__(self, problem: Problem, nodes: Sequence[str], logs: Iterable[Counted], logged: int) -> None:

@@ -188,7 +188,7 @@ def _homogeneity(problem: Problem, logs: Tables, fresh: Tables, least: int) -> t
 
 
 def set_aside_text(names: Sequence[str], found: Difference | str, conflict: Conflict | None = None) -> str:
-    """What is said when logs are set aside, after fresh looks or after a contradiction that they are to blame for."""
+    """What is reported when logs are set aside, after fresh looks or a contradiction that they are to blame for."""
     if isinstance(found, Difference):
         rare = f"With logs of today that happens in at most 1 of {round(1 / max(found.chance, 1e-9)):,} campaigns"
         why = f"{found.text[0].upper()}{found.text[1:]}. {rare}"

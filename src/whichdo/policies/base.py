@@ -18,7 +18,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -30,8 +30,7 @@ from whichdo.policies.allocation import best_of, equal_counts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whichdo.arrays import FloatArray, IntArray
-    from whichdo.policies.sequential import Rounds
+    from whichdo.arrays import CodeArray, FloatArray, IntArray
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
@@ -40,6 +39,7 @@ __all__ = [
     "BEFORE_READINGS",
     "DOUBT",
     "DOUBT_WHEN_NAMING",
+    "ByRound",
     "Objective",
     "Play",
     "Policy",
@@ -97,6 +97,43 @@ class Recommendation:
 
 Play = Generator[Batch, Tally, Recommendation]
 """What `Policy.play` is: it yields batches, receives tallies, and returns the recommendation."""
+
+
+class ByRound(Protocol):
+    """A play that decides every round: `whichdo.policies.sequential.Rounds`."""
+
+    left: float
+    """The budget left."""
+    columns: list[int]
+    """The nodes, by position in the graph, whose values `take` receives where ``reads`` is set."""
+
+    @property
+    def arm(self) -> int:
+        """The position of the arm to pull."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget does not pay for it."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether the policy reads the row of this pull, beside the reward."""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...] | None:
+        """What logs must be counted by for it to begin; None for what estimates of the problem's arms need."""
+
+    def take(self, level: int, row: CodeArray) -> None:
+        """Take in the outcome of the pull."""
+
+    def run(self, arena: Any) -> None:
+        """Play all rounds against a simulated world."""
+
+    def saved(self) -> dict[str, Any] | None:
+        """What another process can go on from; None where the state of the policy is not arrays."""
+
+    def recommendation(self) -> Recommendation:
+        """The arm that the policy names now."""
 
 
 class Policy(ABC):
@@ -189,7 +226,7 @@ class Policy(ABC):
         rng: np.random.Generator,  # noqa: ARG002
         seen: Tally,  # noqa: ARG002
         saved: Mapping[str, Any] | None = None,  # noqa: ARG002
-    ) -> Rounds | None:
+    ) -> ByRound | None:
         """Play round by round, if the policy decides in every round.
 
         Parameters
@@ -197,11 +234,11 @@ class Policy(ABC):
         problem, budget, rng, seen
             As for `play`.
         saved
-            What `Rounds.saved` returned, to continue such a play.
+            What `ByRound.saved` returned, to continue such a play.
 
         Returns
         -------
-        Rounds or None
+        ByRound or None
             `play` as rounds of one pull each; None for a policy that plays in batches.
         """
         return None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.sources import CHUNK
+from whichdo.counting.parts import CHUNK
 from whichdo.counting.values import ABSENT_TEXTS, LONGEST_NUMBER, WHOLE_NUMBER, parse_number
 from whichdo.counting.warehouse import TablePart
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whichdo.arrays import FloatArray
-    from whichdo.counting.sources import Part
+    from whichdo.counting.parts import Part
 
 __all__ = ["Column", "Kind", "read_columns"]
 

@@ -23,8 +23,7 @@ from whichdo.domains import BINARY, Value
 from whichdo.errors import DataError, ProblemError, UsageError
 from whichdo.formulas import counted_scopes
 from whichdo.frames import plain
-from whichdo.graph.admg import CausalGraph
-from whichdo.graph.formats import read_graph
+from whichdo.graph.admg import CausalGraph, read_graph
 from whichdo.graph.projection import project
 from whichdo.problem import Problem
 from whichdo.proposing.columns import Column, Kind, read_columns

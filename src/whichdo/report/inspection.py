@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import ProblemError, TooLargeError
 from whichdo.files import DRAWING, write_file
+from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import read_graph_and_format
 from whichdo.graph.identify import Route, Verdict, assumption_3, confounding_path
 from whichdo.problem import Problem
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.candidates import Pruned
-    from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
     from whichdo.problem import Arm
 
@@ -51,7 +51,8 @@ def inspect_file(path: Path, *, reward: str | None = None, nodes: Iterable[str] 
         if reward is not None and reward != problem.reward:
             raise ProblemError(f"{source} names {problem.reward} as its reward; --reward {visible(reward)} disagrees.")
     else:
-        graph, kind = read_graph_and_format(path)
+        read, kind = read_graph_and_format(path)
+        graph = CausalGraph.of(read)
         if reward is not None or (len(graph.outcomes) == 1 and len(graph.nodes) > 1):
             problem = Problem(graph, reward)
     chosen = tuple(graph.nodes[graph.index(name)] for name in nodes) if nodes else None

@@ -14,7 +14,8 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.experiments.cells import EXPERIMENTS
 from whichdo.experiments.experiment import Axis
-from whichdo.experiments.judging import Word, judge
+from whichdo.experiments.judging import Word
+from whichdo.experiments.results import judge
 from whichdo.files import write_file
 from whichdo.plots.looks import policy_label
 from whichdo.report.page import render
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.experiments.experiment import Experiment
-    from whichdo.experiments.judging import Claim, Verdict
+    from whichdo.experiments.judging import Claim, Line, Verdict
     from whichdo.experiments.reproduce import Reproduction
-    from whichdo.experiments.results import Line
 
 __all__ = ["markdown", "page", "write_page"]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
     from whichdo.problem import Arm, Problem
-    from whichdo.world.network import CausalNetwork
+    from whichdo.world.shape import Network
 
 __all__ = ["joint_law", "reward_laws", "true_rarity"]
 
@@ -41,7 +41,7 @@ FEW_CELLS = 64
 """How many joint values of targets are summed at once for each arm on them; where there are more, each is summed."""
 
 
-def reward_laws(network: CausalNetwork, problem: Problem) -> FloatArray:
+def reward_laws(network: Network, problem: Problem) -> FloatArray:
     """The probability of each reward level under each arm: shape (arms, levels)."""
     network.check(problem)
     reward, levels = problem.reward, len(problem.domains[problem.reward])
@@ -64,7 +64,7 @@ def reward_laws(network: CausalNetwork, problem: Problem) -> FloatArray:
     return laws
 
 
-def _joint_arms(network: CausalNetwork, problem: Problem, arms: Sequence[Arm]) -> FloatArray:
+def _joint_arms(network: Network, problem: Problem, arms: Sequence[Arm]) -> FloatArray:
     """The law of the reward under arms on the same targets, a row each."""
     reward, codes = problem.reward, [network.codes_of(arm.settings) for arm in arms]
     sources = _sources(network, [reward], codes[0])
@@ -77,13 +77,13 @@ def _joint_arms(network: CausalNetwork, problem: Problem, arms: Sequence[Arm]) -
     return np.broadcast_to(found, (len(arms), len(problem.domains[reward])))
 
 
-def joint_law(network: CausalNetwork, scope: Sequence[str], forced: Mapping[str, int]) -> FloatArray:
+def joint_law(network: Network, scope: Sequence[str], forced: Mapping[str, int]) -> FloatArray:
     """The joint probabilities of ``scope`` with some nodes forced; an axis for each node of the scope, in its order."""
     tree = JunctionTree(network, _sources(network, scope, forced), [tuple(scope)], forced)
     return tree.marginals([tuple(scope)])[0]
 
 
-def true_rarity(network: CausalNetwork, problem: Problem) -> FloatArray:
+def true_rarity(network: Network, problem: Problem) -> FloatArray:
     """The true q of each intervenable node; 0 where looking settles nothing.
 
     A scope of more than `RARE_CELLS` cells has a cell rarer than one in as many: its q is given as 0.
@@ -95,7 +95,7 @@ def true_rarity(network: CausalNetwork, problem: Problem) -> FloatArray:
     return np.array([float(laws[scope].min()) if scope in laws else 0.0 for scope in scopes])
 
 
-def _joint_laws(network: CausalNetwork, scopes: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], FloatArray]:
+def _joint_laws(network: Network, scopes: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], FloatArray]:
     """The joint law of each scope: a tree each where scopes depend on few nodes, else all from one tree if it fits.
 
     One tree must hold every scope in a clique, which can be far larger than any one of them needs.
@@ -134,7 +134,7 @@ class JunctionTree:
 
     def __init__(
         self,
-        network: CausalNetwork,
+        network: Network,
         nodes: Sequence[str],
         together: Sequence[tuple[str, ...]],
         forced: Mapping[str, int | None] | None = None,
@@ -232,7 +232,7 @@ def _spread(part: Factor, axis: Mapping[str, int]) -> FloatArray:
     return np.transpose(part.table, order).reshape(shape)
 
 
-def _mechanism(network: CausalNetwork, name: str, forced: Mapping[str, int | None]) -> Factor:
+def _mechanism(network: Network, name: str, forced: Mapping[str, int | None]) -> Factor:
     """The factor of a node: its mechanism, its forced value, or all values alike (None: its mechanism is left out)."""
     mechanism = network.mechanisms[name]
     if name in forced:
@@ -243,7 +243,7 @@ def _mechanism(network: CausalNetwork, name: str, forced: Mapping[str, int | Non
     return Factor((*mechanism.inputs, name), mechanism.table)
 
 
-def _sources(network: CausalNetwork, names: Iterable[str], forced: Mapping[str, int | None]) -> list[str]:
+def _sources(network: Network, names: Iterable[str], forced: Mapping[str, int | None]) -> list[str]:
     """The nodes that ``names`` depend on through the inputs of mechanisms, in topological order."""
     found = set(names)
     stack = list(found)

@@ -19,8 +19,9 @@ from whichdo.errors import NetworkError, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.graph.projection import project
-from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, per_problem, plain_value
+from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, plain_value
 from whichdo.text import nearest, quoted
+from whichdo.world.shape import MAX_TABLE
 
 if TYPE_CHECKING:
     import os
@@ -30,13 +31,9 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, CodeArray, FloatArray
 
-__all__ = ["CausalNetwork", "Mechanism", "bernoulli", "per_network"]
-
-per_network = per_problem
-"""As `per_problem`, for a function of a network."""
+__all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
 
 ROW_ERROR = 1e-9
-MAX_TABLE = 50_000_000
 MAX_AXES = 32
 MAX_LAWS = 1 << 20
 Kind = TypeVar("Kind")
@@ -437,7 +434,9 @@ class CausalNetwork:
         """
         from whichdo.world.network_files import read_bif
 
-        return read_bif(path, hidden)
+        found = read_bif(path)
+        mechanisms = {name: Mechanism(*law) for name, law in found.mechanisms.items()}
+        return cls(mechanisms, hidden=found.hidden | set(hidden), domains=found.domains)
 
     def write_bif(self, path: str | os.PathLike[str]) -> None:
         """Write the network as a BIF file.
@@ -470,7 +469,7 @@ class CausalNetwork:
 
     @cached_property
     def _kept(self) -> dict[object, object]:
-        """What functions that are `per_network` have worked out; they alone write and read it."""
+        """What functions that are `whichdo.problem.per_problem` have worked out; they alone write and read it."""
         return {}
 
     @cached_property

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.errors import GraphSyntaxError, NetworkError, Place, TooLargeError
 from whichdo.files import write_file
-from whichdo.graph.formats.bif import BifFile, BifVariable, parse_bif
+from whichdo.graph.formats.bif import parse_bif
+from whichdo.graph.formats.bif_text import BifFile, BifVariable
 from whichdo.graph.formats.bif_write import write_bif as bif_text
 from whichdo.graph.formats.reading import read_file
 from whichdo.text import quoted
-from whichdo.world.network import MAX_TABLE, CausalNetwork, Mechanism
+from whichdo.world.shape import MAX_TABLE
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
 
+    from whichdo.arrays import FloatArray
     from whichdo.problem import Value
+    from whichdo.world.shape import Network
 
 __all__ = ["read_bif", "write_bif"]
 
 
-def read_bif(path: str | os.PathLike[str], hidden: Iterable[str] = ()) -> CausalNetwork:
+class NetworkParts(NamedTuple):
+    """A network as it stands in a file: inputs and table of each node, the hidden nodes, and all domains."""
+
+    mechanisms: dict[str, tuple[tuple[str, ...], FloatArray]]
+    hidden: set[str]
+    domains: dict[str, tuple[Value, ...]]
+
+
+def read_bif(path: str | os.PathLike[str]) -> NetworkParts:
     """Read a network, plain or gzipped.  Values that are 0, 1, 2, ... in order become numbers; others stay strings."""
     path = Path(path)
     try:
@@ -37,15 +47,15 @@ def read_bif(path: str | os.PathLike[str], hidden: Iterable[str] = ()) -> Causal
         if variable.table is None:
             name = quoted(variable.name)
             raise NetworkError(f"{path.name} gives no probabilities for {name}; it can be read as a graph only.")
-        mechanisms[variable.name] = Mechanism(variable.parents, variable.table)
-    return CausalNetwork(
+        mechanisms[variable.name] = variable.parents, variable.table
+    return NetworkParts(
         mechanisms,
-        hidden={*hidden, *(variable.name for variable in file.variables if variable.hidden)},
-        domains={variable.name: _values(variable.values) for variable in file.variables},
+        {variable.name for variable in file.variables if variable.hidden},
+        {variable.name: _values(variable.values) for variable in file.variables},
     )
 
 
-def write_bif(network: CausalNetwork, path: str | os.PathLike[str]) -> None:
+def write_bif(network: Network, path: str | os.PathLike[str]) -> None:
     """Write a network; a mechanism with fewer inputs than parents is spread over all of them."""
     variables = []
     for name in network.full.nodes:
@@ -68,7 +78,7 @@ def _values(texts: tuple[str, ...]) -> tuple[Value, ...]:
     return numbers if texts == tuple(map(str, numbers)) else texts
 
 
-def _spread(network: CausalNetwork, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _spread(network: Network, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """The table with an axis for each parent, in the order of the parents."""
     mechanism = network.mechanisms[name]
     sizes = [network.sizes[parent] for parent in mechanism.parents]

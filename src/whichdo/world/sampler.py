@@ -16,9 +16,9 @@ from whichdo.errors import TooLargeError
 from whichdo.evidence import Detail, Rows, Tally, all_prices, whole_number
 from whichdo.formulas import counted_scopes
 from whichdo.kernels.compiling import always_of_types
+from whichdo.problem import per_problem
 from whichdo.tables import Table, Tables
 from whichdo.world.exact import reward_laws
-from whichdo.world.network import per_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from whichdo.kernels import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
-    from whichdo.world.network import CausalNetwork
     from whichdo.world.sampling_plans import LookPlan
+    from whichdo.world.shape import Network
 
 __all__ = ["World", "exact_laws", "sample_rows"]
 
@@ -40,9 +40,7 @@ NEVER: IntArray = np.zeros(0, np.int64)
 Forced = tuple[tuple[str, int], ...]
 
 
-def sample_rows(
-    network: CausalNetwork, n: int, forced: Mapping[str, int], seed: int | np.random.SeedSequence
-) -> CodeArray:
+def sample_rows(network: Network, n: int, forced: Mapping[str, int], seed: int | np.random.SeedSequence) -> CodeArray:
     """Codes of the observed nodes: shape (nodes, n).  The first rows do not depend on ``n``."""
     nodes = tuple((name,) for name in network.graph.nodes)
     state = _kernels().seed_streams(_sequence(seed))
@@ -80,7 +78,7 @@ class World:
 
     def __init__(
         self,
-        network: CausalNetwork,
+        network: Network,
         problem: Problem,
         seed: int | np.random.SeedSequence | WordArray = 0,
         marks: IntArray = NEVER,
@@ -230,7 +228,7 @@ class World:
         return self._arms[position]
 
 
-def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
+def exact_laws(network: Network, problem: Problem) -> FloatArray | None:
     """The exact law of the reward under each arm, remembered with the network; None where it is too large to sum."""
     return ground(network, problem).laws
 
@@ -238,7 +236,7 @@ def exact_laws(network: CausalNetwork, problem: Problem) -> FloatArray | None:
 class Ground:
     """What all worlds of a network and a problem share, worked out once."""
 
-    def __init__(self, network: CausalNetwork, problem: Problem) -> None:
+    def __init__(self, network: Network, problem: Problem) -> None:
         network.check(problem)
         self._network, self.problem = network, problem
         self.forced = _forced(network, problem)
@@ -276,12 +274,12 @@ class Ground:
         return kept[1]
 
 
-def _forced(network: CausalNetwork, problem: Problem) -> list[Forced]:
+def _forced(network: Network, problem: Problem) -> list[Forced]:
     """What each arm sets, by its position, as codes."""
     return [tuple(network.codes_of(arm.settings).items()) for arm in problem.arms]
 
 
-def ground(network: CausalNetwork, problem: Problem) -> Ground:
+def ground(network: Network, problem: Problem) -> Ground:
     """What worlds of a network and a problem share; kept with the network."""
     kept = _grounds(network)
     if problem not in kept:
@@ -291,15 +289,15 @@ def ground(network: CausalNetwork, problem: Problem) -> Ground:
     return kept[problem]
 
 
-@per_network
-def _grounds(network: CausalNetwork) -> dict[Problem, Ground]:  # noqa: ARG001 - kept with it
+@per_problem
+def _grounds(network: Network) -> dict[Problem, Ground]:  # noqa: ARG001 - kept with it
     return {}
 
 
 class ArmStream:
     """Tables and rows of one arm, each from a stream of its own."""
 
-    def __init__(self, world: Ground, network: CausalNetwork, key: WordArray, position: int) -> None:
+    def __init__(self, world: Ground, network: Network, key: WordArray, position: int) -> None:
         self._ground, self._network = world, network
         self._key, self._position = key, position
         self._begun = 0
@@ -327,7 +325,7 @@ class ArmStream:
 class Stream:
     """An endless sequence of samples of the columns that some scopes, and the reward where it is named, need."""
 
-    def __init__(self, network: CausalNetwork, plan: LookPlan, state: WordArray) -> None:
+    def __init__(self, network: Network, plan: LookPlan, state: WordArray) -> None:
         self._network = network
         self._plan = plan
         self._state = state
@@ -395,9 +393,7 @@ def _planner() -> Any:
     return look_plan
 
 
-def _look_plan(
-    network: CausalNetwork, scopes: tuple[Scope, ...], forced: Forced, reward: str | None = None
-) -> LookPlan:
+def _look_plan(network: Network, scopes: tuple[Scope, ...], forced: Forced, reward: str | None = None) -> LookPlan:
     found: LookPlan = _planner()(network, scopes, forced, reward)
     return found
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whichdo.kernels import BinaryPlan, CodePlan, tables_binary, tables_codes
+from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Layout, Radix, starts
-from whichdo.world.network import per_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.tables import Places, Scope
-    from whichdo.world.network import CausalNetwork
+    from whichdo.world.shape import Network
 
 __all__ = ["LookPlan", "look_plan", "plan", "reward_bounds"]
 
@@ -39,7 +39,7 @@ class LookPlan(NamedTuple):
 
 
 def look_plan(
-    network: CausalNetwork, scopes: tuple[Scope, ...], forced: tuple[tuple[str, int], ...], reward: str | None = None
+    network: Network, scopes: tuple[Scope, ...], forced: tuple[tuple[str, int], ...], reward: str | None = None
 ) -> LookPlan:
     """The plan of some scopes, and of the reward by itself where one is named, with some nodes forced.
 
@@ -53,14 +53,12 @@ def look_plan(
     return kept[key]
 
 
-@per_network
-def _plans(network: CausalNetwork) -> dict[tuple[object, ...], LookPlan]:  # noqa: ARG001 - kept with it
+@per_problem
+def _plans(network: Network) -> dict[tuple[object, ...], LookPlan]:  # noqa: ARG001 - kept with it
     return {}
 
 
-def _look_plan(
-    network: CausalNetwork, scopes: tuple[Scope, ...], forced: Mapping[str, int], reward: str | None
-) -> LookPlan:
+def _look_plan(network: Network, scopes: tuple[Scope, ...], forced: Mapping[str, int], reward: str | None) -> LookPlan:
     counted = scopes if reward is None or (reward,) in scopes else (*scopes, (reward,))
     columns = tuple(dict.fromkeys(name for scope in counted for name in scope))
     cells = [Radix.of(scope, network.sizes).cells for scope in counted]
@@ -72,7 +70,7 @@ def _look_plan(
     return LookPlan(scopes, reward, columns, steps, asked, whole.places(network.full.nodes), draw, levels)
 
 
-def plan(network: CausalNetwork, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
+def plan(network: Network, wanted: Sequence[str], forced: Mapping[str, int]) -> BinaryPlan | CodePlan:
     """The steps that draw ``wanted`` with some nodes forced: only nodes and inputs that these depend on."""
     tables = network.essentials
     needed = set(wanted)
@@ -100,7 +98,7 @@ def _words(probability: FloatArray) -> WordArray:
 
 
 def _binary(
-    network: CausalNetwork,
+    network: Network,
     steps: Sequence[str],
     tables: Mapping[str, tuple[tuple[str, ...], FloatArray]],
     forced: Mapping[str, int],
@@ -128,7 +126,7 @@ def _depth(word: int) -> int:
 
 
 def _codes(
-    network: CausalNetwork,
+    network: Network,
     steps: Sequence[str],
     tables: Mapping[str, tuple[tuple[str, ...], FloatArray]],
     forced: Mapping[str, int],

@@ -12,8 +12,8 @@ import pytest
 
 from tests.graph.formats.strategies import FORMATS
 from whichdo.errors import GraphError, GraphSyntaxError, InputError, Place, TooLargeError, UsageError
-from whichdo.graph.admg import CausalGraph
-from whichdo.graph.formats import format_graph, parse_graph, read_graph, reading, write_graph
+from whichdo.graph.admg import CausalGraph, read_graph
+from whichdo.graph.formats import format_graph, parse_graph, reading, write_graph
 
 if TYPE_CHECKING:
     from pathlib import Path

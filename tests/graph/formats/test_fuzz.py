@@ -13,8 +13,8 @@ import pytest
 from tests.graph.formats.strategies import FORMATS, NASTY
 from tests.soak import FULL, scaled
 from whichdo.errors import InputError
-from whichdo.graph.admg import CausalGraph
-from whichdo.graph.formats import format_graph, parse_graph, read_graph
+from whichdo.graph.admg import CausalGraph, read_graph
+from whichdo.graph.formats import format_graph, parse_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,34 +1,29 @@
 """Graphs from text and files, and back: short text, dagitty, DOT, GML, JSON and the structure of BIF.
 
 How a string begins decides its format; a file's suffix only settles what its content leaves open.  Each
-format has its own module with ``read_...(text)`` and ``write_...(graph)``.
+format has its own module with ``read_...(text)`` and ``write_...(graph)``, imported when it is met.
 """
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import GraphSyntaxError, TooLargeError, UsageError
 from whichdo.files import write_file
-from whichdo.graph.formats.dagitty import read_text
-from whichdo.graph.formats.dagitty_tokens import BLOCK
-from whichdo.graph.formats.dagitty_write import write_dagitty, write_text
-from whichdo.graph.formats.dot import read_dot, write_dot
-from whichdo.graph.formats.gml import read_gml, write_gml
-from whichdo.graph.formats.native import read_json, write_json
 from whichdo.graph.formats.reading import MAX_BYTES, read_file
-from whichdo.graph.formats.scan import show
+from whichdo.graph.formats.scan import BLOCK, show
 from whichdo.text import nearest, visible
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["FORMATS", "format_graph", "parse_graph", "read_graph", "read_graph_and_format", "write_graph"]
+__all__ = ["FORMATS", "format_graph", "parse_graph", "read_graph_and_format", "write_graph"]
 
 FORMATS = ("text", "dagitty", "dot", "gml", "json", "bif")
 SUFFIXES = {
@@ -42,64 +37,50 @@ SUFFIXES = {
     ".bif": "bif",
 }
 
-PREAMBLE = re.compile(r"(?:\s++|\#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+PREAMBLE = r"(?:\s++|\#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 #: How each format begins, tried in this order behind blanks and comments.
 BEGINNINGS = (
     ("dagitty", BLOCK),
-    ("dot", re.compile(r'(?:strict\s++)?(?:di)?graph(?:\s*+"(?:[^"\\]|\\.)*+"|\s++[\w.-]++)?+\s*+\{', re.IGNORECASE)),
-    (
-        "gml",
-        re.compile(r'graph\s*+\[(?!\s*+(?:latent|unobserved|hidden|exposure|outcome)\b)|(?:Creator|Version)\s*+["\d]'),
-    ),
-    (
-        "bif",
-        re.compile(
-            r'network(?:\s*+"[^"]*+"|\s++[^\s{};<>-][^\s{};]*+)?+\s*+\{|variable\s*+[^\s{};<>-][^\s{};]*+\s*+\{'
-        ),
-    ),
-    ("json", re.compile(r'\{\s*+(?:"(?:[^"\\]|\\.)*+"\s*+:|\}\s*+\Z)|\[')),
-    ("xml", re.compile(r"<(?!-)")),
+    ("dot", r'(?i:(?:strict\s++)?(?:di)?graph(?:\s*+"(?:[^"\\]|\\.)*+"|\s++[\w.-]++)?+\s*+\{)'),
+    ("gml", r'graph\s*+\[(?!\s*+(?:latent|unobserved|hidden|exposure|outcome)\b)|(?:Creator|Version)\s*+["\d]'),
+    ("bif", r'network(?:\s*+"[^"]*+"|\s++[^\s{};<>-][^\s{};]*+)?+\s*+\{|variable\s*+[^\s{};<>-][^\s{};]*+\s*+\{'),
+    ("json", r'\{\s*+(?:"(?:[^"\\]|\\.)*+"\s*+:|\}\s*+\Z)|\['),
+    ("xml", r"<(?!-)"),
 )
+READERS = {
+    "text": "dagitty.read_text",
+    "dagitty": "dagitty.read_text",
+    "dot": "dot.read_dot",
+    "gml": "gml.read_gml",
+    "json": "native.read_json",
+    "bif": "bif.read_bif_graph",
+}
+WRITERS = {
+    "text": "dagitty_write.write_text",
+    "dagitty": "dagitty_write.write_dagitty",
+    "dot": "dot.write_dot",
+    "gml": "gml.write_gml",
+    "json": "native.write_json",
+    "bif": "bif_write.write_bif_graph",
+}
 
 
-def parse_graph(text: str) -> CausalGraph:
+def _function(name: str) -> Callable[..., Any]:
+    """A reader or writer by its module and name."""
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(import_module(f"{__name__}.{module}"), function)
+    return found
+
+
+def parse_graph(text: str) -> MixedGraph:
     """Read a graph from text in any of the formats."""
     if not isinstance(text, str):
         raise UsageError(f"parse_graph reads a string, not {type(text).__name__}. For a file use read_graph(path).")
     return _parse(text, "The text", None)[0]
 
 
-def read_graph(path: str | os.PathLike[str]) -> CausalGraph:
-    """Read a graph from a file in any of the formats, plain or gzip.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    CausalGraph
-        The graph, hidden variables projected out.
-
-    Raises
-    ------
-    GraphSyntaxError
-        If the file cannot be parsed; the message begins with the file's name, line and column.
-    GraphError
-        If the edges do not make a causal graph, such as a cycle.
-
-    Examples
-    --------
-    >>> import whichdo as wd
-    >>> wd.read_graph("infection.dot")  # doctest: +SKIP
-    CausalGraph.parse('mask -> infected')
-    """
-    return read_graph_and_format(path)[0]
-
-
-def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[CausalGraph, str]:
-    """As `read_graph`, with the name of the format (of `FORMATS`) that the file is in."""
+def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[MixedGraph, str]:
+    """Read a graph from a file, plain or gzip, with the name of the format (of `FORMATS`) that it is in."""
     file = _as_path(path)
     name = file.with_suffix("").name if file.suffix.lower() == ".gz" else file.name
     text = read_file(file)
@@ -109,7 +90,7 @@ def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[CausalGraph, st
         raise error.within(file.name) from None
 
 
-def write_graph(graph: CausalGraph, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
+def write_graph(graph: MixedGraph, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
     """Write a graph to a file, as a whole or not at all.
 
     Parameters
@@ -145,21 +126,14 @@ def write_graph(graph: CausalGraph, path: str | os.PathLike[str], format: str | 
     write_file(file, text if text.endswith("\n") else text + "\n")
 
 
-def format_graph(graph: CausalGraph, format: str) -> str:  # noqa: A002
+def format_graph(graph: MixedGraph, format: str) -> str:  # noqa: A002
     """The graph as text in one of `FORMATS`."""
-    writers: dict[str, Callable[[CausalGraph], str]] = {
-        "text": write_text,
-        "dagitty": write_dagitty,
-        "dot": write_dot,
-        "gml": write_gml,
-        "json": write_json,
-        "bif": _write_bif,
-    }
-    if format not in writers:
+    if format not in WRITERS:
         raise UsageError(
             f"There is no format {show(format)}.{nearest(str(format), FORMATS)} Known are {', '.join(FORMATS)}."
         )
-    return writers[format](graph)
+    text: str = _function(WRITERS[format])(graph)
+    return text
 
 
 def _as_path(path: str | os.PathLike[str]) -> Path:
@@ -169,11 +143,11 @@ def _as_path(path: str | os.PathLike[str]) -> Path:
         raise UsageError(f"A path is a string or a Path, not {type(path).__name__}.") from None
 
 
-def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGraph, str]:
+def _parse(text: str, source: str, suffix_format: str | None) -> tuple[MixedGraph, str]:
     if len(text) > MAX_BYTES:
         raise TooLargeError(f"{source} holds more than {MAX_BYTES // 2**20} MB, the limit for a graph.")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    start = PREAMBLE.match(text)
+    start = re.match(PREAMBLE, text)
     begin = start.end() if start is not None else 0
     if suffix_format == "dagitty":
         suffix_format = "text"  # dagitty's text without its frame
@@ -187,37 +161,19 @@ def _parse(text: str, source: str, suffix_format: str | None) -> tuple[CausalGra
 def _beginning(text: str, begin: int) -> str | None:
     """The format that a string begins like, if it does so like one."""
     for name, pattern in BEGINNINGS:
-        if pattern.match(text, begin):
+        if re.compile(pattern).match(text, begin):
             return name
     return None
 
 
-def _read(text: str, name: str) -> CausalGraph:
-    readers: dict[str, Callable[[str], CausalGraph]] = {
-        "text": read_text,
-        "dagitty": read_text,
-        "dot": read_dot,
-        "gml": read_gml,
-        "json": read_json,
-        "bif": _read_bif,
-        "xml": _refuse_xml,
-    }
-    return readers[name](text)
+def _read(text: str, name: str) -> MixedGraph:
+    if name == "xml":
+        raise _refused_xml(text)
+    graph: MixedGraph = _function(READERS[name])(text)
+    return graph
 
 
-def _read_bif(text: str) -> CausalGraph:
-    from whichdo.graph.formats.bif import read_bif_graph
-
-    return read_bif_graph(text)
-
-
-def _write_bif(graph: CausalGraph) -> str:
-    from whichdo.graph.formats.bif import write_bif_graph
-
-    return write_bif_graph(graph)
-
-
-def _refuse_xml(text: str) -> CausalGraph:
+def _refused_xml(text: str) -> GraphSyntaxError:
     kinds = [kind for kind in ("GraphML", "BIF", "html", "svg") if f"<{kind.lower()}" in text[:5_000].lower()]
     what = f" ({kinds[0]})" if kinds else ""
-    raise GraphSyntaxError(f"this is XML{what}, which is not read. Export the graph as DOT, GML, BIF or dagitty text.")
+    return GraphSyntaxError(f"this is XML{what}, which is not read. Export the graph as DOT, GML, BIF or dagitty text.")

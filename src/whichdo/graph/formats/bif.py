@@ -30,15 +30,23 @@ from typing import TYPE_CHECKING
 from whichdo.errors import GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.draft import MAX_EDGES, MAX_NODES, Draft
 from whichdo.graph.formats.bif_tables import MAX_TOTAL_CELLS, Family, read_table
-from whichdo.graph.formats.bif_text import CLOSE, END, OPEN, PROPERTY, QUOTED, Cursor, without_comments
-from whichdo.graph.formats.bif_write import write_bif, write_bif_graph
+from whichdo.graph.formats.bif_text import (
+    CLOSE,
+    END,
+    OPEN,
+    PROPERTY,
+    QUOTED,
+    BifFile,
+    BifVariable,
+    Cursor,
+    without_comments,
+)
 from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["BifFile", "BifVariable", "parse_bif", "read_bif_graph", "write_bif", "write_bif_graph"]
+__all__ = ["parse_bif", "read_bif_graph"]
 
 MAX_VALUES = 256
 MAX_PARENTS = 2 * MAX_EDGES  # in all; an edge X <-> Y is a parent of both
@@ -51,31 +59,6 @@ COUNT = re.compile(r"\s*+\[\s*+([0-9]{1,9}+)\s*+\]", re.ASCII)
 LEFT = re.compile(r"\s*+\(", re.ASCII)
 GIVEN = re.compile(r"\s*+([|)])", re.ASCII)
 INSIDE = re.compile(rf'(?:[^{{}}"]++|{QUOTED})*+', re.ASCII)
-
-
-@dataclass(frozen=True, eq=False)
-class BifVariable:
-    """One variable: its values, its parents, and its probabilities.
-
-    ``table`` has the shape ``(*parent sizes, len(values))``, each row sums to one, and it cannot be written to; None
-    where the file gives no numbers.  ``properties`` are the file's, as text.
-    """
-
-    name: str
-    values: tuple[str, ...]
-    parents: tuple[str, ...]
-    table: FloatArray | None
-    hidden: bool
-    place: Place
-    properties: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class BifFile:
-    """A network as it stands in a file, variables in the order of the file."""
-
-    name: str
-    variables: tuple[BifVariable, ...]
 
 
 def parse_bif(text: str) -> BifFile:
@@ -102,7 +85,7 @@ def parse_bif(text: str) -> BifFile:
     return BifFile(network.name, tuple(variables))
 
 
-def read_bif_graph(text: str) -> CausalGraph:
+def read_bif_graph(text: str) -> MixedGraph:
     """Read the structure of a network.  The numbers are passed over, right or wrong."""
     network = _read(text, MAX_NODES + MAX_EDGES)
     draft = Draft()

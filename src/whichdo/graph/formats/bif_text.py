@@ -7,6 +7,7 @@ hostile, is read in more than linear time.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from whichdo.errors import GraphSyntaxError, Place
@@ -16,7 +17,9 @@ from whichdo.graph.formats.scan import show
 if TYPE_CHECKING:
     from re import Match, Pattern
 
-__all__ = ["BARE", "CLOSE", "END", "OPEN", "PROPERTY", "Cursor", "without_comments"]
+    from whichdo.arrays import FloatArray
+
+__all__ = ["BARE", "CLOSE", "END", "OPEN", "PROPERTY", "BifFile", "BifVariable", "Cursor", "without_comments"]
 
 QUOTED = r'"[^"\\\n]*+"'
 BARE = re.compile(r'[^\s{}()\[\],;|"\\]++', re.ASCII)
@@ -29,6 +32,31 @@ COMMA_OR = {closing: re.compile(rf"\s*+([,{closing}])", re.ASCII) for closing in
 BLANKS = re.compile(r"\s*+", re.ASCII)
 COMMENT = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
 SKIPPED = re.compile(rf"{QUOTED}|((?:{COMMENT})(?:{COMMENT}|\s++)*+)|/\*", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class BifVariable:
+    """One variable: its values, its parents, and its probabilities.
+
+    ``table`` has the shape ``(*parent sizes, len(values))``, each row sums to one, and it cannot be written to; None
+    where the file gives no numbers.  ``properties`` are the file's, as text.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    parents: tuple[str, ...]
+    table: FloatArray | None
+    hidden: bool
+    place: Place
+    properties: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class BifFile:
+    """A network as it stands in a file, variables in the order of the file."""
+
+    name: str
+    variables: tuple[BifVariable, ...]
 
 
 class Cursor:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from whichdo.errors import GraphError, Place
 from whichdo.graph.draft import checked_name
-from whichdo.graph.formats.bif_text import BARE, PROPERTY
+from whichdo.graph.formats.bif_text import BARE, PROPERTY, BifFile, BifVariable
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whichdo.graph.admg import CausalGraph
-    from whichdo.graph.formats.bif import BifFile, BifVariable
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["write_bif", "write_bif_graph"]
 
@@ -40,13 +39,11 @@ def write_bif(file: BifFile) -> str:
     return "\n".join([*lines, ""])
 
 
-def write_bif_graph(graph: CausalGraph) -> str:
+def write_bif_graph(graph: MixedGraph) -> str:
     """The graph as a network of variables with the values 0 and 1 and no numbers.
 
     ``X <-> Y`` becomes a variable of its own, marked as a confounder; `read_bif_graph` turns it back.
     """
-    from whichdo.graph.formats.bif import BifFile
-
     causes: dict[str, list[str]] = {name: [] for name in graph.nodes}
     confounders = []
     names = _free_names(graph)
@@ -71,12 +68,10 @@ def write_bif_graph(graph: CausalGraph) -> str:
 
 
 def _binary(name: str, parents: list[str], *properties: str) -> BifVariable:
-    from whichdo.graph.formats.bif import BifVariable
-
     return BifVariable(name, ("0", "1"), tuple(parents), None, False, Place(1, 1), properties)
 
 
-def _free_names(graph: CausalGraph) -> Iterator[str]:
+def _free_names(graph: MixedGraph) -> Iterator[str]:
     for number in count(1):
         name = f"U{number}"
         if name not in graph and name not in graph.hidden:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 
 from whichdo.graph.draft import Draft
 from whichdo.graph.formats.dagitty_tokens import (
-    BLOCK,
     EDGE_WHERE_LINES_COUNT,
     EDGE_WHERE_LINES_DO_NOT,
     EQUALS,
@@ -31,15 +30,14 @@ from whichdo.graph.formats.dagitty_tokens import (
     LINES_COUNT,
     LINES_DO_NOT,
 )
-from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, join
-from whichdo.graph.formats.roles import give, role
-from whichdo.graph.formats.scan import Scanner, one_of, show
+from whichdo.graph.formats.links import Budget, Link, as_link, check_depth, give, join, role
+from whichdo.graph.formats.scan import BLOCK, Scanner, one_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from whichdo.errors import GraphSyntaxError
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["read_text"]
 
@@ -47,7 +45,7 @@ REFUSED = 'Only "->", "<-" and "<->" are edges of a causal graph; undirected and
 EDGE_MEANING = frozenset(("dir", "arrowhead", "arrowtail"))
 
 
-def read_text(text: str) -> CausalGraph:
+def read_text(text: str) -> MixedGraph:
     """A graph from the short form or from dagitty's text, whichever it is."""
     return _Parser(text).parse()
 
@@ -85,7 +83,7 @@ class _Parser:
         self.scanner = Scanner(text, LINES_COUNT)
         while self.scanner.kind == "line":
             self.scanner.step()
-        frame = BLOCK.match(text, self.scanner.start)
+        frame = re.compile(BLOCK).match(text, self.scanner.start)
         self.block = frame is not None
         if frame is not None:
             if frame[1].lower() != "dag":
@@ -95,7 +93,7 @@ class _Parser:
             self.scanner = Scanner(text, LINES_DO_NOT, frame.end())
         self.stack = [_Group(-1, loose=self.block)]
 
-    def parse(self) -> CausalGraph:
+    def parse(self) -> MixedGraph:
         """Read all statements, then the graph they make."""
         stack = self.stack
         scanner = self.scanner
@@ -374,7 +372,7 @@ class _Parser:
                 f'If "o" is a node, put blanks around it and a semicolon between the statements.'
             )
 
-    def _check_hyphens(self, graph: CausalGraph) -> None:
+    def _check_hyphens(self, graph: MixedGraph) -> None:
         """Refuse a plain name with a hyphen that may as well be a damaged edge."""
         for name, start in self.hyphenated.items():
             parts = name.split("-")

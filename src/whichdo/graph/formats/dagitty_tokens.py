@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from whichdo.graph.formats.scan import LETTERS
+from whichdo.graph.formats.scan import LETTERS, NAME
 
 __all__ = [
-    "BLOCK",
     "EDGE_WHERE_LINES_COUNT",
     "EDGE_WHERE_LINES_DO_NOT",
     "EQUALS",
@@ -16,7 +15,6 @@ __all__ = [
     "LINES_DO_NOT",
 ]
 
-NAME = rf"[{LETTERS}.]"
 COMMENT = r"(?<![^\s;,{}\[\]])(?:\#|//)[^\n]*+"
 
 
@@ -57,8 +55,6 @@ def _edge(no_circle_left: str, no_circle_right: str) -> re.Pattern[str]:
 EDGE_WHERE_LINES_COUNT = _edge("", "")
 #: Where line ends mean nothing, an edge next to "<-o" or "o->" may be half of a circle edge over two lines.
 EDGE_WHERE_LINES_DO_NOT = _edge(rf"(?!(?<=<-)o(?!{NAME}))", r"(?!\s*+o-)")
-#: How dagitty's text begins; a graph kind that is not read here is still recognised, to be refused by name.
-BLOCK = re.compile(rf'(dag|mag|pdag|pag)\s*+(?:"(?:[^"\\\n]|\\[^\n])*+"|{NAME}++)?+\s*+\{{', re.IGNORECASE)
 #: What dagitty's text may set for the graph as a whole; "A = B" with any other word is taken for a misspelt edge.
 GRAPH_ATTRIBUTES = frozenset(("bb", "height", "label", "layout", "name", "rankdir", "ratio", "size", "title", "width"))
 EQUALS = re.compile(r"\s*+=(?![=>])")

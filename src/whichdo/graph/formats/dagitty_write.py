@@ -9,22 +9,22 @@ from whichdo.graph.formats.scan import spell
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["write_dagitty", "write_text"]
 
 
-def write_text(graph: CausalGraph) -> str:
+def write_text(graph: MixedGraph) -> str:
     """The graph in the short form, on one line: nodes in order, hidden names, edges."""
     return "; ".join(_statements(graph))
 
 
-def write_dagitty(graph: CausalGraph) -> str:
+def write_dagitty(graph: MixedGraph) -> str:
     """The graph as dagitty reads it."""
     return "\n".join(["dag {", *_statements(graph), "}", ""])
 
 
-def _statements(graph: CausalGraph) -> Iterator[str]:
+def _statements(graph: MixedGraph) -> Iterator[str]:
     names = [spell(name) for name in graph.nodes]
     roles = (("exposure", graph.exposures), ("outcome", graph.outcomes))
     for name, spelt in zip(graph.nodes, names, strict=True):

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.graph.draft import Draft
 from whichdo.graph.formats.dot_tokens import EDGE, GRAPH_ATTRIBUTES, TOKENS
-from whichdo.graph.formats.links import Budget, Link, check_depth, direction, join
-from whichdo.graph.formats.roles import Marks, give, role
+from whichdo.graph.formats.links import Budget, Link, Marks, check_depth, direction, give, join, role
 from whichdo.graph.formats.scan import Scanner, show, spell
 from whichdo.text import nearest
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from whichdo.errors import GraphSyntaxError
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["read_dot", "write_dot"]
 
@@ -34,12 +33,12 @@ HEADLESS = frozenset(("none", "odot", "dot", "circle"))
 NAMED = ("id", "number", "quoted")
 
 
-def read_dot(text: str) -> CausalGraph:
+def read_dot(text: str) -> MixedGraph:
     """A graph from DOT."""
     return _Parser(text).parse()
 
 
-def write_dot(graph: CausalGraph) -> str:
+def write_dot(graph: MixedGraph) -> str:
     """The graph as DOT, drawn by Graphviz and read back unchanged."""
     names = [spell(name) for name in graph.nodes]
     lines = ["digraph {"]
@@ -112,7 +111,7 @@ class _Parser:
         scanner.step()
         return start
 
-    def parse(self) -> CausalGraph:
+    def parse(self) -> MixedGraph:
         """Read all statements, then the graph they make."""
         stack = self.stack
         while stack:

@@ -15,14 +15,13 @@ from html.entities import name2codepoint
 from typing import TYPE_CHECKING, NamedTuple
 
 from whichdo.graph.draft import Draft, checked_name
-from whichdo.graph.formats.links import Link, check_depth, direction, join
-from whichdo.graph.formats.roles import FALSE, TRUE, Marks, give, role
+from whichdo.graph.formats.links import FALSE, TRUE, Link, Marks, check_depth, direction, give, join, role
 from whichdo.graph.formats.scan import Scanner, show
 from whichdo.text import nearest
 
 if TYPE_CHECKING:
     from whichdo.errors import GraphSyntaxError
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["read_gml", "write_gml"]
 
@@ -71,12 +70,12 @@ class _List:
         self.keys: dict[str, tuple[str, int]] = {}
 
 
-def read_gml(text: str) -> CausalGraph:
+def read_gml(text: str) -> MixedGraph:
     """A graph from GML."""
     return _Parser(text).parse()
 
 
-def write_gml(graph: CausalGraph) -> str:
+def write_gml(graph: MixedGraph) -> str:
     """The graph as GML; networkx reads it too, taking a ``<->`` for an edge with the attribute ``dir``."""
     lines = ["graph [", "  directed 1"]
     names = [*graph.nodes, *sorted(graph.hidden)]
@@ -125,7 +124,7 @@ class _Parser:
         self.edges: list[_Edge] = []
         self.graph: _List | None = None
 
-    def parse(self) -> CausalGraph:
+    def parse(self) -> MixedGraph:
         """Read the text, then the graph it describes."""
         scanner = self.scanner
         while scanner.kind != "end":

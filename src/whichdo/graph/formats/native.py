@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
-    from whichdo.graph.admg import CausalGraph
+    from whichdo.graph.mixed import MixedGraph
 
 __all__ = ["read_json", "write_json"]
 
@@ -28,7 +28,7 @@ KEYS = ("nodes", "directed", "bidirected", "hidden", "exposures", "outcomes")
 SHAPE = 'such as {"nodes": ["X", "Y"], "directed": [["X", "Y"]]}'
 
 
-def read_json(text: str) -> CausalGraph:
+def read_json(text: str) -> MixedGraph:
     """A graph from JSON."""
     data = _load(text)
     if not isinstance(data, dict):
@@ -41,7 +41,7 @@ def read_json(text: str) -> CausalGraph:
     return _draft(data).finish()
 
 
-def write_json(graph: CausalGraph) -> str:
+def write_json(graph: MixedGraph) -> str:
     """The graph as JSON, the same text for equal graphs."""
     names = graph.nodes
     data = {

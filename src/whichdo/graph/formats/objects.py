@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from whichdo.errors import GraphError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import Draft
-from whichdo.graph.formats.roles import Marks, as_truth, give, has_meaning, meaning
+from whichdo.graph.formats.links import Marks, as_truth, give, has_meaning, meaning
 from whichdo.graph.projection import project
 from whichdo.text import nearest, quoted, shown
 
@@ -91,7 +91,7 @@ def graph_from(obj: Any, *, hidden: Iterable[str] = ()) -> CausalGraph:
         draft.node(name, hidden=True)
     if not draft:
         raise GraphError(f"This {_kind(obj)} is empty: it has no node and no edge.")
-    return draft.finish()
+    return CausalGraph.of(draft.finish())
 
 
 # ------------------------------------------------------------------------------------------------------------ the forms

@@ -13,11 +13,15 @@ from bisect import bisect_right
 from whichdo.errors import GraphSyntaxError, Place
 from whichdo.text import quoted
 
-__all__ = ["LETTERS", "Scanner", "one_of", "show", "spell"]
+__all__ = ["BLOCK", "LETTERS", "NAME", "Scanner", "one_of", "show", "spell"]
 
 #: What a name may hold without quotes, as the inside of a character class: letters, digits and "_", the accents
 #: that are characters of their own, and the vowel signs of Indic scripts and Thai.
 LETTERS = r"\w\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0971-\u0e4e"
+#: A character of a name in dagitty's text.
+NAME = rf"[{LETTERS}.]"
+#: How dagitty's text begins; a graph kind that is not read here is still recognised, to be refused by name.
+BLOCK = rf'(?i:(dag|mag|pdag|pag)\s*+(?:"(?:[^"\\\n]|\\[^\n])*+"|{NAME}++)?+\s*+\{{)'
 
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Plain words that mean something where a name could stand, in one format or another.
