@@ -186,7 +186,7 @@ class Ledger:
     def _went_another_way(self, place: Place) -> bool:
         return self.known is not None and place.length == self.known[0] and place.head != self.known[1]
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
+    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:  # noqa: C901 - what may go wrong
         """Do some work in a transaction; if anything goes wrong, the state in memory is not trusted any more.
 
         Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
@@ -201,20 +201,29 @@ class Ledger:
             finally:
                 self._connection = None
 
+        def follow(connection: Connection) -> None:
+            self._caught_up(connection, lock=False)
+
+        def done() -> T:
+            return self.store.run(
+                within, writes=writes, meanwhile=follow if writes and self._state is not None else None
+            )
+
         with self.lock:
             self.store.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
-                    answer = self.store.run(within, writes=writes)
+                    answer = done()
                 except UnreadableSnapshotError:
                     self._snapshots, self._state = False, None  # a cache: the log has everything
-                    answer = self.store.run(within, writes=writes)
+                    answer = done()
                 except (StorageError, BusyError):
                     if not writes or not self.store.may_repeat:
                         raise
-                    self._state = None  # the connection broke before the commit: once more, from what is on record
-                    answer = self.store.run(within, writes=writes)
+                    if self._state is not None and self._state.events != self._sound:
+                        self._state = None  # it has what was not committed: once more, from what is on record
+                    answer = done()
                 if self._state is not None:
                     self.known = self._state.events, self._state.head  # committed
                 return answer  # noqa: TRY300 - it belongs to what may fail
