@@ -30,7 +30,7 @@ from whichdo.campaign.storage.companions import (
 )
 from whichdo.campaign.storage.contract import AGAIN, Storage, first_line
 from whichdo.campaign.storage.turns import Turns
-from whichdo.errors import ConflictError, DamagedError, NotOursError, StorageError
+from whichdo.errors import BusyError, ConflictError, DamagedError, NotOursError, StorageError
 from whichdo.files import draft_of, guard, sync_folder
 from whichdo.text import visible
 
@@ -157,6 +157,17 @@ class SqliteStorage(Storage):
         self._do(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
         if not self._companions.known:
             self._check(writes=writes)
+
+    def _begin_at_once(self, connection: sqlite3.Connection) -> None:
+        if not self._turns.take():
+            raise BusyError(f"{self.name} is being written by others. Nothing was written.")
+        self._do(connection, "PRAGMA busy_timeout = 0")
+        try:
+            self._do(connection, "BEGIN IMMEDIATE")
+        finally:
+            self._do(connection, f"PRAGMA busy_timeout = {int(self.patience * 1000)}")
+        if not self._companions.known:
+            self._check(writes=True)
 
     def _read(self, connection: sqlite3.Connection, work: Meanwhile) -> None:
         """Do something that reads, in a transaction of its own."""

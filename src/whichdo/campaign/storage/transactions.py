@@ -58,10 +58,18 @@ class Transactions(ABC):
             _ALL[number] = ref(self)
         finalize(self, _ALL.pop, number)
 
-    def run(self, work: Callable[[Connection], T], *, writes: bool = False, meanwhile: Meanwhile | None = None) -> T:
+    def run(
+        self,
+        work: Callable[[Connection], T],
+        *,
+        writes: bool = False,
+        meanwhile: Meanwhile | None = None,
+        waits: bool = True,
+    ) -> T:
         """Do some work in a transaction: committed when it is done, undone by an error.
 
         ``meanwhile``: what a transaction that writes may read before, where it has to wait for others.
+        ``waits``: for them at all; else it is a `BusyError` at once where another writes.
 
         A transaction that reads and whose connection breaks is tried again; one that writes is repeated by whoever
         keeps a state (`may_repeat`).
@@ -71,13 +79,20 @@ class Transactions(ABC):
                 f"{self.name} can be read only: nothing can be written there. Copy it, or import an export elsewhere."
             )
         try:
-            return self._run(work, writes=writes, meanwhile=meanwhile)
+            return self._run(work, writes=writes, meanwhile=meanwhile, waits=waits)
         except (StorageError, BusyError):
             if writes or not self.may_repeat:
                 raise
         return self._run(work, writes=False)
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool, meanwhile: Meanwhile | None = None) -> T:
+    def _run(
+        self,
+        work: Callable[[Connection], T],
+        *,
+        writes: bool,
+        meanwhile: Meanwhile | None = None,
+        waits: bool = True,
+    ) -> T:
         """A function, not a context: an interrupt may find a context between its own steps, and leave it as it was."""
         with self.lock:
             self.check_free()
@@ -86,7 +101,10 @@ class Transactions(ABC):
                 self._at_work, self.may_repeat = True, False
                 connection = self._ready()
                 begun = True
-                self._begin(connection, writes=writes, meanwhile=meanwhile)
+                if waits:
+                    self._begin(connection, writes=writes, meanwhile=meanwhile)
+                else:
+                    self._begin_at_once(connection)
                 try:
                     found = work(connection)
                     self._check(writes=writes)
@@ -152,6 +170,10 @@ class Transactions(ABC):
     @abstractmethod
     def _begin(self, connection: Connection, *, writes: bool, meanwhile: Meanwhile | None = None) -> None:
         """Begin a transaction; the ``lock`` of `find` or that of the file keeps other writers out."""
+
+    @abstractmethod
+    def _begin_at_once(self, connection: Connection) -> None:
+        """Begin a transaction that writes; a `BusyError` where that, or what it does, would have to wait for others."""
 
     def _check(self, *, writes: bool) -> None:  # noqa: B027 - where nothing can go wrong
         """What must hold before a transaction ends."""

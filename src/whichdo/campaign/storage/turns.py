@@ -81,6 +81,21 @@ class Turns:
             self._ends = time.monotonic() + TURN
         return False
 
+    def take(self) -> bool:
+        """Take a turn if nobody else has it or waits for it; whether it was to be had."""
+        with self._lock:
+            if self._kept and time.monotonic() < self._ends:
+                self._kept = False
+                return True
+        file = self._opened()
+        if file is None:
+            return True
+        if not self._next_in_line(file, wait=False):
+            return False
+        found = self._turn(file, wait=False)
+        self._out_of_line(file)
+        return found
+
     def _came(self, file: int, until: float, meanwhile: Callable[[], object] | None) -> bool:
         """Get in line, then take the turn; False where that takes too long."""
         if not self._next_in_line(file, wait=False) and not _Waiter.came(self, file, self._next_in_line, until):
