@@ -346,6 +346,28 @@ def test_a_turn_ends_by_itself_when_its_owner_goes_off(tmp_path: Path) -> None:
     other.close()
 
 
+def test_a_worker_that_goes_off_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It tells, asks at once, and works on what it got; a turn is kept by those that write without a pause."""
+    monkeypatch.setattr(turns, "TURN", 60.0)
+    (tmp_path / "a.db-wal").touch()
+    one, other = Turns(str(tmp_path / "a.db-wal")), Turns(str(tmp_path / "a.db-wal"))
+    for _ in range(4):
+        monkeypatch.setattr(turns, "AT_ONCE", 0.0)  # a pause
+        one.wait()
+        one.leave()
+        monkeypatch.setattr(turns, "AT_ONCE", 60.0)
+        one.wait()
+        one.leave()
+        assert other.take()
+        other.close()
+    for _ in range(4):
+        one.wait()
+        one.leave()
+    assert not other.take()
+    one.close()
+    other.close()
+
+
 def test_a_turn_that_does_not_come_is_gone_on_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "WITHOUT", 0.05)
     campaign = create(str(tmp_path / "a.db"), policy="ue")

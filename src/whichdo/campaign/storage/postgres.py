@@ -118,6 +118,7 @@ class PostgresStorage(Storage):
         self._last = 0.0
         self._queue: list[Command] = []  # to be sent with what comes next
         self._appended: Place | None = None  # where the events in it belong
+        self._moved: Place | None = None  # where events of this transaction belong, sent or not
         self._begun = False
         self._prepared: set[bytes] = set()
         self._ahead: _Ahead | None = None
@@ -175,14 +176,19 @@ class PostgresStorage(Storage):
 
     def _begin(self, connection: psycopg.Connection, *, writes: bool, meanwhile: Meanwhile | None = None) -> None:
         """What reads takes statements one by one: a log only grows, so they agree."""
-        self._queue, self._ahead, self._appended, self._begun, self._guess = [], None, None, False, False
+        self._fresh()
         if writes:
             self._same_turn = self._turns.wait(None if meanwhile is None else lambda: meanwhile(connection))
             self._queue, self._ahead = [(_BEGIN, ())], None
 
+    def _fresh(self) -> None:
+        """Nothing is under way."""
+        self._queue, self._ahead, self._appended, self._moved = [], None, None, None
+        self._begun = self._guess = False
+
     def _begin_at_once(self, connection: psycopg.Connection) -> None:  # noqa: ARG002
         """Without a turn: other writers are not in the way of what does not lock a campaign."""
-        self._queue, self._ahead, self._appended, self._begun, self._guess = [], None, None, False, False
+        self._fresh()
         self._queue = [(_BEGIN, ()), ("SET LOCAL lock_timeout = '1ms'", ())]
 
     def _check_guess(self) -> None:
@@ -191,13 +197,15 @@ class PostgresStorage(Storage):
             raise OvertakenError
 
     def _commit(self, connection: psycopg.Connection) -> None:
-        place = self._appended
-        if place is None:
+        moved, left = self._moved, self._left
+        if moved is None:
             self._check_guess()
         if self._begun or len(self._queue) > 1:
             self._send(connection, ("COMMIT", ()))
-        if place is not None and self._left is not None:
-            self._left = self._left._replace(length=place.length, head=place.head)
+        if moved is not None:
+            self._left = None
+            if left is not None and left.id == moved.id:
+                self._left = left._replace(length=moved.length, head=moved.head)
         self._queue, self._begun = [], False
         self._last = time.monotonic()
 
@@ -327,7 +335,7 @@ class PostgresStorage(Storage):
         last = new[-1]
         self._queue.append((_FIRST, (last.seq + 1, last.hash, place.id, place.length, place.head, *new[0][1:])))
         self._queue += [(_NEXT, (*each[1:], place.id, last.hash)) for each in new[1:]]
-        self._appended = place
+        self._appended = self._moved = place
         place.length, place.head = last.seq + 1, last.hash
         self._seen[place.name] = place.id, place.length
 
