@@ -41,10 +41,8 @@ __all__ = ["Turns", "queue_of"]
 
 TURN = 0.01
 """Seconds that a turn lasts at most, if nothing is under way when it ends."""
-AT_ONCE = 0.01
+AT_ONCE = 0.002
 """Seconds between two transactions of which one follows the other at once."""
-MOST = 8
-"""Such transactions in a row that are remembered."""
 WITHOUT = 5.0
 """Seconds after which one goes on without a turn."""
 
@@ -71,8 +69,7 @@ class Turns:
         ``meanwhile``: what can be done while next in line; not done where there is nothing to wait for.
         """
         now = time.monotonic()
-        # On a busy machine a process may be held up now and then between two that follow one another.
-        self._at_once = min(MOST, self._at_once + 1) if now - self._left < AT_ONCE else self._at_once // 2
+        self._at_once = self._at_once + 1 if now - self._left < AT_ONCE else 0
         with self._lock:
             if self._kept and now < self._ends:
                 self._kept = False
