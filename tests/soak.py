@@ -33,7 +33,9 @@ replaces their rows alone. `make test` runs the same at about a twentieth.
 | test | result | counts and seed | time | date, whichdo, Python |
 |---|---|---|---|---|
 """
-_ROW = re.compile(r"\| `(?P<test>[^`]+)` \|(?: [^|]*\|){4}")
+_ROW = re.compile(
+    r"\| `(?P<test>[^`]+)` \| (?P<result>[^|]*) \| (?P<counts>[^|]*) \| (?P<time>[^|]*) s \| (?P<when>[^|]*) \|"
+)
 
 
 def row(test: str, result: str, counts: str, seconds: float, when: str) -> str:
@@ -47,10 +49,33 @@ def merged(page: str, rows: list[str], tests: Path) -> str:
     ``tests``: the folder that the names of tests begin in.
     """
     found = {}
-    for line in [*page.splitlines(), *rows]:
+    again = {match["test"] for line in rows if (match := _ROW.fullmatch(line)) is not None}
+    before = [line for line in page.splitlines() if (match := _ROW.fullmatch(line)) and match["test"] not in again]
+    for line in [*_folded(before), *_folded(rows)]:
         if (match := _ROW.fullmatch(line)) is not None and _is_there(match["test"], tests):
             found[match["test"]] = line
     return HEAD + "".join(f"{found[test]}\n" for test in sorted(found))
+
+
+def _folded(rows: list[str]) -> list[str]:
+    """Cases of one test that say no more than that they passed, on one day by one program, in a row together.
+
+    A later run of some of the cases replaces that row: it says how many there were.
+    """
+    together: dict[tuple[str, str], list[re.Match[str]]] = {}
+    folded = []
+    for line in rows:
+        match = _ROW.fullmatch(line)
+        if match is None or match["result"] != "passed" or match["counts"] or not match["test"].endswith("]"):
+            folded.append(line)
+        else:
+            together.setdefault((match["test"].partition("[")[0], match["when"]), []).append(match)
+    for (test, when), cases in together.items():
+        if len(cases) == 1:
+            folded.append(cases[0].string)
+        else:
+            folded.append(row(test, "passed", f"cases {len(cases)}", sum(float(case["time"]) for case in cases), when))
+    return folded
 
 
 def _is_there(test: str, tests: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -337,3 +338,36 @@ def test_nothing_can_be_told_after_the_end_and_nothing_recommended_before() -> N
     session.tell(X0, {"Y": 1})
     with pytest.raises(wd.UsageError, match=r"expects no more outcomes; the row belongs to do\(X=1\)"):
         session.tell(X1, {"Y": 1})
+
+
+def test_logs_of_a_numeric_reward_and_what_is_told_add_up() -> None:
+    """Tables of a log without its reward hold sums, which rows that are told do not: this ended in a KeyError.
+
+    The policy decides as on a log that never had them.
+    """
+    random = np.random.default_rng(3)
+    rows = {name: random.integers(0, 2, 400) for name in ("X", "W")} | {"Y": 10 * random.integers(0, 5, 400)}
+    problem = wd.Problem("X -> Y; W -> Y", "Y", ["X", "W"], reward_range=(0, 40))
+    seen = wd.count(problem, rows)
+    assert any("sum" in table.statistics for table in seen.tables[wd.do()].values())
+    bare = {scope: Table(scope, table.sizes, table.count, table.cells) for scope, table in seen.tables[wd.do()].items()}
+    asked = []
+    for log in (seen, replace(seen, tables={wd.do(): bare})):
+        session = wd.Session("warm-halving", problem, horizon=200, seed=5, seen=log)
+        arms = []
+        while not session.finished:
+            (arm,) = session.ask()
+            arms.append(arm)
+            session.tell(arm, {name: int(rows[name][len(arms)]) for name in rows} | dict(arm.settings))
+        asked.append((arms, session.recommend().arm))
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("graph", ["X -> Y; W -> Y; I", "X -> Y; W -> Y; Y -> I"])
+def test_a_log_needs_no_table_of_a_node_whose_arms_were_pruned(graph: str) -> None:
+    """crm-nb refused a log that was counted by default: it lacks what nobody will pull."""
+    random = np.random.default_rng(3)
+    problem = wd.Problem(graph, "Y", ["X", "W", "I"], prune=True)
+    seen = wd.count(problem, {name: random.integers(0, 2, 400) for name in ("X", "W", "I", "Y")})
+    session = wd.Session(wd.policy("crm-nb", trust=True), problem, horizon=100, seen=seen)
+    assert session.ask()[0] in problem.arms

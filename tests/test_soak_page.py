@@ -41,6 +41,35 @@ def test_the_row_of_a_test_that_is_gone_goes(tests: Path) -> None:
     assert merged("", [KEPT, *gone], tests) == f"{HEAD}{KEPT}\n"
 
 
+WHEN = "2026-01-02, 0.1, 3.11.7"
+
+
+def test_cases_that_only_passed_share_a_row(tests: Path) -> None:
+    """What failed, or says how often it did what, keeps a row of its own; so does a case that is alone."""
+    cases = [row(f"a/test_one.py::test_kept[spark-{n}]", "passed", "", 0.5, WHEN) for n in range(200)]
+    failed = row("a/test_one.py::test_kept[spark-7]", "failed", "", 2.0, WHEN)
+    together = row("a/test_one.py::test_kept", "passed", "cases 199", 99.5, WHEN)
+    page = merged("", [*cases[:7], failed, *cases[8:], KEPT], tests)
+    assert page == f"{HEAD}{together}\n{failed}\n{KEPT}\n"
+    assert merged(page, [], tests) == page
+    alone = row("a/test_one.py::test_kept[other]", "passed", "", 0.5, WHEN)
+    assert merged("", [alone], tests) == f"{HEAD}{alone}\n"
+
+
+def test_cases_that_are_run_again_replace_their_row(tests: Path) -> None:
+    later = WHEN.replace("2026", "2027")
+    page = merged("", [row(f"a/test_one.py::test_kept[{n}]", "passed", "", 1.0, WHEN) for n in range(3)], tests)
+    again = [row(f"a/test_one.py::test_kept[{n}]", "passed", "", 2.0, later) for n in range(4)]
+    assert merged(page, again, tests) == f"{HEAD}{row('a/test_one.py::test_kept', 'passed', 'cases 4', 8.0, later)}\n"
+
+
+def test_a_case_that_failed_and_passes_again_has_no_row_beside_the_others(tests: Path) -> None:
+    failed = row("a/test_one.py::test_kept[1]", "failed", "", 2.0, WHEN)
+    page = merged("", [failed], tests)
+    again = [row(f"a/test_one.py::test_kept[{n}]", "passed", "", 2.0, WHEN) for n in range(4)]
+    assert merged(page, again, tests) == f"{HEAD}{row('a/test_one.py::test_kept', 'passed', 'cases 4', 8.0, WHEN)}\n"
+
+
 def test_what_ran_is_written_when_the_run_ends(tests: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tests.parent / "docs" / "soak.md"
     page.parent.mkdir()

@@ -167,6 +167,10 @@ class NotOursError(StorageError):
     """The database contains something other than campaigns."""
 
 
+class UnfitStateError(StorageError):
+    """What was saved of a policy's play does not fit the policy; whoever has the log replays it."""
+
+
 class DamagedError(StorageError):
     """The database does not contain what was written to it.
 

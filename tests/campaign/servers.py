@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tests.memory import in_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 USER = "whichdo"
 
@@ -52,6 +52,13 @@ def _unprivileged() -> pwd.struct_passwd | None:
 @contextmanager
 def running(place: str | None = None) -> Iterator[str]:
     """A server; its address without a database.  Its data lies in a folder below ``place``, in memory by default."""
+    with mortal(place) as (address, _):
+        yield address
+
+
+@contextmanager
+def mortal(place: str | None = None) -> Iterator[tuple[str, Callable[[], None]]]:
+    """A server, and what ends it at once and starts it again: what it had not written by then is lost."""
     home = binaries()
     assert home is not None
     user = _unprivileged() if os.geteuid() == 0 else None
@@ -69,9 +76,15 @@ def running(place: str | None = None) -> Iterator[str]:
             ["/bin/sh", "-c", KEEPER, home / "postgres", *options, "-c", "max_connections=100"],
             stdin=subprocess.PIPE, cwd=folder, start_new_session=True, **owner,
         )  # fmt: skip
+
+        def crash() -> None:
+            keeper.stdin.write(b"again\n")
+            keeper.stdin.flush()
+            _wait_for(port, folder / "log")
+
         try:
             _wait_for(port, folder / "log")
-            yield f"postgresql://{USER}@127.0.0.1:{port}"
+            yield f"postgresql://{USER}@127.0.0.1:{port}", crash
         finally:
             keeper.stdin.close()  # at once: nobody will read this data again
             keeper.wait(60)
@@ -81,12 +94,17 @@ def running(place: str | None = None) -> Iterator[str]:
 
 KEEPER = """
 "$0" "$@" >log 2>&1 & server=$!
-read end
+while read again; do
+    kill -QUIT $server
+    wait $server
+    "$0" "$@" >>log 2>&1 & server=$!
+done
 kill -QUIT $server
 wait $server
 rm -rf "$PWD"
 """
-"""Ends the server and removes its data when standard input ends: after the tests, or when they are killed."""
+"""Ends the server and removes its data when standard input ends: after the tests, or when they are killed.  A line ends
+the server as a loss of power would, but for what the system has been given to write, and starts it again."""
 
 
 def _free_port() -> int:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
+import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 import whichdo as wd
 from tests.campaign.mortal import STEPS
+from tests.campaign.servers import mortal, new_database, why_not
 from tests.campaign.trials import create
+from tests.campaign.trials import rng as random_numbers
 from tests.soak import FULL, scaled
 
 if TYPE_CHECKING:
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.campaign.mortal import Forker
+
+T = TypeVar("T")
 
 
 @pytest.mark.slow("15 s: kills a writer at 40 points on each database; finds a commit that was lost or made twice")
@@ -49,6 +55,68 @@ def test_nothing_acknowledged_is_lost_or_doubled(
         _check(database, name, [json.loads(line) for line in notes.read_text().splitlines()], whole=True)
     record_property("killed", killed)
     record_property("trials", trial + 1)
+
+
+@pytest.mark.slow(
+    "8 s: a server of its own, that is ended at once 3 times; finds an answer before its commit is written"
+)
+@pytest.mark.soak
+def test_a_server_that_dies_has_all_that_was_acknowledged(record_property: Callable[[str, object], None]) -> None:
+    """Ended at once while four write: what the server had in memory is lost, and clients repeat what was not answered.
+
+    With ``synchronous_commit`` off this was seen to fail.
+    """
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    wanted, random = scaled(60), random_numbers(20261118)
+    lost_answers, acknowledged = 0, 0
+    with mortal() as (server, crash):
+        for trial in range(wanted):
+            address = new_database(server, f"trial{trial}")
+            create(address, policy="ue", horizon=10**6).close()
+            receipts: list[tuple[int, str]] = []
+            over = threading.Event()
+            unanswered = Counter[int]()
+
+            def work(me: int) -> None:
+                campaign = wd.Campaign.open(address, "spring", patience=20)  # noqa: B023 - ends before the next trial
+
+                def sure(verb: Callable[[], T]) -> T:
+                    while True:
+                        try:
+                            return verb()
+                        except wd.errors.DamagedError:
+                            raise
+                        except wd.StorageError:
+                            unanswered[me] += 1  # noqa: B023
+                            time.sleep(0.05)
+
+                while not over.is_set():  # noqa: B023
+                    ticket = sure(lambda: campaign.ask(client=f"worker {me}"))
+                    told = sure(lambda: campaign.tell(ticket, {"Y": me % 2}))  # noqa: B023
+                    seq, _, digest = ticket.receipt.partition(":")
+                    receipts.extend([(int(seq), digest), (told.seq, str(told).partition(":")[2])])  # noqa: B023
+
+            threads = [threading.Thread(target=work, args=(me,)) for me in range(4)]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.1 + 0.4 * random.random())
+            crash()
+            time.sleep(0.1)
+            over.set()
+            for thread in threads:
+                thread.join(120)
+            campaign = wd.Campaign.open(address, "spring")
+            hashes = [event.hash for event in campaign.events()]
+            assert all(hashes[seq] == digest for seq, digest in receipts)
+            assert campaign.status().tickets["told"] == len(receipts) / 2
+            assert campaign.verify()
+            campaign.close()
+            lost_answers += unanswered.total()
+            acknowledged += len(receipts)
+    assert lost_answers
+    record_property("crashes", wanted)
+    record_property("acknowledged", acknowledged)
 
 
 @pytest.mark.slow("13 s: kills the first asks after an update at every fifth point; finds a restart without its ask")

@@ -123,7 +123,7 @@ def test_an_interrupt_while_a_transaction_begins_leaves_nothing(
     storage = campaign._store
     real = storage._begin
 
-    def strike(connection: object, *, writes: bool) -> None:
+    def strike(connection: object, *, writes: bool, **_: object) -> None:
         if begun:
             real(connection, writes=writes)
             storage._do(connection, "SELECT 1")

@@ -175,7 +175,7 @@ def test_what_the_address_says_goes_first(server: str, new_server_database: NewD
 
 def test_turns_are_taken_in_order(tmp_path: Path) -> None:
     (tmp_path / "a.db-wal").touch()
-    waiting = [Turns(str(tmp_path / "a.db")) for _ in range(4)]
+    waiting = [Turns(str(tmp_path / "a.db-wal")) for _ in range(4)]
     waiting[0].wait()
     order: list[int] = []
 
@@ -193,6 +193,73 @@ def test_turns_are_taken_in_order(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(order) == [1, 2, 3]
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_OFD_SETLK"), reason="the system has no such locks")
+@pytest.mark.parametrize("number", [None, 7])
+def test_whoever_had_a_turn_lets_the_next_one_have_his(tmp_path: Path, number: int | None) -> None:
+    """The next one is woken, but on a busy machine it does not run at once; the turn must not be gone by then."""
+    (tmp_path / "a.db-wal").touch()
+    had, other = (Turns(str(tmp_path / "a.db-wal"), number) for _ in range(2))
+    had.wait()
+    is_next, goes_on = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def asleep() -> None:
+        is_next.set()
+        goes_on.wait(30)
+
+    def take(turns: Turns, name: str, meanwhile: Callable[[], object] | None) -> None:
+        turns.wait(meanwhile)
+        order.append(name)
+        turns.close()
+
+    threads = [threading.Thread(target=take, args=(other, "next", asleep))]
+    threads[0].start()
+    assert is_next.wait(30)
+    had.leave()
+    threads.append(threading.Thread(target=take, args=(had, "again", None)))
+    threads[1].start()
+    time.sleep(0.1)
+    assert order == []
+    goes_on.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["next", "again"]
+
+
+def test_what_others_wrote_is_read_before_the_turn(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that within it there is little left to read."""
+    campaign, other = create(database, policy="ue"), wd.Campaign.open(database, "spring")
+    run(other, rng(1), most=5)
+    held: Turns = other._store._turns  # type: ignore[attr-defined]
+    monkeypatch.setattr(held, "leave", lambda: None)
+    ticket = other.ask(client="slow")  # and has not ended its turn
+    read: list[tuple[bool, int]] = []
+    real = campaign._ledger._caught_up
+
+    def noted(connection: object, *, lock: bool) -> object:
+        before = 0 if campaign._ledger._state is None else campaign._ledger._state.events
+        found = real(connection, lock=lock)
+        read.append((lock, found[0].events - before))
+        if not lock:
+            held.close()
+        return found
+
+    monkeypatch.setattr(campaign._ledger, "_caught_up", noted)
+    campaign.tell(ticket, {"Y": 1})
+    assert read == [(False, 11), (True, 0)]
+    assert campaign.verify()
+
+
+def test_a_queue_of_somebody_else_is_not_waited_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "elsewhere").touch()
+    name = turns.queue_of("postgresql://here")._path
+    assert oct((tmp_path / name).stat().st_mode & 0o777) == "0o600"
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    assert turns.queue_of("postgresql://here")._path == ""
 
 
 def interrupted(work: Callable[[], object], step: int, files: tuple[str, ...]) -> bool:
@@ -236,7 +303,7 @@ def test_an_interrupt_at_any_step_of_a_turn_leaves_nothing_taken(
         step, met = 0, True
         while met:
             step += 1
-            holder, mine = (Turns(str(tmp_path / "a.db")) for _ in range(2))
+            holder, mine = (Turns(str(tmp_path / "a.db-wal")) for _ in range(2))
             if busy:
                 holder.wait()
                 threading.Timer(0.002, holder.close).start()
@@ -269,7 +336,7 @@ def test_an_interrupt_at_any_step_of_a_turn_leaves_nothing_taken(
 
 def test_a_turn_ends_by_itself_when_its_owner_goes_off(tmp_path: Path) -> None:
     (tmp_path / "a.db-wal").touch()
-    one, other = Turns(str(tmp_path / "a.db")), Turns(str(tmp_path / "a.db"))
+    one, other = Turns(str(tmp_path / "a.db-wal")), Turns(str(tmp_path / "a.db"))
     one.wait()
     one.leave()
     other.wait()  # would not return
@@ -279,10 +346,32 @@ def test_a_turn_ends_by_itself_when_its_owner_goes_off(tmp_path: Path) -> None:
     other.close()
 
 
+def test_a_worker_that_goes_off_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It tells, asks at once, and works on what it got; a turn is kept by those that write without a pause."""
+    monkeypatch.setattr(turns, "TURN", 60.0)
+    (tmp_path / "a.db-wal").touch()
+    one, other = Turns(str(tmp_path / "a.db-wal")), Turns(str(tmp_path / "a.db-wal"))
+    for _ in range(4):
+        monkeypatch.setattr(turns, "AT_ONCE", 0.0)  # a pause
+        one.wait()
+        one.leave()
+        monkeypatch.setattr(turns, "AT_ONCE", 60.0)
+        one.wait()
+        one.leave()
+        assert other.take()
+        other.close()
+    for _ in range(4):
+        one.wait()
+        one.leave()
+    assert not other.take()
+    one.close()
+    other.close()
+
+
 def test_a_turn_that_does_not_come_is_gone_on_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "WITHOUT", 0.05)
     campaign = create(str(tmp_path / "a.db"), policy="ue")
-    frozen = Turns(str(tmp_path / "a.db"))
+    frozen = Turns(str(tmp_path / "a.db-wal"))
     frozen.wait()
     assert run(campaign, rng(1), most=3) == 3
     frozen.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +17,7 @@ from whichdo.campaign.exchange import export_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
 
 KEY = "correct horse battery staple"
 
@@ -181,3 +183,20 @@ def test_a_key_that_is_said_wrongly_is_damage(tmp_path: Path, monkeypatch: pytes
         (tmp_path / "forged.jsonl").write_text("".join(export_lines(forged)))
         with pytest.raises(wd.DamagedError, match="does not say how its hashes are made"):
             wd.Campaign.import_(tmp_path / "b.db", tmp_path / "forged.jsonl")
+
+
+CLAIMS = (
+    r"tamper|unforgeable|forge-?proof|cannot be (altered|forged|faked|manipulated)|guarantees? integrity|immutable log"
+)
+
+
+def test_no_sentence_claims_more_than_the_chain_shows() -> None:
+    """Without a key anybody can work the hashes out; docs/security.md says what they find and what they do not."""
+    root = Path(__file__).parents[2]
+    pages = [root / "README.md", root / "SECURITY.md", *(root / "docs").rglob("*.md"), *(root / "src").rglob("*.py")]
+    templates = [each for each in (root / "src").rglob("*") if each.suffix in {".html", ".j2", ".jinja"}]
+    texts = {page: page.read_text(encoding="utf-8") for page in [*pages, *templates]}
+    found = {page.name: re.findall(CLAIMS, text, re.IGNORECASE) for page, text in texts.items()}
+    assert {name: claims for name, claims in found.items() if claims} == {}
+    security = " ".join((root / "docs" / "security.md").read_text(encoding="utf-8").replace("*", "").split())
+    assert "Anyone who can write the database can write another history" in security

@@ -6,6 +6,8 @@ The random programs of `test_any_order` and the model of `test_machine` run with
 from __future__ import annotations
 
 import signal
+import threading
+import time
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -52,6 +54,7 @@ def always(patch: pytest.MonkeyPatch) -> None:
     """A snapshot after every event."""
     patch.setattr(ledger, "FEWEST_NEW", 0)
     patch.setattr(ledger, "SHARE_NEW", 10**9)
+    patch.setattr(ledger, "SOON", 0, raising=False)
 
 
 @pytest.fixture
@@ -230,6 +233,73 @@ def test_a_snapshot_whose_checksum_was_made_to_hold_must_still_make_sense(
             with suppress(wd.WhichdoError):
                 spoiled += own.state() is not None and not own._kept
     assert spoiled >= 50
+
+
+@pytest.mark.parametrize(("policy", "part"), [("causal-ts", "parts"), ("warm-halving", "columns")])
+def test_where_the_part_of_the_policy_does_not_fit_all_is_replayed(
+    database: str, at_once: None, monkeypatch: pytest.MonkeyPatch, policy: str, part: str
+) -> None:
+    """As when a policy keeps its state otherwise, and its revision was not raised: it is noticed when it has to decide.
+
+    Before, the policy was held to have failed, and nothing more could be asked in that process.
+    """
+    campaign = create(database, policy=policy, horizon=80)
+    run(campaign, rng(), most=60)
+    encoded = snapshot._encoded
+
+    def spoil(tree: dict[str, Any]) -> bytes:
+        driver = tree["play"]["saved"]["driver"]
+        driver = {**driver, part: [*driver[part], np.ones(3)] if part == "parts" else driver[part] + 1}
+        return encoded(tree | {"play": tree["play"] | {"saved": tree["play"]["saved"] | {"driver": driver}}})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot, "_encoded", spoil)
+        body = taken(campaign._ledger.state())
+    assert body is not None
+    put(campaign, body)
+    again = wd.Campaign.open(database, "spring")
+    assert again._ledger._kept == again._ledger.state().events  # it was believed
+    run(again, rng(2))
+    assert again.finished
+    assert again.verify()
+    assert is_used(wd.Campaign.open(database, "spring"))  # another was kept in its place
+
+
+def test_nobody_waits_for_a_snapshot_to_be_kept(database: str, at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another writes just then, it is kept later: an answer that is on record is given at once."""
+    campaign = create(database, patience=60)
+    other = wd.Campaign.open(database, "spring", patience=60)
+    run(campaign, rng(), most=3)
+    ticket = campaign.ask()
+    real = campaign._ledger._keep
+    began, goes_on, took = threading.Event(), threading.Event(), []
+
+    def hold(connection: Any) -> None:
+        place = other._store.find(connection, "spring", lock=True)
+        assert place is not None
+        other._store.keep_snapshot(connection, place, 1, b"held")
+        began.set()
+        goes_on.wait(30)
+
+    thread = threading.Thread(target=lambda: other._store.run(hold, writes=True))
+
+    def committed(answer: Any) -> None:
+        real(answer)
+        thread.start()
+        assert began.wait(30)
+        took.append(time.monotonic())
+
+    monkeypatch.setattr(campaign._ledger, "_keep", committed)
+    campaign.tell(ticket, {"Z": 0, "X": 0, "W": 0, "Y": 1} | dict(ticket.arm.settings))
+    waited = time.monotonic() - took[0]
+    goes_on.set()
+    thread.join()
+    assert waited < 5
+    monkeypatch.undo()
+    always(monkeypatch)
+    run(campaign, rng(), most=3)
+    again = wd.Campaign.open(database, "spring")
+    assert is_used(again)
 
 
 def test_a_snapshot_of_another_campaign_is_left_aside(database: str, at_once: None) -> None:

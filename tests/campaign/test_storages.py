@@ -10,7 +10,7 @@ import pytest
 import whichdo as wd
 from tests.campaign.trials import create, run
 from tests.campaign.trials import rng as random
-from whichdo.campaign.storage import Place, open_storage
+from whichdo.campaign.storage import Place, open_storage, turns
 from whichdo.campaign.storage.locations import address_of
 
 if TYPE_CHECKING:
@@ -133,17 +133,11 @@ def test_a_snapshot_is_kept_in_place_of_the_one_before(storage: Storage, monkeyp
     assert storage.run(lambda connection: storage.snapshot_of(connection, place)) is None  # nor is one too large read
 
 
-def test_a_write_goes_to_the_server_twice(
-    new_server_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Begin, lock, read the clock and what is new; then append and commit.  Also where others have appended."""
+def trips_of(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What goes to servers from here on: the first word of each statement, trip by trip."""
     from whichdo.campaign.storage.postgres import PostgresStorage
 
-    address = new_server_database()
-    campaign = create(address, policy="ue")
-    other = wd.Campaign.open(address, "spring")
-    campaign.tell(campaign.ask(), {"Y": 1})
-    trips = []
+    trips: list[list[str]] = []
     real = PostgresStorage._exchange
 
     def counted(storage: PostgresStorage, connection: object, commands: list[tuple[str, object]]) -> object:
@@ -151,6 +145,79 @@ def test_a_write_goes_to_the_server_twice(
         return real(storage, connection, commands)  # type: ignore[arg-type]
 
     monkeypatch.setattr(PostgresStorage, "_exchange", counted)
+    return trips
+
+
+@pytest.fixture
+def guessing(
+    new_server_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> tuple[wd.Campaign, wd.Campaign]:
+    """A campaign whose next write rests on a guess, and the same by a program that does not wait for turns."""
+    monkeypatch.setattr(turns, "AT_ONCE", 60.0)
+    monkeypatch.setattr(turns, "TURN", 60.0)
+    address = new_server_database()
+    campaign = create(address, policy="ue")
+    monkeypatch.setattr("whichdo.campaign.storage.postgres.queue_of", lambda _: turns.Turns(""))
+    other = wd.Campaign.open(address, "spring")
+    for _ in range(2):
+        campaign.tell(campaign.ask(), {"Y": 1})
+    return campaign, other
+
+
+def test_within_a_turn_a_write_goes_to_the_server_once(
+    guessing: tuple[wd.Campaign, wd.Campaign], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign, other = guessing
+    trips = trips_of(monkeypatch)
+    for _ in range(3):
+        campaign.tell(campaign.ask(), {"Y": 1})
+    assert trips == [["BEGIN", "WITH", "COMMIT"]] * 6
+    assert other.status(settle=False).tickets["told"] == 5
+    assert [event.time for event in other.events()] == sorted(event.time for event in other.events())
+    assert other.verify()
+
+
+def test_a_guess_that_was_wrong_writes_nothing_and_is_made_good(guessing: tuple[wd.Campaign, wd.Campaign]) -> None:
+    campaign, other = guessing
+    ticket = other.ask(client="other")
+    mine = campaign.ask(client="mine")
+    assert mine.id != ticket.id
+    other.tell(ticket, {"Y": 0})
+    campaign.tell(mine, {"Y": 1})
+    assert campaign.status(settle=False).tickets == other.status(settle=False).tickets
+    assert campaign.verify()
+
+
+def test_nothing_is_refused_on_a_guess(guessing: tuple[wd.Campaign, wd.Campaign]) -> None:
+    campaign, other = guessing
+    other.pause("not now")
+    with pytest.raises(wd.ConflictError, match="is paused"):
+        campaign.ask()
+    other.resume("now")
+    campaign._store._alone = campaign._store._same_turn = True  # type: ignore[attr-defined]
+    campaign._store._no_guess = 0.0  # type: ignore[attr-defined]
+    assert campaign.ask(client="mine").again == ""
+
+
+def test_nothing_is_answered_on_a_guess(guessing: tuple[wd.Campaign, wd.Campaign]) -> None:
+    """A ticket that this process believes to hold has been voided by another."""
+    campaign, other = guessing
+    ticket = campaign.ask(client="mine")
+    other.void(ticket, "broke")
+    again = campaign.ask(client="mine")
+    assert again.id != ticket.id
+
+
+def test_a_write_goes_to_the_server_twice(
+    new_server_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begin, lock, read the clock and what is new; then append and commit.  Also where others have appended."""
+    monkeypatch.setattr(turns, "AT_ONCE", 0.0)  # no turn is kept
+    address = new_server_database()
+    campaign = create(address, policy="ue")
+    other = wd.Campaign.open(address, "spring")
+    campaign.tell(campaign.ask(), {"Y": 1})
+    trips = trips_of(monkeypatch)
     ticket = campaign.ask()
     assert trips == [["BEGIN", "SELECT", "SELECT", "SELECT"], ["WITH", "COMMIT"]]
     other.tell(ticket, {"Y": 1})

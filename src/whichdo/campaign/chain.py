@@ -36,6 +36,7 @@ __all__ = [
     "canonical",
     "check_chain",
     "digest_of",
+    "follows",
     "in_chain",
     "moment",
     "new_seal",
@@ -146,6 +147,11 @@ def in_chain(
             secret = secret_for(event.content, event.campaign)
         seq, previous = seq + 1, event.hash
         yield event
+
+
+def follows(event: Event, seq: int, previous: str, secret: bytes | None) -> bool:
+    """Whether an event is whole and the next one; `check_chain` says what is wrong with one that is not."""
+    return event.seq == seq and event.previous == previous and _whole(event, secret)
 
 
 def _whole(event: Event, secret: bytes | None) -> bool:

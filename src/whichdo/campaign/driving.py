@@ -12,6 +12,7 @@ import numpy as np
 
 from whichdo.campaign.audit import Audit
 from whichdo.counting.told import Told
+from whichdo.errors import UnfitStateError, WhichdoError
 from whichdo.evidence import Tally
 from whichdo.policies.base import check_policy
 from whichdo.policies.sequential import NO_ROW
@@ -55,7 +56,7 @@ class Batches:
             self._made = self._begin()
             saved, self._saved = self._saved, None
             if saved is not None:
-                self._retell(saved)
+                self._resume(saved)
         return self._made
 
     def saved(self) -> Saved:
@@ -67,8 +68,18 @@ class Batches:
         wanted = [[self._problem.index(arm) for arm in arms], counts, needed]
         return heard | {"codes": np.frombuffer(bytes(self._codes), np.uint8), "wanted": wanted, "over": self.finished}
 
+    def _resume(self, saved: Saved) -> None:
+        """Run the policy again on what it was told; it must come to what was saved."""
+        try:
+            self._retell(saved)
+        except (WhichdoError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise UnfitStateError(f"What was saved of a play cannot be told again: {error}") from error
+        places, counts, needed = saved["wanted"]
+        wanted = tuple(self._problem.arms[place] for place in places), tuple(counts), tuple(needed)
+        if (self.finished, self.wanted()) != (bool(saved["over"]), wanted):
+            raise UnfitStateError("What was saved of a play leads to something else.")
+
     def _retell(self, saved: Saved) -> None:
-        """Run the policy again on what it was told."""
         levels, at = saved["levels"].astype(np.int64).reshape(-1, self._levels), 0
         tells = zip(saved["arms"].tolist(), saved["rows"].tolist(), saved["columns"].tolist(), levels, strict=True)
         for place, rows, columns, came in tells:

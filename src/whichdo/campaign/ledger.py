@@ -25,6 +25,7 @@ from whichdo.errors import (
     ConflictError,
     DamagedError,
     StorageError,
+    UnfitStateError,
     UnknownCampaignError,
     UsageError,
     WhichdoError,
@@ -49,6 +50,8 @@ T = TypeVar("T")
 
 FEWEST_NEW, SHARE_NEW = 1_000, 50
 """A snapshot is kept again after so many new events, and after a fiftieth of all: replaying these is quick."""
+SOON = 100
+"""New events after which it is tried again, where others were writing just then."""
 
 
 def wall_clock() -> datetime:
@@ -61,7 +64,7 @@ class Ledger:
 
     def __init__(self, store: Storage, name: str, clock: Clock = wall_clock, *, snapshots: bool = True) -> None:
         self.store, self.name, self._clock = store, name, clock
-        self._snapshots = snapshots
+        self._snapshots = self._reads_snapshots = snapshots
         self._kept = 0  # how many events the snapshot has that was read or kept last
         self._state: State | None = None
         self._sound: int | None = None  # how many events the state had when it agreed with the log
@@ -84,9 +87,11 @@ class Ledger:
     def read(self, what: Callable[[State], T]) -> T:
         """Something of the state by what is on record now, left alone by other threads meanwhile."""
         with self.lock:
-            state = self.state()
             try:
-                return what(state)
+                return what(self.state())
+            except UnfitStateError:
+                self._do_without()
+                return what(self.state())
             except WhichdoError:
                 raise
             except BaseException:
@@ -126,7 +131,7 @@ class Ledger:
         state = self._state
         if self.known is not None and (place.length < self.known[0] or self._went_another_way(place)):
             raise self._went_back(place)
-        if state is None and self._snapshots:
+        if state is None and self._snapshots and self._reads_snapshots:
             state = opened(self.store, connection, place, self.known)
             self._kept = 0 if state is None else state.events
         was_on = gc.isenabled()
@@ -150,6 +155,10 @@ class Ledger:
         self.known = state.events, state.head
         return state, place
 
+    def _do_without(self) -> None:
+        """Replay the log where the snapshot turns out not to fit; another is kept in its place."""
+        self._state, self._reads_snapshots, self._kept = None, False, 0
+
     def _keep_snapshot(self) -> None:
         """Keep a snapshot, where there has been enough since the last; the log does not depend on it."""
         state = self._state
@@ -157,17 +166,20 @@ class Ledger:
             return
         if state.events - self._kept <= max(FEWEST_NEW, state.events // SHARE_NEW):
             return
-        self._kept = state.events  # whatever comes of it, it is not tried again at every verb
+        before, self._kept = self._kept, state.events  # whatever comes of it, it is not tried again at every verb
         try:
             body = taken(state)
             if body is not None:
-                self.store.run(lambda connection: self._store_snapshot(connection, state.events, body), writes=True)
+                work = self._storing(state.events, body)
+                self.store.run(work, writes=True, waits=False)
+        except BusyError:  # whoever asked for something is not kept waiting for it
+            self._kept = max(before, state.events - max(FEWEST_NEW, state.events // SHARE_NEW) + SOON)
         except Exception as error:
             if is_interrupt(error):
                 raise KeyboardInterrupt from error
 
-    def _store_snapshot(self, connection: Connection, count: int, body: bytes) -> None:
-        self.store.keep_snapshot(connection, self._place(connection, lock=False), count, body)
+    def _storing(self, count: int, body: bytes) -> Callable[[Connection], None]:
+        return lambda connection: self.store.keep_snapshot(connection, self._place(connection, lock=False), count, body)
 
     def _went_back(self, place: Place) -> DamagedError:
         length, head = self.known or (0, "")
@@ -186,7 +198,7 @@ class Ledger:
     def _went_another_way(self, place: Place) -> bool:
         return self.known is not None and place.length == self.known[0] and place.head != self.known[1]
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
+    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:  # noqa: C901 - what may go wrong
         """Do some work in a transaction; if anything goes wrong, the state in memory is not trusted any more.
 
         Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
@@ -201,20 +213,32 @@ class Ledger:
             finally:
                 self._connection = None
 
+        def follow(connection: Connection) -> None:
+            self._caught_up(connection, lock=False)
+
+        def done() -> T:
+            return self.store.run(
+                within, writes=writes, meanwhile=follow if writes and self._state is not None else None
+            )
+
         with self.lock:
             self.store.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
                 try:
-                    answer = self.store.run(within, writes=writes)
+                    answer = done()
                 except UnreadableSnapshotError:
                     self._snapshots, self._state = False, None  # a cache: the log has everything
-                    answer = self.store.run(within, writes=writes)
+                    answer = done()
+                except UnfitStateError:
+                    self._do_without()
+                    answer = done()
                 except (StorageError, BusyError):
                     if not writes or not self.store.may_repeat:
                         raise
-                    self._state = None  # the connection broke before the commit: once more, from what is on record
-                    answer = self.store.run(within, writes=writes)
+                    if self._state is not None and self._state.events != self._sound:
+                        self._state = None  # it has what was not committed: once more, from what is on record
+                    answer = done()
                 if self._state is not None:
                     self.known = self._state.events, self._state.head  # committed
                 return answer  # noqa: TRY300 - it belongs to what may fail

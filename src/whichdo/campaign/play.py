@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.campaign.driving import driver_of
-from whichdo.errors import is_interrupt
+from whichdo.errors import UnfitStateError, is_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,6 +227,8 @@ class Play(_Slots):
                 start, end = self._ends[position] - first, self._ends[position + 1] - first
                 if end > start:
                     self._driver.tell(arm, rows[start:end])
+        except UnfitStateError:  # it is the snapshot's fault, not the policy's
+            raise
         except Exception as error:  # whatever a policy raises, what was told must not be lost with it
             if is_interrupt(error):
                 raise KeyboardInterrupt from error

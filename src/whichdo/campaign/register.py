@@ -69,7 +69,7 @@ class Register:
         self.lease, self.window = array("q"), array("q")
         """When lease and reward window end, in microseconds since 1970; `NEVER` where they do not."""
         self.phase, self.late, self.extra, self.counted = array("b"), array("b"), array("b"), array("b")
-        self.codes = array("h")
+        self.codes, self._untold = array("h"), array("h", repeat(-1, nodes))
         self.amended: dict[int, int] = {}
         """How often, where at all."""
         self.first_at: dict[int, int] = {}
@@ -98,9 +98,11 @@ class Register:
         self.at.append(event.seq)
         self.lease.append(lease)
         self.window.append(window)
-        for column in (self.phase, self.late, self.extra, self.counted):
-            column.append(0)
-        self.codes.extend(repeat(-1, self.nodes))
+        self.phase.append(ASKED)
+        self.late.append(0)
+        self.extra.append(0)
+        self.counted.append(0)
+        self.codes.extend(self._untold)
         self.go_out(position, Out(handed.id, event.time, event.receipt, ask.process))
         return position
 

@@ -80,7 +80,8 @@ def _table(problem: Problem, seen: Tally, scope: Scope) -> Any:
     found = seen.tables.get(LOOK, {}).get(scope)
     sizes = [len(problem.domains[name]) for name in scope]
     if found is None:
-        if seen.counts[0].any():
+        needed = any(name in scope for arm in problem.arms for name in arm.settings)  # arms may have been pruned
+        if needed and seen.counts[0].any():
             raise UsageError(
                 f"The tally has no table of {listed(scope)}; count with whichdo.count(problem, data), or look with "
                 f"detail TABLES and these scopes."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from whichdo.errors import UnfitStateError
 from whichdo.evidence import REWARDS, ROWS, Batch, all_prices
 from whichdo.kernels.compiling import bound, uncompiled
 from whichdo.kernels.plans import BLOCK
@@ -170,7 +171,7 @@ class Rounds:
         if self._made is None:
             with self._steps():
                 begun = self._policy.begin(*self._given)
-                self._set(begun if self._parts is None else with_parts(begun, self._parts))
+                self._set(begun if self._parts is None else _resumed(begun, self._parts))
             self._parts = None
         return self._made
 
@@ -300,6 +301,14 @@ def _leaves(state: Any) -> Iterator[Any]:
             yield from _leaves(each)
     else:
         yield state
+
+
+def _resumed(like: Any, parts: Sequence[Any]) -> Any:
+    """The same state as `with_parts`; where they do not fit, another layout of the policy saved them."""
+    try:
+        return with_parts(like, parts)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise UnfitStateError(f"What was saved of a play does not fit: {error}.") from error
 
 
 def with_parts(like: Any, parts: Sequence[Any]) -> Any:

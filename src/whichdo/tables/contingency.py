@@ -171,15 +171,22 @@ class Table:
         return int(self.count.sum())
 
     def __add__(self, other: Table) -> Table:
-        """The same scope counted over the rows of both: sparse if both are."""
+        """The same scope counted over the rows of both: sparse if both are.
+
+        It has the statistics that both have: of rows without their reward's number there is no sum.
+        """
         if self.radix != other.radix:
             raise ValueError(f"Tables of {self.scope} and {other.scope} do not add up.")
+        if "weight" in self.statistics and "weight" not in other.statistics:
+            raise ValueError(f"Tables of {self.scope} with weights and without do not add up.")
+        names = [name for name in self.statistics if name in other.statistics]
         if self.cells is None or other.cells is None:
-            one, two = self.dense(), other.dense()
-            return self._like(lambda name: np.asarray(one.statistics[name] + two.statistics[name]))
+            one, two = self.dense().statistics, other.dense().statistics
+            return Table(self.scope, self.sizes, **{name: np.asarray(one[name] + two[name]) for name in names})
         cells, where = np.unique(np.concatenate([self.cells, other.cells]), axis=0, return_inverse=True)
-        both = {name: np.concatenate([mine, other.statistics[name]]) for name, mine in self.statistics.items()}
-        return self._like(lambda name: _sums(where.ravel(), both[name], len(cells)), cells)
+        both = {name: np.concatenate([self.statistics[name], other.statistics[name]]) for name in names}
+        sums = {name: _sums(where.ravel(), values, len(cells)) for name, values in both.items()}
+        return Table(self.scope, self.sizes, cells=cells, **sums)
 
     def marginal(self, scope: Scope) -> Table:
         """The table of some of the columns, in any order: dense if this is, or if it is small enough."""

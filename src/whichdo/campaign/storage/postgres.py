@@ -4,6 +4,11 @@ What takes the time of a short write is going to the server and back, so a write
 campaign, read the clock and what others have appended since it was last seen.  Then: append and commit.  The statements
 go through libpq's pipeline, prepared once for each connection.
 
+The writers of one machine take turns (`turns`).  Within a turn the first trip is not made where the one before found
+that nobody else writes: the log is guessed to end as this process left it a moment ago.  An append changes something
+only where it does, so a guess that was wrong writes nothing and is made good by the two trips; nothing is answered on a
+guess alone.
+
 A server that says nothing is given up after a while.  Its own time-outs end statements and locks that take long, and
 TCP's find that a packet was not received; neither helps where the other end is there but frozen, so an answer is
 waited for only so long.  Time that the program spends on its own decisions does not count.
@@ -14,6 +19,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import finalize
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -22,6 +28,8 @@ from whichdo.campaign.storage import schema
 from whichdo.campaign.storage.contract import AGAIN, PAGE, Place, Storage, first_line
 from whichdo.campaign.storage.libpq import ServerError, exchange, is_ready
 from whichdo.campaign.storage.locations import who_am_i
+from whichdo.campaign.storage.transactions import OvertakenError
+from whichdo.campaign.storage.turns import queue_of
 from whichdo.errors import DamagedError, NotOursError, StorageError, UsageError
 from whichdo.text import masked, quoted, visible
 
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.storage.libpq import Command, Rows
     from whichdo.campaign.storage.locations import Address
+    from whichdo.campaign.storage.transactions import Meanwhile
     from whichdo.errors import WhichdoError
 
 __all__ = ["PostgresStorage"]
@@ -55,7 +64,8 @@ _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _COLUMNS = ", ".join(schema.STORED)
 _VALUES = "?::integer, ?, ?, ?, ?, ?, ?"
 _FIRST = (
-    f"WITH moved AS (UPDATE whichdo_campaign SET length = ?, head = ? WHERE id = ? AND length = ? RETURNING id) "  # noqa: S608
+    f"WITH moved AS (UPDATE whichdo_campaign SET length = ?, head = ? WHERE id = ? AND length = ? AND head = ? "  # noqa: S608
+    f"AND (SELECT form FROM whichdo_store) = {schema.FORM} RETURNING id) "
     f"INSERT INTO whichdo_event (campaign, {_COLUMNS}) SELECT id, {_VALUES} FROM moved"
 )
 """Appends an event where the campaign stands as it should, and moves it on."""
@@ -68,6 +78,17 @@ _PREPARED = {
     text: f"whichdo_{number}".encode()
     for number, text in enumerate((_BEGIN, "COMMIT", schema.FIND, _LOCK, _CLOCK, schema.SINCE, _FIRST, _NEXT))
 }
+
+
+class _Left(NamedTuple):
+    """A campaign as a transaction left it, and what the clock of the server said at a moment of this machine's."""
+
+    id: int
+    name: str
+    length: int
+    head: str
+    time: datetime
+    at: float
 
 
 class _Ahead(NamedTuple):
@@ -97,11 +118,19 @@ class PostgresStorage(Storage):
         self._last = 0.0
         self._queue: list[Command] = []  # to be sent with what comes next
         self._appended: Place | None = None  # where the events in it belong
+        self._moved: Place | None = None  # where events of this transaction belong, sent or not
         self._begun = False
         self._prepared: set[bytes] = set()
         self._ahead: _Ahead | None = None
         self._seen: dict[str, tuple[int, int]] = {}  # the id of a campaign, and the events that were seen
+        self._turns = queue_of(address.where)
+        self._left: _Left | None = None
+        self._alone = False  # whether the last campaign that was locked had been left alone
+        self._same_turn = False
+        self._guess = False  # whether this transaction rests on a guess
+        self._no_guess = 0.0  # until when none is made, after one that was wrong
         super().__init__(address, name, patience)
+        finalize(self, self._turns.close)
         self._prepare(create=create)
 
     # ---------------------------------------------------------------------------------------------------- connections
@@ -145,16 +174,55 @@ class PostgresStorage(Storage):
 
     # ---------------------------------------------------------------------------------------------------- transactions
 
-    def _begin(self, connection: psycopg.Connection, *, writes: bool) -> None:  # noqa: ARG002
+    def _begin(self, connection: psycopg.Connection, *, writes: bool, meanwhile: Meanwhile | None = None) -> None:
         """What reads takes statements one by one: a log only grows, so they agree."""
-        self._queue = [(_BEGIN, ())] if writes else []
-        self._ahead, self._appended, self._begun = None, None, False
+        self._fresh()
+        if writes:
+            self._same_turn = self._turns.wait(None if meanwhile is None else lambda: meanwhile(connection))
+            self._queue, self._ahead = [(_BEGIN, ())], None
+
+    def _fresh(self) -> None:
+        """Nothing is under way."""
+        self._queue, self._ahead, self._appended, self._moved = [], None, None, None
+        self._begun = self._guess = False
+
+    def _begin_at_once(self, connection: psycopg.Connection) -> None:  # noqa: ARG002
+        """Without a turn: other writers are not in the way of what does not lock a campaign."""
+        self._fresh()
+        self._queue = [(_BEGIN, ()), ("SET LOCAL lock_timeout = '1ms'", ())]
+
+    def _check_guess(self) -> None:
+        if self._guess:
+            self._alone = False
+            raise OvertakenError
 
     def _commit(self, connection: psycopg.Connection) -> None:
+        moved, left = self._moved, self._left
+        if moved is None:
+            self._check_guess()
         if self._begun or len(self._queue) > 1:
             self._send(connection, ("COMMIT", ()))
+        if moved is not None:
+            self._left = None
+            if left is not None and left.id == moved.id:
+                self._left = left._replace(length=moved.length, head=moved.head)
         self._queue, self._begun = [], False
         self._last = time.monotonic()
+
+    def _done(self, *, writes: bool) -> None:
+        if writes:
+            try:
+                self._turns.leave()
+            except BaseException:
+                self._turns.close()
+                raise
+
+    def close(self) -> None:
+        """Close the connection and leave the queue, unless this thread is at work; the next transaction comes back."""
+        with self.lock:
+            if not self._at_work:
+                self._wire.cut()
+                self._turns.close()
 
     def _rollback(self, connection: psycopg.Connection) -> None:
         self._queue = []
@@ -178,6 +246,10 @@ class PostgresStorage(Storage):
         if place is not None and any(
             rows != [(1,)] for (text, _), rows in zip(before, found, strict=False) if text in (_FIRST, _NEXT)
         ):
+            self._left = None
+            if self._guess:
+                self._no_guess = time.monotonic() + REST
+                raise OvertakenError
             raise self._changed(place)
         return found[len(before) :]
 
@@ -194,6 +266,8 @@ class PostgresStorage(Storage):
 
     def find(self, connection: psycopg.Connection, name: str, *, lock: bool = False) -> Place | None:
         """The row of a campaign; ``lock`` it until the transaction ends.  What follows on what was seen comes along."""
+        if lock and self._may_guess(name) and self._left is not None:
+            return self._guessed(self._left)
         number, length = self._seen.get(name, (0, 0))
         commands: list[Command] = [(_LOCK if lock else schema.FIND, (name,)), (_CLOCK, ())]
         if number:
@@ -203,8 +277,26 @@ class PostgresStorage(Storage):
             return None
         place = self._found(connection, name, rows[0])
         self._seen[name] = place.id, place.length
-        self._ahead = _Ahead(EPOCH + timedelta(microseconds=microseconds), number, length, events[0] if events else [])
+        now = EPOCH + timedelta(microseconds=microseconds)
+        self._ahead = _Ahead(now, number, length, events[0] if events else [])
+        if lock:
+            self._alone = place.length == length
+            self._left = _Left(place.id, place.name, place.length, place.head, now, time.monotonic())
         return place
+
+    def _may_guess(self, name: str) -> bool:
+        """Whether a campaign is believed to stand as this process left it a moment ago, in the same turn."""
+        left = self._left
+        if left is None or left.name != name or not self._same_turn or not self._alone:
+            return False
+        return not self._begun and time.monotonic() > self._no_guess
+
+    def _guessed(self, left: _Left) -> Place:
+        """The campaign as it was left; the server's clock by this machine's, which has run for a moment only."""
+        self._guess = True
+        now = left.time + timedelta(seconds=time.monotonic() - left.at)
+        self._ahead = _Ahead(now, left.id, left.length, [])
+        return Place(left.id, left.name, left.length, left.head)
 
     def time(self, connection: psycopg.Connection) -> datetime:
         """What the server's clock says, since it locked a campaign if it has: the clocks of its clients may differ."""
@@ -241,9 +333,9 @@ class PostgresStorage(Storage):
         if self._appended is not None:
             self._send(connection)
         last = new[-1]
-        self._queue.append((_FIRST, (last.seq + 1, last.hash, place.id, place.length, *new[0][1:])))
+        self._queue.append((_FIRST, (last.seq + 1, last.hash, place.id, place.length, place.head, *new[0][1:])))
         self._queue += [(_NEXT, (*each[1:], place.id, last.hash)) for each in new[1:]]
-        self._appended = place
+        self._appended = self._moved = place
         place.length, place.head = last.seq + 1, last.hash
         self._seen[place.name] = place.id, place.length
 

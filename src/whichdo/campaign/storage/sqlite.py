@@ -30,7 +30,7 @@ from whichdo.campaign.storage.companions import (
 )
 from whichdo.campaign.storage.contract import AGAIN, Storage, first_line
 from whichdo.campaign.storage.turns import Turns
-from whichdo.errors import ConflictError, DamagedError, NotOursError, StorageError
+from whichdo.errors import BusyError, ConflictError, DamagedError, NotOursError, StorageError
 from whichdo.files import draft_of, guard, sync_folder
 from whichdo.text import visible
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.storage.contract import Place
     from whichdo.campaign.storage.locations import Address
+    from whichdo.campaign.storage.transactions import Meanwhile
     from whichdo.errors import WhichdoError
 
 __all__ = ["SqliteStorage"]
@@ -59,7 +60,7 @@ class SqliteStorage(Storage):
     def __init__(self, address: Address, *, create: bool, patience: float) -> None:
         path = address.path
         self.path = path.absolute()  # the same file, wherever the program goes
-        self._turns = Turns(str(self.path))
+        self._turns = Turns(f"{self.path}-wal")
         self._companions = Companions(self.path, visible(str(path)))
         self._place: tuple[int, int] | None = None
         super().__init__(address, visible(str(path)), patience)
@@ -148,14 +149,33 @@ class SqliteStorage(Storage):
 
     # ---------------------------------------------------------------------------------------------------- transactions
 
-    def _begin(self, connection: sqlite3.Connection, *, writes: bool) -> None:
-        if writes:
-            self._turns.wait()
+    def _begin(self, connection: sqlite3.Connection, *, writes: bool, meanwhile: Meanwhile | None = None) -> None:
         if connection.in_transaction:  # which an interrupt has left
             connection.rollback()
+        if writes:
+            self._turns.wait(None if meanwhile is None else lambda: self._read(connection, meanwhile))
         self._do(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
         if not self._companions.known:
             self._check(writes=writes)
+
+    def _begin_at_once(self, connection: sqlite3.Connection) -> None:
+        if not self._turns.take():
+            raise BusyError(f"{self.name} is being written by others. Nothing was written.")
+        self._do(connection, "PRAGMA busy_timeout = 0")
+        try:
+            self._do(connection, "BEGIN IMMEDIATE")
+        finally:
+            self._do(connection, f"PRAGMA busy_timeout = {int(self.patience * 1000)}")
+        if not self._companions.known:
+            self._check(writes=True)
+
+    def _read(self, connection: sqlite3.Connection, work: Meanwhile) -> None:
+        """Do something that reads, in a transaction of its own."""
+        self._do(connection, "BEGIN")
+        try:
+            work(connection)
+        finally:
+            connection.rollback()
 
     def _check(self, *, writes: bool) -> None:
         """Refuse to go on where a file of the database is not the one that the connection has open.

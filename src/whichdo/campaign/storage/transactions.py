@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from weakref import finalize, ref
 
 from whichdo.errors import BusyError, DamagedError, StorageError, WhichdoError, is_interrupt
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Connection", "Transactions"]
+__all__ = ["Connection", "Meanwhile", "OvertakenError", "Transactions"]
 
 T = TypeVar("T")
 Connection = Any
 """The driver's own; a caller passes it on from `Transactions.run` to what is done in the transaction."""
+Meanwhile = Callable[[Connection], object]
+"""What reads on a connection before its transaction begins."""
+
+
+class OvertakenError(Exception):
+    """What was believed to be the end of a log may not be; nothing was written."""
+
 
 LONGEST = 60.0
 """Seconds for which a fork waits for a thread that is at work."""
@@ -41,7 +46,8 @@ class Transactions(ABC):
     def __init__(self, name: str, patience: float) -> None:
         self.name, self.patience = name, patience
         self.may_repeat = False
-        """Whether the last transaction failed because its connection broke, surely before it was committed."""
+        """Whether the last transaction failed because its connection broke, or it was overtaken; surely before it was
+        committed."""
         self.lock = RLock()
         """Held in every transaction, and by whoever wants none to begin."""
         self._at_work = False
@@ -52,8 +58,18 @@ class Transactions(ABC):
             _ALL[number] = ref(self)
         finalize(self, _ALL.pop, number)
 
-    def run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
+    def run(
+        self,
+        work: Callable[[Connection], T],
+        *,
+        writes: bool = False,
+        meanwhile: Meanwhile | None = None,
+        waits: bool = True,
+    ) -> T:
         """Do some work in a transaction: committed when it is done, undone by an error.
+
+        ``meanwhile``: what a transaction that writes may read before, where it has to wait for others.
+        ``waits``: for them at all; else it is a `BusyError` at once where another writes.
 
         A transaction that reads and whose connection breaks is tried again; one that writes is repeated by whoever
         keeps a state (`may_repeat`).
@@ -63,13 +79,20 @@ class Transactions(ABC):
                 f"{self.name} can be read only: nothing can be written there. Copy it, or import an export elsewhere."
             )
         try:
-            return self._run(work, writes=writes)
+            return self._run(work, writes=writes, meanwhile=meanwhile, waits=waits)
         except (StorageError, BusyError):
             if writes or not self.may_repeat:
                 raise
         return self._run(work, writes=False)
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+    def _run(
+        self,
+        work: Callable[[Connection], T],
+        *,
+        writes: bool,
+        meanwhile: Meanwhile | None = None,
+        waits: bool = True,
+    ) -> T:
         """A function, not a context: an interrupt may find a context between its own steps, and leave it as it was."""
         with self.lock:
             self.check_free()
@@ -78,17 +101,27 @@ class Transactions(ABC):
                 self._at_work, self.may_repeat = True, False
                 connection = self._ready()
                 begun = True
-                self._begin(connection, writes=writes)
+                if waits:
+                    self._begin(connection, writes=writes, meanwhile=meanwhile)
+                else:
+                    self._begin_at_once(connection)
                 try:
                     found = work(connection)
                     self._check(writes=writes)
                 except WhichdoError:
                     self._rollback(connection)
+                    self._check_guess()
                     raise
                 committing = True
                 self._commit(connection)
             except WhichdoError:
                 raise
+            except OvertakenError:
+                self._rollback(connection)
+                self.may_repeat = True
+                raise BusyError(
+                    f"{self.name} was written by others meanwhile. Nothing was written; try again."
+                ) from None
             except BaseException as error:
                 self._wire.cut()
                 self.may_repeat = begun and not committing and self._is_broken(error)
@@ -135,11 +168,18 @@ class Transactions(ABC):
         """Whether a connection should be made anew."""
 
     @abstractmethod
-    def _begin(self, connection: Connection, *, writes: bool) -> None:
+    def _begin(self, connection: Connection, *, writes: bool, meanwhile: Meanwhile | None = None) -> None:
         """Begin a transaction; the ``lock`` of `find` or that of the file keeps other writers out."""
+
+    @abstractmethod
+    def _begin_at_once(self, connection: Connection) -> None:
+        """Begin a transaction that writes; a `BusyError` where that, or what it does, would have to wait for others."""
 
     def _check(self, *, writes: bool) -> None:  # noqa: B027 - where nothing can go wrong
         """What must hold before a transaction ends."""
+
+    def _check_guess(self) -> None:  # noqa: B027 - where nothing is guessed
+        """Raise `OvertakenError` where what is answered rests on a guess."""
 
     @abstractmethod
     def _commit(self, connection: Connection) -> None:

@@ -1,13 +1,19 @@
-"""Turns at a SQLite file: writers wait in a queue of the system's, not each by itself.
+"""Turns at a database: the writers of one machine wait in a queue of the system's, not each by itself.
 
 SQLite lets those who wait for its lock sleep and try again, longer each time: with many writers whoever comes in at the
-right moment is served, and others wait for half a minute.  A lock that the system hands on, taken in front of SQLite's,
-gives turns.  It is on the ``-wal`` file, which all connections have in common and on which SQLite itself has no locks,
-so to open and close it undoes none of them.
+right moment is served, and others wait for half a minute.  A lock that the system hands on, taken in front of it, gives
+turns.  For SQLite it is on the ``-wal`` file, which all connections have in common and on which SQLite itself has no
+locks, so to open and close it undoes none of them.  For a server it is on a file of the user's own.
 
-A turn lasts for some transactions, if one follows the other: to hand it on after each would cost more than they do.  It
-only makes waiting fair, and SQLite's lock still keeps writers apart; so where a turn does not come in a few seconds,
-because a process is frozen within its own, one goes on without.
+The system wakes whoever waits for a lock, but does not keep it for him: on a busy machine the one that has just set it
+free takes it again, many times over.  So there are two locks, and only the one that is next in line, which has the
+first, may wait for the second, which is the turn.  Whoever comes back from a turn has to get in line again, while the
+next one still has its place.  Being next is also the time to read what others have written (``meanwhile``): the turn is
+shorter by it, and the reading goes on beside another's writing.
+
+A turn lasts for some transactions, if one follows the other at once: to hand it on after each would cost more than they
+do.  It only makes waiting fair, and the database's own lock still keeps writers apart; so where a turn does not come in
+a few seconds, because a process is frozen within its own, one goes on without.
 
 Threads are begun and told by C alone, not through events: an interrupt that comes while an event is set or waited for
 can leave its lock taken.
@@ -16,27 +22,36 @@ can leave its lock taken.
 from __future__ import annotations
 
 import os
+import struct
+import tempfile
 import time
 from _thread import start_new_thread
 from contextlib import suppress
+from hashlib import sha256
 from queue import Empty, SimpleQueue
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from whichdo.campaign.storage.companions import place_of
 
-__all__ = ["Turns"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-TURN = 0.02
+__all__ = ["Turns", "queue_of"]
+
+TURN = 0.01
 """Seconds that a turn lasts at most, if nothing is under way when it ends."""
+AT_ONCE = 0.002
+"""Seconds between two transactions of which one follows the other at once."""
 WITHOUT = 5.0
 """Seconds after which one goes on without a turn."""
 
 
 class Turns:
-    """The queue of a database, for one connection."""
+    """The queue at a file, for one connection; ``number``: of this queue, where a file has many."""
 
-    def __init__(self, path: str) -> None:
-        self._path = f"{path}-wal"
+    def __init__(self, path: str, number: int | None = None) -> None:
+        self._path, self._number = path, number
         self._file: int | None = None
         self._place: tuple[int, int] | None = None
         self._ends = 0.0
@@ -44,25 +59,73 @@ class Turns:
         self._kept = False  # whether the turn goes on, with nothing under way
         self._ender: tuple[int, SimpleQueue[None]] | None = None
         self._noted = 0.0  # the end of the turn that the ender knows of
+        self._left = 0.0  # when the last transaction ended
+        self._at_once = 0  # how many have followed one another at once
 
-    def wait(self) -> None:
-        """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is."""
+    def wait(self, meanwhile: Callable[[], object] | None = None) -> bool:
+        """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is.
+
+        Whether it is the same turn as before, in which nobody else of this queue has had one.
+        ``meanwhile``: what can be done while next in line; not done where there is nothing to wait for.
+        """
+        now = time.monotonic()
+        self._at_once = self._at_once + 1 if now - self._left < AT_ONCE else 0
         with self._lock:
-            if self._kept and time.monotonic() < self._ends:
+            if self._kept and now < self._ends:
                 self._kept = False
-                return
+                return True
             if self._kept:
                 self._hand_on()
         file = self._opened()
-        if file is None or self._taken(file) or _Waiter.came(self, file):
+        if file is None or self._came(file, now + WITHOUT, meanwhile):
             self._ends = time.monotonic() + TURN
+        return False
+
+    def take(self) -> bool:
+        """Take a turn if nobody else has it or waits for it; whether it was to be had."""
+        with self._lock:
+            if self._kept and time.monotonic() < self._ends:
+                self._kept = False
+                return True
+        file = self._opened()
+        if file is None:
+            return True
+        if not self._next_in_line(file, wait=False):
+            return False
+        found = self._turn(file, wait=False)
+        self._out_of_line(file)
+        return found
+
+    def _came(self, file: int, until: float, meanwhile: Callable[[], object] | None) -> bool:
+        """Get in line, then take the turn; False where that takes too long."""
+        if not self._next_in_line(file, wait=False) and not _Waiter.came(self, file, self._next_in_line, until):
+            return False
+        if not self._turn(file, wait=False):
+            if meanwhile is not None:
+                meanwhile()
+            if not _Waiter.came(self, file, self._turn, until):
+                return False
+        self._out_of_line(file)
+        return True
+
+    def _next_in_line(self, file: int, *, wait: bool) -> bool:
+        """Whether one is next in line, or there is no line to be had."""
+        return _locked(file, 2 * (self._number or 0), wait=wait)
+
+    def _out_of_line(self, file: int) -> None:
+        _unlock(file, 2 * (self._number or 0))
+
+    def _turn(self, file: int, *, wait: bool) -> bool:
+        """Whether it is one's turn, or there are none to be had."""
+        return _locked(file, None if self._number is None else 2 * self._number + 1, wait=wait)
 
     def leave(self) -> None:
         """What was under way is done: the next one's turn, unless this one goes on for a moment."""
         with self._lock:
             if self._file is None:
                 return
-            if time.monotonic() >= self._ends:
+            self._left = time.monotonic()
+            if self._left >= self._ends or self._at_once < 2:  # a worker tells, asks at once, and goes off to work
                 self._hand_on()
                 return
             self._kept = True
@@ -99,10 +162,8 @@ class Turns:
     def _hand_on(self) -> None:
         self._kept = False
         if self._file is not None:
-            with suppress(OSError, ImportError):
-                import fcntl
-
-                fcntl.flock(self._file, fcntl.LOCK_UN)
+            _unlock(self._file, None if self._number is None else 2 * self._number + 1)
+            self._out_of_line(self._file)
 
     def _opened(self) -> int | None:
         place = place_of(self._path)
@@ -111,45 +172,79 @@ class Turns:
             if place is None:
                 return None
             with suppress(OSError):
-                self._file = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+                self._file = os.open(self._path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
                 self._place = place
         return self._file
 
-    @staticmethod
-    def _taken(file: int) -> bool:
-        """Whether a turn could be had at once, or there are none to be had."""
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except (OSError, ImportError):
-            return True
-        return True
-
     def forget(self) -> None:
         """Leave the file to the thread that waits for it, which closes it when the turn comes."""
-        self._file = self._place = None
+        file, self._file, self._place = self._file, None, None
+        if file is not None:
+            self._out_of_line(file)
+
+
+def _locked(file: int, place: int | None, *, wait: bool) -> bool:
+    """Whether a byte of a file could be locked by whoever has it open, or the file itself; True where none can be."""
+    try:
+        import fcntl
+
+        if place is None:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        else:
+            fcntl.fcntl(file, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, _byte(fcntl.F_WRLCK, place))
+    except BlockingIOError:
+        return False
+    except (OSError, ImportError, AttributeError):
+        return True
+    return True
+
+
+def _unlock(file: int, place: int | None) -> None:
+    with suppress(OSError, ImportError, AttributeError):
+        import fcntl
+
+        if place is None:
+            fcntl.flock(file, fcntl.LOCK_UN)
+        else:
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, _byte(fcntl.F_UNLCK, place))
+
+
+def _byte(kind: int, place: int) -> bytes:
+    """A ``struct flock``."""
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, place, 1, 0)
+
+
+def queue_of(name: str) -> Turns:
+    """A queue by a name, for all programs of this user on this machine: of a file that has room for all queues."""
+    if not hasattr(os, "getuid"):
+        return Turns("")
+    path = f"{tempfile.gettempdir()}/whichdo-turns-{os.getuid()}"
+    with suppress(OSError):
+        file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        owner = os.fstat(file).st_uid
+        os.close(file)
+        if owner == os.getuid():  # else anybody could hold us up
+            return Turns(path, int.from_bytes(sha256(name.encode()).digest()[:7], "big"))
+    return Turns("")
 
 
 class _Waiter:
     """Waits for a lock in a thread of its own: the system's wait has no end."""
 
-    def __init__(self, file: int) -> None:
-        self._file = file
+    def __init__(self, file: int, lock: Callable[..., bool]) -> None:
+        self._file, self._wanted = file, lock
         self._came: SimpleQueue[None] = SimpleQueue()
         self._lock = Lock()
         self._given_up = self._has_come = False
         start_new_thread(self._run, ())
 
     @classmethod
-    def came(cls, turns: Turns, file: int) -> bool:
-        """Whether the turn came within a few seconds."""
-        waiter, came = cls(file), False
+    def came(cls, turns: Turns, file: int, lock: Callable[..., bool], until: float) -> bool:
+        """Whether the lock was had in time."""
+        waiter, came = cls(file, lock), False
         try:
             with suppress(Empty):
-                waiter._came.get(timeout=WITHOUT)
+                waiter._came.get(timeout=max(0.0, until - time.monotonic()))
                 came = True
         finally:
             if not came:
@@ -158,10 +253,7 @@ class _Waiter:
         return came
 
     def _run(self) -> None:
-        import fcntl
-
-        with suppress(OSError):
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._wanted(self._file, wait=True)
         with self._lock:
             self._has_come = True
             self._came.put(None)
