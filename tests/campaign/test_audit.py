@@ -90,6 +90,7 @@ def logs(number: int = 400) -> dict[str, Any]:
     return {name: [row[name] for row in rows] for name in "ZXWY"}
 
 
+@pytest.mark.slow("1 s: an audited campaign of 300 pulls to its end; finds a round that is left out or made twice")
 def test_fresh_looks_come_before_a_policy_begins_on_logs(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), horizon=300, audit=True, logs=logs())
     number = int(0.5 * campaign.status().terms["audit"])

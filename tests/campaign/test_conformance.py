@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import whichdo as wd
-from tests.campaign.trials import PROBLEM, Clock, create, row_of, run
+from tests.campaign.trials import ALSO_ON_A_SERVER, PROBLEM, Clock, create, row_of, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,11 +74,7 @@ def test_a_session_told_in_the_order_of_asking_asks_the_same(database: str) -> N
         assert found == expected
 
 
-@pytest.mark.parametrize(
-    "new_address",
-    ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow("2 s: every policy in the other database as well"))],
-    indirect=True,
-)
+@ALSO_ON_A_SERVER
 @pytest.mark.parametrize("name", sorted(set(wd.available_policies()) - {"importance", "c-ucb"}))
 def test_every_policy_replays(database: str, name: str) -> None:
     campaign = create(database, name, name, horizon=50)

@@ -108,7 +108,11 @@ def test_a_policy_that_fails_loses_nothing(tmp_path: Path, fickle: Any) -> None:
     assert campaign.recommend().pulls + campaign.recommend().looks == 13
 
 
-@pytest.mark.parametrize("policy", ["warm-halving", "causal-ts", "ts", "kl-ucb", "ucb", "causal-kl-ucb"])
+AGAIN = pytest.mark.slow("2 s: the same with every other policy that takes pulls")
+OTHERS = ("warm-halving", "ts", "kl-ucb", "causal-kl-ucb")
+
+
+@pytest.mark.parametrize("policy", ["causal-ts", "ucb", *(pytest.param(name, marks=AGAIN) for name in OTHERS)])
 def test_a_restart_remembers_direct_pulls(tmp_path: Path, policy: str) -> None:
     """Such a policy begins with them; the others at least with the looks.  The recommendation pools all of them."""
     assert wd.available_policies()[policy].takes_pulls

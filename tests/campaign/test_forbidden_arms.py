@@ -28,6 +28,7 @@ def test_tickets_of_a_forbidden_arm_are_voided(database: str) -> None:
         campaign.tell(out[0], {"Y": 1})
 
 
+@pytest.mark.slow("1 s: two audited campaigns of 400 pulls to their end")
 @pytest.mark.parametrize("asked", [0, 1])
 def test_the_leader_may_be_forbidden_while_it_is_audited(tmp_path: Path, asked: int) -> None:
     campaign = create(str(tmp_path / "a.db"), horizon=400, audit=True)

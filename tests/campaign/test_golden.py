@@ -14,7 +14,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.golden import FOLDER
-from tests.campaign.trials import Clock, row_of
+from tests.campaign.trials import ALSO_ON_A_SERVER, Clock, row_of
 from whichdo.campaign.chain import moment
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ def tickets_of(campaign: wd.Campaign) -> dict[str, tuple[Any, ...]]:
     }
 
 
+JOINT = pytest.mark.slow("3 s: campaigns with joint arms to their end; as read by `test_old_logs_are_read`")
+
+
 @pytest.fixture(params=["as it is", "updated"])
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program as it is, and as if every policy had come to another revision."""
@@ -74,6 +77,7 @@ def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.setattr(kind, "revision", 99)
 
 
+@ALSO_ON_A_SERVER
 @pytest.mark.usefixtures("program")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_old_logs_are_read(path: Path, database: str, tmp_path: Path) -> None:
@@ -104,8 +108,11 @@ def test_logs_of_the_same_revision_recommend_the_same(path: Path, tmp_path: Path
     assert sentences == path.with_suffix(".txt").read_text().splitlines()
 
 
+@ALSO_ON_A_SERVER
 @pytest.mark.usefixtures("program")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=JOINT if "joint" in path.stem else (), id=path.stem) for path in FILES]
+)
 def test_work_on_old_logs_goes_on(path: Path, database: str) -> None:
     """With what is out told and the rest asked for; at another revision after a restart of its own."""
     (first, *_, last) = events_in(path)

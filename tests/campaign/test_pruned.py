@@ -44,7 +44,10 @@ def run(campaign: wd.Campaign, rng: np.random.Generator, most: int = 10_000) -> 
     return asked
 
 
-@pytest.mark.parametrize("policy", ["ue", "warm-halving", "causal-ts"])
+AGAIN = pytest.mark.slow("1 s: a whole campaign and its page, with a policy that looks")
+
+
+@pytest.mark.parametrize("policy", ["ue", *(pytest.param(name, marks=AGAIN) for name in ("warm-halving", "causal-ts"))])
 def test_a_campaign_never_names_what_was_pruned(tmp_path: Path, policy: str) -> None:
     campaign = create(tmp_path / "a.db", policy)
     asked = run(campaign, np.random.default_rng(2))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import whichdo as wd
-from tests.campaign.trials import PROBLEM, Clock, create, rng, row_of, run
+from tests.campaign.trials import ALSO_ON_A_SERVER, PROBLEM, Clock, create, rng, row_of, run
 from whichdo.campaign.chain import Event, sealed
 from whichdo.campaign.events import Alarm
 from whichdo.campaign.exchange import export_lines
@@ -81,7 +81,12 @@ def begun(database: str, policy: str = "turning", told: int = 7, **options: Any)
 # ------------------------------------------------------------------------------------------------- the next decision
 
 
-@pytest.mark.parametrize("policy", ["turning", "warm-halving", "causal-ts", "causal-kl-ucb", "srm", "ue", "ucb"])
+AGAIN = pytest.mark.slow("2 s: the same with more policies of each kind")
+MORE = ("causal-kl-ucb", "warm-halving", "ue", "ucb")
+
+
+@ALSO_ON_A_SERVER
+@pytest.mark.parametrize("policy", ["turning", "causal-ts", "srm", *(pytest.param(name, marks=AGAIN) for name in MORE)])
 def test_a_campaign_goes_on_with_the_new_revision(database: str, update: Update, policy: str) -> None:
     then = wd.available_policies()[policy].revision
     before = begun(database, policy, horizon=60)

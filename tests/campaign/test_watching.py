@@ -156,6 +156,7 @@ def test_logs_make_nothing_sure(tmp_path: Path) -> None:
     assert "nothing has been pulled" in sure.words
 
 
+@pytest.mark.slow("0.6 s: a second campaign that stops early, where do() is among the best")
 def test_a_campaign_stops_though_an_arm_that_does_nothing_is_as_good_as_do(tmp_path: Path) -> None:
     world = wd.CausalNetwork(
         {"X": wd.bernoulli((), 0.01), "Z": wd.bernoulli((), 0.5), "Y": wd.bernoulli(("X",), [0.9, 0.2])}

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 import whichdo as wd
 
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from whichdo.campaign.storage.contract import Connection, Storage
 
 PROBLEM = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"])
+
+
+ALSO_ON_A_SERVER = pytest.mark.parametrize(
+    "new_address",
+    [
+        "sqlite",
+        pytest.param("postgresql", marks=pytest.mark.slow("2 s: whole campaigns in the other database as well")),
+    ],
+    indirect=True,
+)
+"""For tests of what campaigns decide; those of what a database does run in both of them always."""
 
 
 @dataclass

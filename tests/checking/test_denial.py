@@ -102,6 +102,7 @@ def lost(name: str, world: Planted, seen: Tally, seed: int) -> float:
     return float(gaps[world.problem.index(final.arm)])
 
 
+@pytest.mark.slow("2 s: 22 campaigns of 300 pulls for each policy; finds a denial that policies do not heed")
 @pytest.mark.parametrize("name", ["warm-halving", "causal-ts", "causal-kl-ucb"])
 def test_policies_lose_less_where_the_logs_have_denied_the_graph(name: str) -> None:
     """Than without the table that denies it: 11 worlds, two runs each, of a seed that nothing was tuned on.

@@ -99,7 +99,7 @@ def same_notes(one: Any, two: Any) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(repeated(scaled(200, 10), quick=3)))
+@pytest.mark.parametrize("seed", range(repeated(scaled(200, 10), quick=1)))
 def test_any_log_is_counted_as_its_rows_are(put: Any, seed: int) -> None:
     problem, rows, options = drawn(seed)
     table = put("visits", rows)

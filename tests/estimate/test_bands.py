@@ -66,7 +66,7 @@ def test_bounds_cover_the_truth_and_each_end_covers_its_own(rows: int, experimen
     (z = 0), and with errors half as large as they are.
     """
     rng = np.random.default_rng(rows + experiments)
-    wanted = repeated(scaled(8_000), quick=120)
+    wanted = repeated(scaled(8_000), quick=40)
     missed, outside, made = 0, 0, 0
 
     def number(arm: Arm) -> int:

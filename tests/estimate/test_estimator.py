@@ -18,7 +18,7 @@ from tests import twins
 from tests.estimate.oracle import Oracle, any_problem, semi_markovian
 from tests.estimate.tallies import Array, every_scope, tally_of, unit_worth
 from tests.identification.laws import fixture, fixture_graph, fixture_law
-from tests.soak import scaled
+from tests.soak import repeated, scaled
 from tests.world import enumeration
 from whichdo.counting import count
 from whichdo.errors import UsageError
@@ -207,7 +207,7 @@ def test_the_front_door_with_one_more_ancestor_and_the_napkin_stay_between_0_and
     problem = Problem(graph, "Y", ["X"])
     rng = np.random.default_rng(11)
     nodes = len(problem.graph.nodes)
-    for _ in range(300):
+    for _ in range(repeated(300, quick=60)):
         law = rng.dirichlet(np.full(2**nodes, 0.3))
         joint = rng.multinomial(int(rng.integers(1, 200)), law).reshape([2] * nodes)
         looked = look(problem, tally_of(problem, joint), BINARY_WORTH, Rule(reading))
@@ -592,7 +592,7 @@ def sparsely(tally: Tally) -> Tally:
     return Tally(tally.problem, tally.counts, {do(): tables})
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=repeated(100, quick=8))
 @given(some_rows, some_rows)
 def test_sparse_tables_count_and_add_up_like_dense_ones(first: Codes, second: Codes) -> None:
     """Sparse with sparse, and with dense either way round."""
@@ -687,6 +687,7 @@ def test_an_estimate_too_large_to_lay_out_says_how_large() -> None:
     assert "cells" in looked.why_not["X",]
 
 
+@pytest.mark.slow("0.9 s: random laws and many data sets; compares two rules, neither of which an edit changes often")
 def test_adding_one_without_threshold_beats_the_threshold_of_the_paper() -> None:
     """12 ln(n 2^(k (d+1))) at 250 looks, all arms of 120 networks together.
 

@@ -210,6 +210,7 @@ def test_less_money_may_be_the_goal() -> None:
     assert "mean Y 2,780 (" in found.summary[0]
 
 
+@pytest.mark.slow("1 s: a campaign of 150 pulls on 1,500 looks, to its end")
 def test_a_campaign_earns_money_and_says_so_in_its_unit(tmp_path: Path) -> None:
     """X is worth 1,000 in a range of 20,000; told rows keep the number itself, and format 2 is on record."""
     rng = np.random.default_rng(4)

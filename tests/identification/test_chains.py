@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.soak import repeated
 from tests.world.enumeration import random_network
 from whichdo.formulas import Reading
 from whichdo.graph.admg import CausalGraph
@@ -41,7 +42,7 @@ def agree(one: Array, other: Array) -> bool:
 
 
 @pytest.mark.parametrize("robust", [False, True])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(repeated(30, quick=6)))
 def test_all_that_teach_a_link_show_the_same_law_and_give_every_mean(seed: int, robust: bool) -> None:
     """Exactly, on random networks with hidden nodes: any teacher with any values, put together as the links say."""
     network = random_network(np.random.default_rng(seed), most_values=2, zeros=False)

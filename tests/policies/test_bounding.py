@@ -129,19 +129,21 @@ def test_a_draw_follows_pulls_and_looks_together() -> None:
     20,000 draws have a standard error of .0021 at most, so a miss of .01 is one in 10^5; the seed is fixed.
     """
     chance = generator(np.random.default_rng(3))
+    bounds = looked_at(5.0, 30.0, 100.0)
     ends = np.random.default_rng(4).beta(30.0, 100.0 - 30.0 + 1.0, 400_000)
     grid = (np.arange(1000) + 0.5) / 1000
     above = np.searchsorted(np.sort(1.0 - ends), grid) / len(ends)
     for won, lost in ((1.0, 1.0), (3.0, 2.0), (12.0, 7.0)):
         weights = grid ** (won - 1) * (1 - grid) ** (lost - 1) * (1 - above)
-        draws = [beta_below(won, lost, looked_at(5.0, 30.0, 100.0), 1, False, chance) for _ in range(20_000)]
+        draws = [beta_below(won, lost, bounds, 1, False, chance) for _ in range(20_000)]
         assert np.mean(draws) == pytest.approx(weights @ grid / weights.sum(), abs=0.01)
 
 
 def test_pulls_outvote_few_looks() -> None:
     """One look that lost says hardly anything against 45 wins in 50 pulls."""
     chance = generator(np.random.default_rng(3))
-    draws = [beta_below(46.0, 6.0, looked_at(0.0, 1.0, 1.0), 1, False, chance) for _ in range(2_000)]
+    bounds = looked_at(0.0, 1.0, 1.0)
+    draws = [beta_below(46.0, 6.0, bounds, 1, False, chance) for _ in range(2_000)]
     assert np.mean(np.array(draws) > 0.75) > 0.95
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.policies.driving import batch_by_batch
 from tests.sessions import RowSource, rows_of
+from tests.soak import repeated
 from tests.worlds import family
 from whichdo.errors import TooLargeError, UnsuitableError, UsageError
 from whichdo.evidence import ROWS, Tally
@@ -256,13 +257,13 @@ def test_run_at_once_it_decides_as_batch_by_batch(played: Policy, dear: bool) ->
             costs = {arm: float(rng.integers(1, 9)) / 2 for arm in problem.arms}
             arms = {"arms": problem.arms} if problem.has_listed_arms else {"intervene": problem.intervene}
             problem = network.problem(problem.reward, costs=costs, goal=problem.goal, **arms)
-        budget = 40.0 * sum(problem.costs.values()) / 3
+        budget = repeated(40, quick=20) * sum(problem.costs.values()) / 3
         told = equipped(played, network, problem)
         try:
             told.check(problem, budget)
         except UnsuitableError:
             continue
-        for seed in range(12 if played not in SEQUENTIAL else 2):
+        for seed in range(repeated(12, quick=3) if played not in SEQUENTIAL else repeated(2, quick=1)):
             key = np.array([seed, 7], np.uint64)
             slow = batch_by_batch(told, World(network, problem, key), budget, seed)
             found = run_played(told, World(network, problem, key), budget, np.random.default_rng(seed))
@@ -312,7 +313,7 @@ def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential, dear: boo
             continue
         assert isinstance(told, Sequential)
         seen += 1
-        for seed in range(3):
+        for seed in range(repeated(3, quick=1)):
             key = np.array([seed, 3], np.uint64)
             world = World(network, problem, key)
             play = told.play(problem, budget, np.random.default_rng(seed), Tally.empty(problem))

@@ -8,6 +8,7 @@ import pytest
 import whichdo as wd
 from tests.policies.driving import batch_by_batch
 from tests.policies.test_conformance import EVERY, SEQUENTIAL, equipped, played_out
+from tests.soak import repeated
 from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import Batch, Tally, observe
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, best_arm
@@ -78,7 +79,7 @@ def test_do_is_never_named_and_only_those_who_look_pull_it(played: Policy) -> No
 @NAMED
 def test_run_at_once_it_decides_as_batch_by_batch(played: Policy) -> None:
     for told, network, problem in served(played, 120):
-        for seed in range(8):
+        for seed in range(repeated(8, quick=2)):
             key = np.array([seed, 7], np.uint64)
             slow = batch_by_batch(told, World(network, problem, key), 120, seed)
             found = run_played(told, World(network, problem, key), 120, np.random.default_rng(seed))
@@ -90,7 +91,7 @@ def test_run_at_once_it_decides_as_batch_by_batch(played: Policy) -> None:
 def test_the_compiled_loop_makes_the_pulls_of_play(played: Sequential) -> None:
     for told, network, problem in served(played, 150):
         assert isinstance(told, Sequential)
-        for seed in range(3):
+        for seed in range(repeated(3, quick=1)):
             key = np.array([seed, 3], np.uint64)
             batches, final = _played(told, network, problem, key, seed)
             marks = np.arange(1, 151)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import whichdo as wd
-from tests.soak import scaled
+from tests.soak import repeated, scaled
 from whichdo.errors import WhichdoError
 from whichdo.problem_file import read_problem
 from whichdo.proposing.proposal import proposal
@@ -44,7 +44,7 @@ def test_no_table_ends_in_a_traceback(tmp_path: Path) -> None:
     rng = np.random.default_rng(20)
     path, file = tmp_path / "data.csv", tmp_path / "problem.toml"
     ranked = 0
-    for _ in range(scaled(2_000, 40)):
+    for _ in range(repeated(scaled(2_000, 40), quick=40)):
         rows = int(rng.integers(1, 80))
         data = {name: column(rng, rows) for name in "xzy"}
         with path.open("w", newline="", encoding="utf-8") as out:

@@ -57,6 +57,7 @@ def test_the_decision_comes_first_and_is_what_the_campaign_recommends(tmp_path: 
     assert campaign.events()[-1].receipt in text
 
 
+@pytest.mark.slow("1 s: recommends again at every moment of the page; finds a history that was not so")
 def test_every_moment_is_what_would_have_been_recommended_then(tmp_path: Path) -> None:
     campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 300))
     run(campaign, 60, a3=0.2)
@@ -127,6 +128,7 @@ def test_costs_are_summed_by_arm(tmp_path: Path) -> None:
     assert f"do(X=1) {status.by_arm['do(X=1)']} 0 2.5 {2.5 * status.by_arm['do(X=1)']:g}" in text
 
 
+@pytest.mark.slow("6 s: 201 arms ranked at a dozen moments; finds a page that lists them all")
 def test_of_many_arms_the_leading_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
     problem = Problem("; ".join(f"X{number} -> Y" for number in range(100)), "Y")
     campaign = begun(tmp_path, problem, how="ue", horizon=300)
@@ -137,6 +139,7 @@ def test_of_many_arms_the_leading_are_shown_and_the_rest_counted(tmp_path: Path)
     assert "... and 50 more nodes." in whole
 
 
+@pytest.mark.slow("0.8 s: two campaigns to their end, one of them audited")
 def test_audits_and_an_early_end_are_said(tmp_path: Path) -> None:
     """Fresh looks first, then the arm that is named and all others."""
     campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 200))
@@ -286,6 +289,7 @@ def test_logs_that_contradict_the_graph_are_said_beside_it(tmp_path: Path) -> No
     assert "Looks and logs do not contradict the graph. 1 statement tested on 400 rows, none fails." in fair
 
 
+@pytest.mark.slow("0.8 s: ranks by every graph that is one edit away; finds a page without its answer")
 def test_the_page_says_and_draws_what_would_become_of_the_choice_if_one_edge_were_wrong(tmp_path: Path) -> None:
     campaign = begun(tmp_path, FRONT_DOOR, logs=rows(FRONT_DOOR, 400))
     run(campaign, 20)

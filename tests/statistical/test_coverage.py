@@ -148,6 +148,7 @@ def test_the_list_is_no_longer_than_it_may_be() -> None:
     assert len(CELLS) == len(set(CELLS)) <= 150
 
 
+@pytest.mark.slow("3 s: 400 rankings each; shows that the tests of coverage can fail")
 @pytest.mark.parametrize(
     ("cell", "interval", "rule"),
     [

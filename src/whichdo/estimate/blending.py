@@ -169,11 +169,12 @@ class Learning(_Remembering):
 
     def has_counted(self, source: Names, expression: Expression) -> bool:
         """Whether all laws of an expression can be had from the rows of its source."""
+        rows = self.at.get(source)
+        if rows is None:
+            return False
         key = (source, expression)
         if key not in self._counted:
-            rows = self.at.get(source)
-            laws = conditionals_in(expression)
-            self._counted[key] = rows is not None and all(rows.found(law.columns) is not None for law in laws)
+            self._counted[key] = all(rows.found(law.columns) is not None for law in conditionals_in(expression))
         return self._counted[key]
 
     def evaluated(self, choice: Formula | Blend) -> tuple[Settled, tuple[tuple[str, ...], CodeArray]]:
