@@ -8,9 +8,10 @@ policies with exact bounds from the start, as if endless looks had been made for
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from whichdo.formulas import Reading, counted_scopes
 from whichdo.open_arms import lower_law_scopes, natural_scope, open_targets
 from whichdo.policies import bounding
 from whichdo.policies.base import Objective
-from whichdo.simulation import Lots, played, run_rounds
+from whichdo.simulation import TIE, Lots, played, run_rounds
 from whichdo.world.instances import bows, half_open, random_confounded
 from whichdo.world.sampler import World
 
@@ -41,10 +42,12 @@ if TYPE_CHECKING:
     from whichdo.world.instances import Instance
 
 DOCS = Path(__file__).parents[1] / "docs"
+KEPT = Path(__file__).parents[1] / ".cache" / "bounds"
+"""What was played is kept here, part by part, so that a run that was cut off goes on where it was."""
 SEED = 1_118
 ROWS = (200, 2_000, 1_000_000)
 LOGS = (0, 300, 2_000)
-BUDGETS, MARKS = (100, 200, 400), (500, 1_000, 2_000)
+NAMED_AFTER, EARNED_AFTER = 200, 1_000
 MORE = 3  # times as many runs of warm-halving, whose regrets are noisy
 BEFORE = np.uint64(0x9E3779B97F4A7C15)  # tells the world of the logs from that of the pulls
 
@@ -122,10 +125,8 @@ def widths(instances: Sequence[Instance], rows: int, repeats: int) -> Widths:
 # ------------------------------------------------------------------------------------------------------------ policies
 
 
-def one_run(
-    policy: Policy, instance: Instance, problem: Problem, marks: Sequence[int], run: int, logs: int
-) -> list[tuple[float, float]]:
-    """The regret of a run after so many pulls each, and its pulls of arms that are neither identified nor the best."""
+def one_run(policy: Policy, instance: Instance, problem: Problem, run: int, logs: int) -> tuple[float, float]:
+    """The regret of a run, and its pulls of arms that are not the best; of one that names an arm the regret alone."""
     key, rng = Lots(SEED).drawn(run)
     seen = None
     if logs:
@@ -133,14 +134,10 @@ def one_run(
         seen = Tally(problem, told.counts, told.tables)
     gaps = instance.means.max() - instance.means
     if policy.objective is Objective.SIMPLE:
-        arms = [played(policy, World(instance.network, problem, key), each, rng, seen)[0] for each in marks]
-        return [(float(gaps[arm]), 0.0) for arm in arms]
-    record, _, _ = run_rounds(policy, instance.network, problem, max(marks), key, rng, np.array(marks), seen)
-    wasted = [
-        not arm.is_look and not problem.verdicts[arm.targets].identified and gap > 1e-9
-        for arm, gap in zip(problem.arms, gaps, strict=True)
-    ]
-    return [(float(pulls @ gaps), float(pulls[wasted].sum())) for pulls in record]
+        arm, _ = played(policy, World(instance.network, problem, key), NAMED_AFTER, rng, seen)
+        return float(gaps[arm]), np.nan
+    record, _, _ = run_rounds(policy, instance.network, problem, EARNED_AFTER, key, rng, np.array([EARNED_AFTER]), seen)
+    return float(record[-1] @ gaps), float(record[-1][gaps > TIE].sum())
 
 
 def without_bounds(problem: Problem) -> Problem:
@@ -154,14 +151,12 @@ def without_bounds(problem: Problem) -> Problem:
     return plain
 
 
-def all_runs(
-    policy: Policy, instances: Sequence[Instance], marks: Sequence[int], runs: int, logs: int, *, bounded: bool
-) -> Any:
-    """A row for each network, then a row for each run, then one for each mark."""
+def all_runs(policy: Policy, instances: Sequence[Instance], runs: int, logs: int, *, bounded: bool) -> Any:
+    """A row for each network: the means over its runs."""
     found = []
     for instance in instances:
         problem = instance.problem if bounded else without_bounds(instance.problem)
-        found.append([one_run(policy, instance, problem, marks, run, logs) for run in range(runs)])
+        found.append(np.mean([one_run(policy, instance, problem, run, logs) for run in range(runs)], axis=0))
     return np.array(found)
 
 
@@ -211,12 +206,11 @@ class Saving:
     after: float
     error: float
     """The standard error of the difference, over networks."""
-    pulls: float
-    """The share of pulls that it needs less for the same regret, that of a named arm or that of a pull."""
-    wasted: tuple[float, float]
-    """Pulls of arms that are neither identified nor the best."""
-    most: float | None
-    """The share of regret that exact bounds from the start would save."""
+    pulls: tuple[float, float]
+    """Pulls of arms that are not the best, without bounds and with them; NaN where an arm is named."""
+    pulls_error: float
+    most: tuple[float, float] | None
+    """Regret, and pulls of arms that are not the best, with exact bounds from the start."""
 
     @property
     def worse(self) -> bool:
@@ -224,27 +218,53 @@ class Saving:
         return self.after - self.before > 3 * self.error
 
 
-def saving(family: str, instances: Sequence[Instance], name: str, doubt: float, logs: int, runs: int) -> Saving:
+@dataclass(frozen=True)
+class Part:
+    """One policy on one family: what is played, kept and not played again."""
+
+    family: str
+    policy: str
+    doubt: float
+    logs: int
+    networks: int
+    runs: int
+
+    @property
+    def file(self) -> str:
+        """Where the result is kept; another revision of the policy has another."""
+        numbers = f"{self.doubt:g}-{self.logs}-{self.networks}-{self.runs}-{SEED}-{wd.policy(self.policy).revision}"
+        return f"{self.family.replace(',', '').replace(' ', '-')}-{self.policy}-{numbers}.json"
+
+
+def saving(part: Part) -> Saving:
     """Play with bounds and without."""
-    policy: Any = wd.policy(name, doubt=doubt, reading="robust" if doubt else "graph")
-    simple = policy.objective is Objective.SIMPLE
-    marks = BUDGETS if simple else MARKS
-    off = all_runs(policy, instances, marks, runs, logs, bounded=False)
-    on = all_runs(policy, instances, marks[1:2], runs, logs, bounded=True)[:, :, 0]
-    before, after = off[:, :, 1, 0].mean(axis=1), on[:, :, 0].mean(axis=1)
-    error = float((after - before).std(ddof=1) / np.sqrt(len(instances)))
-    regrets = off[:, :, :, 0].mean(axis=(0, 1)) / (1 if simple else np.array(marks))
-    falls = float(np.polyfit(np.log(marks), np.log(regrets), 1)[0])
-    pulls = 1 - float(after.mean() / before.mean()) ** (-1 / falls)
+    policy: Any = wd.policy(part.policy, doubt=part.doubt, reading="robust" if part.doubt else "graph")
+    instances = families(part.networks)[part.family]
+    off = all_runs(policy, instances, part.runs, part.logs, bounded=False)
+    on = all_runs(policy, instances, part.runs, part.logs, bounded=True)
+    errors = (on - off).std(axis=0, ddof=1) / np.sqrt(len(instances))
     most = None
-    if not (simple or logs):
+    if policy.objective is not Objective.SIMPLE and not part.logs:
         known = [
-            [one_run(knowing(policy, each), each, each.problem, marks[1:2], run, 0)[0][0] for run in range(runs)]
-            for each in instances
+            one_run(knowing(policy, each), each, each.problem, run, 0) for each in instances for run in range(part.runs)
         ]
-        most = 1 - float(np.mean(known) / before.mean())
-    wasted = float(off[:, :, 1, 1].mean()), float(on[:, :, 1].mean())
-    return Saving(family, name, doubt, logs, float(before.mean()), float(after.mean()), error, pulls, wasted, most)
+        regret, pulls = np.mean(known, axis=0)
+        most = float(regret), float(pulls)
+    (before, first), (after, then) = off.mean(axis=0).tolist(), on.mean(axis=0).tolist()
+    return Saving(
+        part.family, part.policy, part.doubt, part.logs, before, after, float(errors[0]), (first, then),
+        float(errors[1]), most,
+    )  # fmt: skip
+
+
+def kept(part: Part, folder: Path) -> Saving:
+    """The result of a part, played unless it was kept; written whole or not at all."""
+    path = folder / part.file
+    if not path.exists():
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(asdict(saving(part))), encoding="utf-8")
+        unfinished.replace(path)
+    return Saving(**json.loads(path.read_text(encoding="utf-8")))
 
 
 # ---------------------------------------------------------------------------------------------------------------- page
@@ -284,32 +304,37 @@ def page(wide: dict[tuple[str, int], Widths], saved: list[Saving], count: int, r
         "## What policies save",
         "",
         f"{runs} runs on each network ({MORE * runs} of warm-halving), with bounds and without, in the same worlds.",
-        f"For causal-ts and causal-kl-ucb the regret after {MARKS[1]:,} pulls, for warm-halving that of the arm named",
-        f"after {BUDGETS[1]}, and the standard error of the difference. *Less regret* is the share of it that bounds",
-        "save. *Saved pulls* is the share of pulls that the policy needs less with bounds for the same regret of a",
-        "pull (of the named arm), by how that falls without bounds, from half to twice as many pulls.",
-        "*Wasted* are pulls of arms that are neither identified nor the best, without bounds and with",
-        "them. Doubt 0 goes with the reading `graph`, the other doubts, which are the defaults, with `robust`.",
+        f"For causal-ts and causal-kl-ucb the regret after {EARNED_AFTER:,} pulls, for warm-halving that of the arm",
+        f"named after {NAMED_AFTER}, and the standard error of the difference over networks. *Less regret* is the",
+        "share of it that bounds save. *Pulls* counts the pulls that went to an arm that is not the best, looks",
+        "included, without bounds and with them, and *saved* is the share of these that bounds save, with its standard",
+        "error. This is the plainest count: every pull that a policy makes in vain, whatever is known of its arm. A",
+        "page before this one had the pulls that a policy needs less for the same regret, by how regret falls with",
+        "pulls; that gives larger shares, and was chosen after results had been seen. Warm halving spends its budget",
+        "in any case, so it has no such count. Doubt 0 goes with the reading `graph`, the other doubts, which are",
+        "the defaults, with `robust`.",
         "",
-        "*At most* is what the same policy saves of its regret if it knows the bounds exactly from the start, as if",
-        "endless looks had been made for nothing: an upper limit for natural bounds without logs. Where levers have",
-        "any probabilities, and where nothing is identified, that is little: few arms have an upper end below the",
-        "best mean. Where arms set two nodes, causal-ts shares tables among arms and hardly ever looks, so that",
-        "without logs there is nothing to bound by.",
+        "*At most* is what the same policy saves of its regret, and of these pulls, if it knows the bounds exactly",
+        "from the start, as if endless looks had been made for nothing: an upper limit for natural bounds without",
+        "logs. Where levers have any probabilities, and where nothing is identified, that is little: few arms have an",
+        "upper end below the best mean. Where arms set two nodes, causal-ts shares tables among arms and hardly ever",
+        "looks, so that without logs there is nothing to bound by.",
         "",
         f"Rows in which bounds are worse by more than three standard errors: {worse} of {len(saved)}.",
         "",
-        "| family | policy | doubt | logs | without | with | error | less regret | saved pulls | wasted | at most |",
+        "| family | policy | doubt | logs | without | with | error | less regret | pulls | saved | at most |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in saved:
-        digits = 4 if row.policy == "warm-halving" else 2
-        wasted = "" if row.policy == "warm-halving" else f"{row.wasted[0]:.0f} to {row.wasted[1]:.0f}"
-        most = "" if row.most is None else f"{row.most:.0%}"
+        digits, (first, then) = 4 if row.policy == "warm-halving" else 2, row.pulls
+        named = row.policy == "warm-halving"
+        pulls = "" if named else f"{first:.0f} to {then:.0f}"
+        share = "" if named else f"{1 - then / first:.0%} ({row.pulls_error / first:.0%})"
+        most = "" if row.most is None else f"{1 - row.most[0] / row.before:.0%}, {1 - row.most[1] / first:.0%}"
         text.append(
             f"| {row.family} | {row.policy} | {row.doubt:g} | {row.logs:,} | {row.before:.{digits}f} "
-            f"| {row.after:.{digits}f} | {row.error:.{digits}f} | {1 - row.after / row.before:.0%} | {row.pulls:.0%} "
-            f"| {wasted} | {most} |"
+            f"| {row.after:.{digits}f} | {row.error:.{digits}f} | {1 - row.after / row.before:.0%} | {pulls} | {share} "
+            f"| {most} |"
         )
     return "\n".join(text) + "\n"
 
@@ -317,28 +342,29 @@ def page(wide: dict[tuple[str, int], Widths], saved: list[Saving], count: int, r
 def main() -> None:
     """Measure and write."""
     given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--networks", type=int, default=12)
-    given.add_argument("--runs", type=int, default=2)
+    given.add_argument("--networks", type=int, default=20)
+    given.add_argument("--runs", type=int, default=6)
     given.add_argument("--workers", type=int, default=2)
+    given.add_argument("--kept", type=Path, default=KEPT, help="where finished parts are kept, and read from again")
     given.add_argument("--out", type=Path, default=DOCS / "bounds.md")
     asked = given.parse_args()
+    asked.kept.mkdir(parents=True, exist_ok=True)
     chosen = families(asked.networks)
+    parts = [
+        Part(family, name, doubt, logs, asked.networks, asked.runs * (MORE if name == "warm-halving" else 1))
+        for name, usual in (("causal-ts", 0.5), ("causal-kl-ucb", 0.5), ("warm-halving", 0.3))
+        for family in chosen
+        for doubt in (0.0, usual)
+        for logs in LOGS
+    ]
     with ProcessPoolExecutor(asked.workers, multiprocessing.get_context("spawn")) as pool:
-        cells = [
-            pool.submit(
-                saving, family, instances, name, doubt, logs, asked.runs * (MORE if name == "warm-halving" else 1)
-            )
-            for name, usual in (("causal-ts", 0.5), ("causal-kl-ucb", 0.5), ("warm-halving", 0.3))
-            for family, instances in chosen.items()
-            for doubt in (0.0, usual)
-            for logs in LOGS
-        ]
+        cells = [pool.submit(kept, part, asked.kept) for part in parts]
         wide = {
             (family, rows): pool.submit(widths, instances, rows, 1 if rows > 10_000 else 4)
             for family, instances in chosen.items()
             for rows in ROWS
         }
-        for number, cell in enumerate(cells, start=1):
+        for number, cell in enumerate(cells, 1):
             print(f"{number} of {len(cells)}: {cell.result()}", flush=True)
         saved = sorted((cell.result() for cell in cells), key=lambda row: [*chosen].index(row.family))
         found = {key: each.result() for key, each in wide.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,6 +19,9 @@ from whichdo.problem import Arm, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import Instance, canonical, experiment_3, experiment_5, random_confounded
 from whichdo.world.sampler import World
+
+if TYPE_CHECKING:
+    from whichdo.problem import Problem
 
 OURS = ("causal-ts", "causal-kl-ucb")
 
@@ -99,3 +102,40 @@ def test_experiment_5_a_quarter_of_crm_and_below_thompson() -> None:
     ours = regret("causal-ts", instances, 3)
     assert ours <= regret("crm", instances, 3) / 4
     assert ours <= regret("ts", instances, 3)
+
+
+def opening_of(problem: Problem, budget: int, looks: int = 0) -> int:
+    """The looks that causal Thompson sampling makes before another arm, every pull being a loss."""
+    world, seen = World(experiment_3().network, problem, np.array([3, 4], np.uint64)), Tally.empty(problem)
+    if looks:
+        seen = world.pull(observe(looks))
+    played = policy("causal-ts")
+    assert isinstance(played, Sequential)
+    rounds = played.play_by_round(problem, budget, np.random.default_rng(1), seen)
+    count = 0
+    while rounds.arm == 0 and count < 200:
+        rounds.take(0, np.zeros(len(rounds.columns), np.uint8))
+        count += 1
+    return count
+
+
+def test_causal_thompson_opens_with_looks_for_the_arms_that_these_settle() -> None:
+    """Four for each of six, an eighth of the budget at most; fewer with logged looks, none where they settle nothing.
+
+    do() loses all the time, so that the opening ends as soon as it may.
+    """
+    problem = experiment_3().problem
+    assert 24 <= opening_of(problem, 1_000) < 64
+    assert 5 <= opening_of(problem, 40) < 24
+    assert opening_of(problem, 1_000, looks=400) < 24
+    bow, played = canonical("bow").problem, policy("causal-ts")
+    assert isinstance(played, Sequential)
+    assert played.begin(bow, 1_000, np.random.default_rng(1), Tally.empty(bow)).opening.tolist() == [0, 0]
+
+
+def test_in_experiment_3_an_opening_of_looks_saves_half_of_the_regret() -> None:
+    """1.3 to 1.9 on other seeds, with a standard error of .2; 3.2 to 4.4 without the opening (seen to fail so)."""
+    instance = experiment_3()
+    ours = policy("causal-ts").trusting()
+    found = simulate(ours, instance.network, instance.problem, horizon=2_000, runs=200, seed=60_412)
+    assert found.regret.mean() < 2.6

@@ -13,11 +13,12 @@ wrong, as likely as it has become by all pulls; and then for each arm whether wh
 case its mean is drawn from little more than its direct pulls.  Logs that deny the graph raise the doubt of the arms
 that this touches before the first round (`whichdo.checking.denial`).
 
-Thompson sampling does not know that a look teaches about many arms at once.  So where the draw names neither do() nor
-the arm that leads, an exploration, a look is made instead if its regret, squared, over what it teaches is smaller: the
-idea of information-directed sampling (Russo and Van Roy 2014) for this one choice.  The regret is measured from the
-largest draw, so a look whose own mean is far below is not taken for free.  Nor is it, where the draw took what looking
-says of the arm as wrong: looks would say it again.
+Thompson sampling does not know that a look teaches about many arms at once.  So it begins with a few looks for each arm
+that these settle, and goes on looking while no arm is clearly better than do().  And where a draw names another arm
+than do(), a look is made instead if its regret, squared, over what it teaches is smaller: the idea of
+information-directed sampling (Russo and Van Roy 2014) for this one choice.  The regret is measured from the largest
+draw, so a look whose own mean is far below is not taken for free.  Nor is it, where the draw took what looking says of
+the arm as wrong: looks would say it again.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from whichdo.kernels.chance import generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
-from whichdo.policies.bounding import beta_below, clip, clipped_means, hold
+from whichdo.policies.bounding import beta_below, clipped_means, hold
 from whichdo.policies.doubting import (
     OF_FEW,
     OF_MANY,
@@ -70,6 +71,16 @@ BEFORE_SHARING: Mapping[str, Any] = MappingProxyType({**BEFORE_DOUBT, "shares": 
 """Those of the time before arms shared tables learned from the rewards of pulls alone."""
 
 
+AT_LEAST, AT_MOST = (4, 24), (10, 64)
+"""Looks to begin with for each arm that they settle, and in all: without a condition, and while do() may be best."""
+BUDGET = 8
+"""Nor more than one in so many of all pulls."""
+ENOUGH = 16.0
+"""The number of pulls that looks must be worth for every arm that they settle, so that no more are made at once."""
+CLEAR = 0.5
+"""The distance of two means, in standard errors, at which the larger is clearly better for the beginning."""
+
+
 class _State(NamedTuple):
     known: Evidence
     looking: Looking
@@ -77,6 +88,8 @@ class _State(NamedTuple):
     chance: WordArray
     first: int
     """Arms are compared from here on."""
+    opening: IntArray
+    """The number of looks to begin with, and up to which it goes on while no arm is clearly better."""
 
 
 @compiled
@@ -93,18 +106,19 @@ def _draw(
     bounds: Bounds,
     chance: WordArray,
     first: int,
+    opening: IntArray,
 ) -> int:
-    """The arm of the largest draw from ``first`` on, or a look where that teaches more for what it costs.
+    """The arm of the largest draw from ``first`` on, or a look: to begin with, or where it teaches more for its cost.
 
     ``few`` and ``many`` are how likely looking is wrong of so many arms, and ``shares`` for each arm that it then is,
     or is without that.
     """
+    if looks < opening[1] and _opens(wins, losses, means, sizes, served, looks, opening):
+        return 0
     best, top, hinted, lifted = first, -1.0, False, False
-    leader, highest = first, -1.0
     doubts = few > 0.0
     luck = uniform(chance) if doubts else 1.0
     row = 1 if luck < many else 0 if luck < few + many else 2
-    neither = 1.0 - few - many
     # Logs that are old have old bounds; do() may not be an answer, and its logs are asked about all the same.
     if doubts and sizes[0] > LEFT:
         lifted = uniform(chance) < old_logs(shares, row)
@@ -112,26 +126,41 @@ def _draw(
         size = sizes[arm]
         won = 1.0 + wins[arm] + size * means[arm]
         lost = 1.0 + losses[arm] + size * (1.0 - means[arm])
-        mean, hint = won / (won + lost), False
-        if doubts and size > LEFT:
-            less = 1.0 + wins[arm] + LEFT * means[arm]
-            fewer = 1.0 + losses[arm] + LEFT * (1.0 - means[arm])
-            wrong = few * shares[0, arm] + many * shares[1, arm] + neither * shares[2, arm]
-            mean += wrong * (less / (less + fewer) - mean)
-            hint = shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]
-            if hint:
-                won, lost = less, fewer
-        mean = clip(mean, bounds.lows[arm], bounds.highs[arm])
-        if mean > highest:
-            leader, highest = arm, mean
+        hint = doubts and size > LEFT and shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]
+        if hint:
+            won = 1.0 + wins[arm] + LEFT * means[arm]
+            lost = 1.0 + losses[arm] + LEFT * (1.0 - means[arm])
         draw = beta_below(won, lost, bounds, arm, lifted, chance)
         if draw > top:
             best, top, hinted = arm, draw, hint
-    if best in (0, leader) or hinted or served[best] < 0:
+    if best == 0 or hinted or served[best] < 0:
         return best
-    doubtful = few * shares[0] + many * shares[1] + neither * shares[2] > 0.5
+    doubtful = few * shares[0] + many * shares[1] + (1.0 - few - many) * shares[2] > 0.5
     believed = np.where(doubtful, np.minimum(sizes, LEFT), sizes)
     return _look_instead(wins, losses, means, believed, served, looks, best, top)
+
+
+@compiled
+def _opens(
+    wins: FloatArray,
+    losses: FloatArray,
+    means: FloatArray,
+    sizes: FloatArray,
+    served: IntArray,
+    looks: int,
+    opening: IntArray,
+) -> bool:
+    """Whether to look before anything is drawn: few looks were made, or no arm is clearly better than do()."""
+    enough = True
+    for arm in range(1, wins.size):
+        if served[arm] >= 0 and sizes[arm] < ENOUGH:
+            enough = False
+    if enough or looks < opening[0]:
+        return not enough
+    total = 2.0 + wins + losses + sizes
+    middle = (1.0 + wins + sizes * means) / total
+    spread = middle * (1.0 - middle) / total
+    return not np.any(middle - middle[0] > CLEAR * np.sqrt(spread + spread[0]))
 
 
 @compiled
@@ -147,14 +176,15 @@ def _look_instead(
 ) -> int:
     """A look, if it teaches more per squared regret than a pull of ``best``, whose draw ``top`` was the largest.
 
-    A pull of an arm teaches one unit about it.  A look teaches about every arm that it serves what looks have been
-    worth so far, weighed by how likely that arm is to reach ``top``, compared with ``best``.
+    A pull of an arm teaches one unit about it, and so does a look about do().  It teaches about every arm that it
+    serves what looks have been worth so far.  All is weighed by how likely that arm is to reach ``top``, compared with
+    ``best``.
     """
     total = 2.0 + wins + losses + sizes
     middle = (1.0 + wins + sizes * means) / total
     spread = middle * (1.0 - middle) / total
     away = np.maximum(0.0, top - middle) ** 2 / spread
-    taught = 0.0
+    taught = min(1.0, np.exp(0.5 * (away[best] - away[0])))
     for arm in range(1, wins.size):
         if served[arm] >= 0:
             weight = min(1.0, np.exp(0.5 * (away[best] - away[arm])))
@@ -170,8 +200,8 @@ def choose(state: _State) -> int:
     wins, losses, means, sizes, _, times = known
     _, shares, whole = state.doubts
     few, many = whole[OF_FEW], whole[OF_MANY]
-    looks, chance, first = times[0], state.chance, state.first
-    return _draw(wins, losses, means, sizes, shares, few, many, served, looks, bounds, chance, first)
+    looks, chance, first, opening = times[0], state.chance, state.first, state.opening
+    return _draw(wins, losses, means, sizes, shares, few, many, served, looks, bounds, chance, first, opening)
 
 
 @compiled
@@ -194,7 +224,7 @@ def learn(state: _State, arm: int, level: int, row: CodeArray) -> None:
 
 @compiled
 def _loop(state: _State, world: Rounds) -> None:
-    known, looking, doubt, chance, first = state
+    known, looking, doubt, chance, first, opening = state
     factors, shares, whole = doubt
     streams, rows, clock, money, marks, record = world
     bits, left = streams.bits, streams.left
@@ -203,7 +233,7 @@ def _loop(state: _State, world: Rounds) -> None:
     while going(clock, rows):
         few, many = whole[OF_FEW], whole[OF_MANY]
         looks = times[0]
-        arm = _draw(wins, losses, means, sizes, shares, few, many, served, looks, bounds, chance, first)
+        arm = _draw(wins, losses, means, sizes, shares, few, many, served, looks, bounds, chance, first, opening)
         if not payable(clock, money, arm):
             continue
         level = drawn(bits, left, arm) if left[arm] > 0 else pulled(streams, rows, clock, arm)
@@ -237,7 +267,7 @@ class CausalThompson(Sequential):
     doubt: float = DOUBT
     shares: bool = True
     takes_pulls = True
-    revision = 5
+    revision = 6
     when_absent = BEFORE_SHARING
 
     choose = staticmethod(choose)
@@ -265,11 +295,13 @@ class CausalThompson(Sequential):
         """What the tables count."""
         return columns(problem, checked_reading(self.reading))
 
-    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:  # noqa: ARG002
+    def begin(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> _State:
         """What logged looks say."""
         known, looking = evidence(problem, checked_reading(self.reading), seen)
         denied = denial(problem, seen, self.doubt, self.reading).chances
-        return _State(known, looking, doubts(self.doubt, known, denied), generator(rng), problem.first_answer)
+        doubt, served = doubts(self.doubt, known, denied), int((looking.sources[1:] >= 0).sum())
+        opening = [min(each * served, most, int(budget / BUDGET)) for each, most in (AT_LEAST, AT_MOST)]
+        return _State(known, looking, doubt, generator(rng), problem.first_answer, np.array(opening, np.int64))
 
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""
