@@ -2,8 +2,11 @@
 
 Random networks of five 0/1 nodes before the reward, some with hidden common causes; somebody believes the graph with
 one edge left out, one hidden cause left out, or one arrow turned round.  Counted are the believed graphs in which
-looking is off by more than .1 for some arm.  ``spread``: 2,000 logged looks, then 300 pulls spread equally over the
-arms, the alarm heard after every five.  ``campaigns``: the same through the verbs of a campaign, with the policy named.
+looking is off by more than .1 for some arm.  Beside them stand the wrong graphs of `whichdo.world.instances.mistakes`,
+which have fewer arms, so that 300 pulls can show a bias clearly.
+
+``spread``: 2,000 logged looks, then 300 pulls spread equally over the arms, the alarm heard after every five.
+``campaigns``: the same through the verbs of a campaign, with the policy named.
 ``python -m benchmarks.alarm spread 200 7`` measures 200 graphs of each kind from seed 7 on.
 
 As many logs are checked too.  Told is how often the alarm, the check and either of them finds the mistake: of all; of
@@ -33,7 +36,7 @@ from whichdo.graph.separation import m_separated
 from whichdo.monitoring.alarm import conflicts
 from whichdo.problem import LOOK, Arm, Problem
 from whichdo.tables import Table
-from whichdo.world.instances import random_confounded
+from whichdo.world.instances import planted, random_confounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
     from whichdo.world.network import CausalNetwork
 
 KINDS = ("missing edge", "missing confounder", "turned arrow")
+FAMILIES = ("underrated", "overrated", "missing-arrow", "reversed-arrow")
+"""Of `whichdo.world.instances.mistakes`, those whose graph is wrong."""
 LOGS, PULLS, NODES = 2_000, 300, 5
 
 
@@ -90,7 +95,11 @@ def biases(network: CausalNetwork, problem: Problem) -> FloatArray:
 
 
 def wrong_graphs(kind: str, count: int, seed: int, least: float = 0.1) -> Iterator[Wrong]:
-    """Graphs with one mistake that moves some arm by more than ``least``."""
+    """Graphs with one mistake that moves some arm by more than ``least``; of a family, by what it plants."""
+    if kind in FAMILIES:
+        for world in planted(kind, count, seed):
+            yield Wrong(world.network, world.problem, world.claims - world.means)
+        return
     number = 0
     while count:
         rng = np.random.default_rng([seed, KINDS.index(kind), number])
@@ -187,10 +196,11 @@ def in_campaign(case: Wrong, seed: int, policy: str, folder: Path) -> tuple[bool
 def main(how: str, count: int, seed: int, policy: str) -> None:
     """Print a line for each kind of mistake."""
     with tempfile.TemporaryDirectory() as folder:
-        for kind in (*KINDS, "right"):
+        kinds = (*KINDS, "right", *FAMILIES)
+        for kind in kinds:
             cases = right_graphs(count, seed) if kind == "right" else wrong_graphs(kind, count, seed)
             found = []
-            for number, case in enumerate(cases, start=1000 * (*KINDS, "right").index(kind)):
+            for number, case in enumerate(cases, start=1000 * kinds.index(kind)):
                 own = seed * 10_000 + number
                 went, visible = spread(case, own) if how == "spread" else in_campaign(case, own, policy, Path(folder))
                 found.append(Outcome(went, is_refuted(case, own), visible, is_refutable(case)))
@@ -206,7 +216,11 @@ def told(found: list[Outcome]) -> str:
 
     refutable = [each for each in found if each.refutable]
     clear = [each for each in refutable if each.visible >= 4]
-    return f"alarm / check / either {share(found)}; refutable {share(refutable)}; clearly visible {share(clear)}"
+    seen = [each for each in found if each.visible >= 4]
+    return (
+        f"alarm / check / either {share(found)}; refutable {share(refutable)}, clearly visible {share(clear)}; "
+        f"clearly visible, refutable or not, {share(seen)}"
+    )
 
 
 if __name__ == "__main__":

@@ -75,6 +75,29 @@ def test_a_tie_with_an_arm_that_does_nothing_by_the_graph_is_no_obstacle() -> No
     )  # its own pulls must rule it out
 
 
+def test_a_tie_that_direct_pulls_deny_is_not_one() -> None:
+    """By the graph W does nothing, but its two settings differ; V may still be tied with do()."""
+    problem = Problem("X -> Y; W; V", "Y", ["X", "W", "V"])
+    rows = {arm: (180, 20) if "X" in arm.settings else (100, 100) for arm in problem.arms}
+    rows |= {do(W=0): (140, 60), do(W=1): (50, 150)}
+
+    def found(**changes: tuple[int, int]) -> Certainty:
+        given = rows | {problem.arm(name): row for name, row in changes.items()}
+        return certainty(problem, told(*(given[arm] for arm in problem.arms), problem=problem))
+
+    best = found()
+    assert best.leader == do(W=1)
+    assert best.standing is Standing.MORE
+    assert best.tied == ()
+    assert found(**{"do(W=1)": (20, 380)}).words == (
+        "Sure: do(W=1) is the best of 7 arms, with 95% confidence at all times."
+    )
+    others = found(**{"do(W=0)": (500, 50), "do(W=1)": (500, 50)})
+    assert others.leader == do()
+    assert others.standing is Standing.SURE
+    assert others.tied == (do(V=0), do(V=1))
+
+
 def test_practically_equal_when_no_rival_can_be_better_by_the_margin() -> None:
     rows = ((5_000, 5_000), (9_000, 1_000), (4_990, 5_010))
     assert sure(*rows).standing is Standing.MORE

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import whichdo as wd
@@ -23,6 +25,8 @@ HORIZON = 600
 WORTH = 1_000
 """How many direct pulls of an arm the logs are worth."""
 CLOSE = 0.03
+LONG = 3_000
+"""Pulls after which campaigns are sure where the gap is clear."""
 
 
 def rows_of(world: Planted, arm: wd.Arm, seed: int) -> Iterator[dict[str, int]]:
@@ -32,12 +36,12 @@ def rows_of(world: Planted, arm: wd.Arm, seed: int) -> Iterator[dict[str, int]]:
         seed += 1_000_000
 
 
-def played(folder: Path, world: Planted, policy: str, seed: int) -> wd.Campaign:
+def played(folder: Path, world: Planted, policy: str, seed: int, horizon: int = HORIZON) -> wd.Campaign:
     """A campaign to its end in the world as it is now, begun on the logs that there are."""
     logs = world.logged.sample(world.rows_worth(WORTH), seed=seed)
     name = f"{world.name} {policy}"
     campaign = wd.Campaign.create(
-        folder / "a.db", name, wd.policy(policy), world.problem, horizon=HORIZON, seed=seed, logs=logs
+        folder / "a.db", name, wd.policy(policy), world.problem, horizon=horizon, seed=seed, logs=logs
     )
     coming: dict[wd.Arm, Iterator[dict[str, int]]] = {}
     while tickets := campaign.ask(60, client="me"):
@@ -74,18 +78,29 @@ def test_the_named_arm_is_close_to_the_best_on_old_logs(tmp_path: Path, record_p
     assert sum(shares) / 2 >= (0.6 if FULL else 0.25)
 
 
-@pytest.mark.slow("7 s: a campaign of each family; finds certainty that rests on logs or the graph")
+@pytest.mark.slow("6 s: two campaigns of 3,000 pulls; finds certainty that rests on logs or the graph")
 @pytest.mark.soak
 def test_what_is_called_sure_is_right(tmp_path: Path, record_property: Record) -> None:
-    """In 95% of the campaigns that say so, over all families and their controls; here in all but one."""
+    """In 95% of the campaigns that say so; 600 pulls are too few to be sure, so these are longer and have clear gaps.
+
+    ``test_trust.py`` asks the same of many more plays, which nobody stores.
+    """
     said = wrong = 0
-    for family in MISTAKES:
+    for family in MISTAKES if FULL else ("underrated", "shifted-baseline"):
         for right in (False, True) if FULL else (False,):
-            for number, world in enumerate(planted(family, scaled(20), SEED, right=right)):
-                campaign = played(tmp_path, world, "warm-halving", SEED + number)
+            for number, world in enumerate(clear(family, scaled(10), right=right)):
+                campaign = played(tmp_path, world, "warm-halving", SEED + number, LONG)
                 sure = campaign.recommend().certainty
                 said += str(sure.standing) == "sure"
                 wrong += str(sure.standing) == "sure" and regret(world, sure.leader) > 1e-9
                 campaign.close()
     record_property("sure", f"{said}, wrong {wrong}")
-    assert wrong <= (0.05 * said if FULL else 1)
+    assert said
+    assert wrong <= 0.05 * said
+
+
+def clear(family: str, count: int, *, right: bool) -> list[Planted]:
+    """Worlds of few arms, the best of which is better than any other by .15 or more."""
+    worlds = planted(family, 20 * count, SEED, right=right)
+    apart = (world for world in worlds if np.diff(np.sort(world.means))[-1] >= 0.15 and len(world.means) <= 6)
+    return list(islice(apart, count))

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import whichdo as wd
-from tests.checking.random_worlds import RandomWorld, random_graph
-from tests.soak import scaled
+from tests.checking.random_worlds import RIGHT, SKEWS, RandomWorld, random_graph, telling_graph
+from tests.soak import FULL, scaled
 from whichdo.estimate.estimator import Rule, look
 from whichdo.formulas import Reading
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.implied import implied_statements
 from whichdo.graph.separation import m_separated
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SIZES = (300, 1_000, 10_000, 100_000, 1_000_000)
-SKEWS = (0.3, 1.0, 3.0)
+FEW = {300: 400, 1_000: 400, 3_000: 300, 20_000: 200, 200_000: 100}
+"""Right graphs of each family, by rows."""
 
 
 def right_world(rng: np.random.Generator, skew: float) -> RandomWorld:
     """Three to seven nodes of two to four values each, with a statement to test."""
-    while True:
-        nodes = int(rng.integers(3, 8))
-        graph = random_graph(rng, nodes, float(rng.uniform(0.15, 0.6)), float(rng.choice([0, 0.1, 0.2])))
-        if implied_statements(graph).statements:
-            return RandomWorld.draw(rng, graph, skew=skew)
+    return RandomWorld.draw(rng, telling_graph(rng), skew=skew)
 
 
 def accused(rng: np.random.Generator, rows: int, graphs: int) -> tuple[int, int]:
@@ -55,6 +56,33 @@ def test_right_graphs_are_accused_in_at_most_six_of_a_hundred_checks(rows: int) 
     limit = max(0.06, 0.05 + 4 * sqrt(0.05 * 0.95 / graphs)) if graphs < 1_000 else 0.06
     assert fails / graphs <= limit
     assert low / graphs <= limit + 0.01
+
+
+def accused_of(family: str, rows: int, graphs: int, seed: int) -> int:
+    """How many right graphs of a family fail a whole check."""
+    fails = 0
+    for number in range(graphs):
+        case = RIGHT[family](np.random.default_rng([seed, list(RIGHT).index(family), rows, number]), rows)
+        fails += not wd.check(case.problem, case.data, arm=case.arm).ok
+    return fails
+
+
+@pytest.mark.soak
+@pytest.mark.slow("3 s: a test whose law is off where rows are few accuses right graphs of one kind alone")
+@pytest.mark.parametrize("family", RIGHT)
+def test_no_family_of_right_graphs_is_accused_more_often(
+    family: str, record_property: Callable[[str, object], None]
+) -> None:
+    """5% are promised; 6% at the full count, and four standard errors above 5% in runs of few.
+
+    Seen to fail where tests take every row twice: 22 to 70 of 100 in the statements of three families, 14 and 19 of 100
+    where it is experiments.
+    """
+    for rows, count in FEW.items() if FULL else [(300, FEW[300])]:
+        graphs = scaled(count, 10)
+        fails = accused_of(family, rows, graphs, 5_772)
+        record_property(f"{rows} rows", f"{fails} of {graphs}")
+        assert fails / graphs <= (0.06 if graphs == count else 0.05 + 4 * sqrt(0.05 * 0.95 / graphs))
 
 
 def wrong_world(rng: np.random.Generator, skew: float, *, hidden: bool) -> tuple[RandomWorld, CausalGraph]:

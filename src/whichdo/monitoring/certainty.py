@@ -13,7 +13,8 @@ practically equal  no other arm can be better than the leader by the margin or m
 more pulls         neither yet, with a guess of how many more pulls would do, at the gaps seen so far.
 
 An arm that does nothing by the graph is do() under another name.  No number of pulls tells the two apart, so once each
-has been pulled a few times a tie between them does not stand in the way of a verdict, which then says so.
+has been pulled a few times a tie between them does not stand in the way of a verdict, which then says so.  That is the
+graph's word: where the bounds of direct pulls deny that an arm does nothing, there is not a tie.
 """
 
 from __future__ import annotations
@@ -153,10 +154,12 @@ def certainty(
         raise UsageError("There is no arm to compare.")
     positions = [problem.index(arm) for arm in chosen]
     same = [arm.is_look or problem.verdicts[arm.targets].route is Route.SAME for arm in chosen]
+    groups = {(): 0} | {targets: number for number, targets in enumerate(problem.target_sets, start=1)}
+    group = np.array([groups[arm.targets] for arm in chosen])
     named = [not arm.is_look or not problem.first_answer for arm in chosen]
     counts = pulls.counts[positions].astype(np.float64)
     miss = (1 - confidence) / len(chosen)
-    race = _Race(problem, counts, np.array(same), np.array(named), miss, margin / problem.unit)
+    race = _Race(problem, counts, np.array(same), group, np.array(named), miss, margin / problem.unit)
     more, why = race.guess(chosen)
     rows = []
     for j, arm in enumerate(chosen):
@@ -173,7 +176,14 @@ class _Race:
     """The arms by utility: bounds, who leads, who could still win."""
 
     def __init__(
-        self, problem: Problem, counts: FloatArray, same: BoolArray, named: BoolArray, miss: float, margin: float
+        self,
+        problem: Problem,
+        counts: FloatArray,
+        same: BoolArray,
+        group: IntArray,
+        named: BoolArray,
+        miss: float,
+        margin: float,
     ) -> None:
         self.worth = np.array(list(problem.utility.values()))
         self.counts, self.miss, self.margin, self.unit = counts, miss, margin, problem.unit
@@ -186,12 +196,26 @@ class _Race:
         self.running = named & (self.highs >= self.lows[named].max(initial=-np.inf))
         self.tied = np.zeros(len(counts), bool)
         if self.leader is not None:
-            if same[self.leader] and self.pulls[self.leader] >= TIED:
-                self.tied = same & (self.pulls >= TIED)
+            alike = self._alike(same & (self.pulls >= TIED), group)
+            if alike[self.leader]:
+                self.tied = alike
             self.tied[self.leader] = False
             self.running &= ~self.tied
             self.running[self.leader] = True
         self.standing = self._standing()
+
+    def _alike(self, same: BoolArray, group: IntArray) -> BoolArray:
+        """The arms that do nothing by the graph, but for target sets of which direct pulls deny it; group 0 is do().
+
+        First those that differ from do() or among themselves, then all that differ from each other.
+        """
+        apart = self.lows[:, None] > self.highs[None, :]
+        apart |= apart.T
+        related = (group[:, None] == group) | (group[:, None] == 0) | (group == 0)
+        for pairs in (apart & related, apart):
+            denied = group[(pairs & same & same[:, None]).any(axis=1)]
+            same = same & ~(np.isin(group, denied) & (group > 0))
+        return same
 
     def _standing(self) -> Standing:
         if self.leader is None:
