@@ -9,6 +9,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import Clock, create, rng, run
+from whichdo.errors import UsageError
 from whichdo.report.campaign_page import campaign_page
 
 if TYPE_CHECKING:
@@ -89,9 +90,12 @@ def test_a_report_while_no_window_has_closed(tmp_path: Path) -> None:
     assert "There is too little evidence yet" in campaign_page(campaign.events())
 
 
-def test_the_old_order_of_problem_and_policy_still_works_and_says_so(tmp_path: Path) -> None:
+def test_problem_and_policy_are_taken_in_either_order(tmp_path: Path) -> None:
+    """As `Session` takes them, or the problem first."""
     problem = wd.Problem("X -> Y", "Y")
-    with pytest.warns(DeprecationWarning, match="takes the policy before the problem now") as told:
-        before = wd.Campaign.create(tmp_path / "a.db", "a", problem, "ue", horizon=9)  # type: ignore[arg-type]
-    assert told[0].filename == __file__
+    before = wd.Campaign.create(tmp_path / "a.db", "a", problem, "ue", horizon=9)
     assert wd.Campaign.create(tmp_path / "a.db", "a", "ue", problem, horizon=9).events() == before.events()
+    with pytest.raises(UsageError, match="needs a policy and a problem"):
+        wd.Campaign.create(tmp_path / "a.db", "b", problem, problem, horizon=9)
+    with pytest.raises(UsageError, match="needs a policy and a problem; found 'ue' and 'sr'"):
+        wd.Campaign.create(tmp_path / "a.db", "b", "ue", "sr", horizon=9)

@@ -68,7 +68,7 @@ def test_mechanisms_that_make_no_network_are_refused(mechanisms: dict[str, Mecha
 
 @pytest.mark.parametrize("probability", [-0.1, 1.5, float("nan"), [0.2, float("inf")]])
 def test_what_is_no_probability_is_refused(probability: float) -> None:
-    with pytest.raises(NetworkError, match="no probability"):
+    with pytest.raises(NetworkError, match="not a probability"):
         bernoulli((), probability)
 
 

@@ -6,9 +6,8 @@ absent; repeating it counts it once; and every recommendation can be derived aga
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from whichdo.campaign import commands
 from whichdo.campaign.advice import Advice, advised
@@ -104,8 +103,8 @@ class Campaign:
         cls,
         database: str | os.PathLike[str],
         name: str,
-        policy: Policy | str,
-        problem: Problem,
+        policy: Policy | str | Problem,
+        problem: Problem | Policy | str,
         *,
         horizon: int | None = None,
         budget: float | None = None,
@@ -805,12 +804,13 @@ class Campaign:
         return ()
 
 
-def _in_order(policy: Any, problem: Any) -> tuple[Policy | str, Problem]:
-    """The two in their order, given in either; before 0.1.0 the problem came first."""
-    if not isinstance(policy, Problem):
-        return policy, problem
-    warnings.warn("Campaign.create takes the policy before the problem now", DeprecationWarning, stacklevel=3)
-    return problem, policy
+def _in_order(one: Policy | str | Problem, other: Policy | str | Problem) -> tuple[Policy | str, Problem]:
+    """A policy and a problem, given in either order: nobody can take one for the other."""
+    if isinstance(one, Problem) and not isinstance(other, Problem):
+        return other, one
+    if isinstance(other, Problem) and not isinstance(one, Problem):
+        return one, other
+    raise UsageError(f"A campaign needs a policy and a problem; found {one!r} and {other!r}.")
 
 
 def _ticket_id(ticket: str | Ticket) -> str:

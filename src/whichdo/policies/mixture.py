@@ -61,8 +61,9 @@ def balanced(weights: FloatArray, *, tolerance: float = 1e-3) -> FloatArray:
             break
         shares = shares * np.sqrt(pressure / here)
         shares /= shares.sum()
-    found = np.round(found, KEPT_DIGITS)
-    return found / found.sum()
+    kept: FloatArray = np.round(found, KEPT_DIGITS)
+    kept /= kept.sum()
+    return kept
 
 
 def apportioned(shares: FloatArray, pulls: int) -> IntArray:
