@@ -168,7 +168,7 @@ class NotOursError(StorageError):
 
 
 class UnfitStateError(StorageError):
-    """What was saved of a policy's play does not fit the policy; whoever has the log replays it."""
+    """What was saved of a policy's play does not fit the policy; the log is replayed instead."""
 
 
 class DamagedError(StorageError):

@@ -247,14 +247,14 @@ def test_addresses(address: str, kind: str, where: str) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("sqlite://host/a.db", "is no address of a database"),
-        ("://a.db", "is no address of a database"),
+        ("sqlite://host/a.db", "is not the address of a database"),
+        ("://a.db", "is not the address of a database"),
         ("sqlite:///a.db?timeout=5", "has options, which are for"),
         ("mysql://host/a", 'not in "mysql"'),
         ("postgresql+asyncpg://me:secret@host/a", r'not in "postgresql\+asyncpg"'),
         ("sqlite://", "its database is a file: name one"),
         ("sqlite:///:memory:", "its database is a file: name one"),
-        ("postgresql://me:secret@[::1/a", "is no address of a database"),
+        ("postgresql://me:secret@[::1/a", "is not the address of a database"),
     ],
 )
 def test_addresses_that_are_refused(address: str, said: str) -> None:

@@ -45,7 +45,7 @@ def address_of(address: str | os.PathLike[str]) -> Address:
     found = _URL.fullmatch(text)
     kind = found["kind"] if found else ""
     if found is None or not kind or (kind == "sqlite" and not re.match(r"/|\?|$", found["rest"])):
-        raise UsageError(f"{quoted(masked(text))} is no address of a database; such as sqlite:///campaigns.db.")
+        raise UsageError(f"{quoted(masked(text))} is not the address of a database, such as sqlite:///campaigns.db.")
     if kind not in _DRIVERS or found["driver"] not in (None, _DRIVERS[kind]):
         raise UsageError(
             f"Campaigns are kept in SQLite (sqlite:///campaigns.db) or PostgreSQL (postgresql://user@host/name), not "

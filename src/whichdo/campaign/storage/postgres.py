@@ -65,7 +65,7 @@ _COLUMNS = ", ".join(schema.STORED)
 _VALUES = "?::integer, ?, ?, ?, ?, ?, ?"
 _FIRST = (
     f"WITH moved AS (UPDATE whichdo_campaign SET length = ?, head = ? WHERE id = ? AND length = ? AND head = ? "  # noqa: S608
-    f"AND (SELECT form FROM whichdo_store) = {schema.FORM} RETURNING id) "
+    f"AND (SELECT form FROM whichdo_store) = ? RETURNING id) "
     f"INSERT INTO whichdo_event (campaign, {_COLUMNS}) SELECT id, {_VALUES} FROM moved"
 )
 """Appends an event where the campaign stands as it should, and moves it on."""
@@ -113,7 +113,7 @@ class PostgresStorage(Storage):
             self._target = conninfo_to_dict(address.where)
         except (psycopg.ProgrammingError, UnicodeError):
             raise UsageError(
-                f"{quoted(name)} is no address of a database; such as postgresql://user@host/name."
+                f"{quoted(name)} is not the address of a database, such as postgresql://user@host/name."
             ) from None
         self._last = 0.0
         self._queue: list[Command] = []  # to be sent with what comes next
@@ -333,7 +333,8 @@ class PostgresStorage(Storage):
         if self._appended is not None:
             self._send(connection)
         last = new[-1]
-        self._queue.append((_FIRST, (last.seq + 1, last.hash, place.id, place.length, place.head, *new[0][1:])))
+        stands = place.id, place.length, place.head, schema.FORM
+        self._queue.append((_FIRST, (last.seq + 1, last.hash, *stands, *new[0][1:])))
         self._queue += [(_NEXT, (*each[1:], place.id, last.hash)) for each in new[1:]]
         self._appended = self._moved = place
         place.length, place.head = last.seq + 1, last.hash
