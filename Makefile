@@ -10,7 +10,7 @@ PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # Where bytecode is not kept, every process compiles the package and every test file anew: a third of `make check`.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: scale spark demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
+.PHONY: costs scale spark demo dist installed check quick test style types coverage setup bench families earning joint confounded estimates \
         robustness checking bounds reproduction tutorials docs soak clean
 
 demo: $(VENV)/.demo-ready
@@ -33,6 +33,10 @@ check: style
 
 quick: setup
 	WHICHDO_QUICK=1 $(BIN)/pytest -q $(PARALLEL) -m "not slow"
+
+# What the tests of `make check` cost, for tests/costs.py: which of them are left to `make test`.  On a quiet machine.
+costs: setup
+	WHICHDO_QUICK=1 WHICHDO_COSTS=1 $(BIN)/pytest -q $(PARALLEL) -m "not slow"
 
 # Before every merge: everything, the soak tests at about a twentieth of their counts.
 test: style types

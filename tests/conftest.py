@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import costs
 from tests.memory import in_memory
 from tests.soak import FULL, merged, repeated, row
 from whichdo import __version__
@@ -39,8 +40,9 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a slow test that does not say what it costs and why it is worth it."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a slow test that does not say what it costs and why; leave out what is too expensive for `make check`."""
+    costs.leave_out(config, items)
     for item in items:
         for mark in item.iter_markers("slow"):
             if not (len(mark.args) == 1 and re.fullmatch(r"\d+(\.\d)? s: \S.*", str(mark.args[0]))):
@@ -49,6 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    costs.note(report)
     if FULL and report.when == "call":
         said = ", ".join(f"{name} {value}" for name, value in report.user_properties)
         name = report.nodeid.replace("tests/", "", 1)
@@ -57,6 +60,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_terminal_summary(config: pytest.Config) -> None:
     """Only the process that shows the results has a terminal; it hears of the tests of all workers."""
+    costs.write()
     if not FULL or not _lines:
         return
     page = Path(config.rootpath) / "docs" / "soak.md"
