@@ -56,7 +56,7 @@ def register(name: str) -> Callable[[Kind], Kind]:
 
     def put(kind: Kind) -> Kind:
         known = registered.get(name)
-        if known is not None and _place(known) != _place(kind):
+        if known is not None and not _one_source(known, kind):
             raise UsageError(
                 f"There already is a policy {quoted(name)}, {_place(known)}. Register {_place(kind)} by another name."
             )
@@ -65,6 +65,14 @@ def register(name: str) -> Callable[[Kind], Kind]:
         return kind
 
     return put
+
+
+def _one_source(known: type[Policy], kind: type[Policy]) -> bool:
+    """Whether two classes are one in the source: a file may be imported, and named by its path as well."""
+    if known.__qualname__ != kind.__qualname__:
+        return False
+    files = [getattr(sys.modules.get(each.__module__), "__file__", None) for each in (known, kind)]
+    return known.__module__ == kind.__module__ or (files[0] is not None and files[0] == files[1])
 
 
 def _place(kind: type[Policy]) -> str:
