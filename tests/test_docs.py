@@ -23,8 +23,8 @@ from whichdo.cli.app import VERBS, make_app
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROSE = [*PAGES, *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*/*.md"))]
-ELSEWHERE = {"add-a-policy.md", "README.md"}
-"""Pages whose code other tests run: `test_add_a_policy` and `test_readme`."""
+ELSEWHERE = {"add-a-format.md", "add-a-policy.md", "README.md"}
+"""Pages whose code other tests run: `test_add_a_format`, `test_add_a_policy` and `test_readme`."""
 
 
 def blocks(page: Path) -> list[str]:
