@@ -58,7 +58,7 @@ def test_code_runs_and_prints_what_its_comments_say(
     with contextlib.redirect_stdout(printed):
         exec(compile(code, page.name, "exec"), {})
     shown = [line.partition("  # ")[2].strip() for line in code.splitlines() if line.startswith("print(")]
-    if all(shown) and not any("*" in line for line in code.splitlines() if line.startswith("print(")):
+    if all(shown) and not any(line.startswith("print(*") for line in code.splitlines()):
         assert printed.getvalue().splitlines() == shown
 
 
