@@ -102,3 +102,21 @@ def test_few_pulls_of_a_reward_with_many_levels_are_taken_as_they_are(tmp_path: 
                 campaign.tell(ticket, {"X": x, "Y": int(rng.binomial(20, means[ticket.arm]))})
         advice = campaign.recommend()
         assert advice.arm == advice.policy_arm == wd.do(X=1)
+
+
+def test_an_estimate_that_few_pulls_moved_away_from_the_logs_says_so(tmp_path: Path) -> None:
+    """1,000 logged rows with a rate of 5%, then three looks that all succeed: the logs may be old."""
+    problem = wd.Problem("X -> Y", "Y")
+    rows = {"X": [0, 1] * 500, "Y": [1] * 50 + [0] * 950}
+    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", "warm-halving", problem, horizon=60, logs=rows, seed=1)
+    before = campaign.recommend()
+    assert not any("in this campaign" in each for each in before.sentences)
+    told = 0
+    while told < 3:
+        for ticket in campaign.ask(1):
+            campaign.tell(ticket, {"X": 0 if ticket.arm.is_look else ticket.arm.settings["X"], "Y": 1})
+            told += ticket.arm.is_look
+    advice = campaign.recommend()
+    (said,) = [each for each in advice.sentences if "in this campaign" in each]
+    assert said.startswith("Looks and logs together say 0.05")
+    assert "pulls in this campaign 1.00." in said
