@@ -235,7 +235,9 @@ def _reasons(
         return (_progress(state, None),)
     best = known[0]
     rests_on = (_rests_on(best, numbers), *_pulled_away(best, looked[best.arm], sure))
-    return f"By direct pulls alone: {sure.words}", *rests_on, *_would_change(found, known), _progress(state, best)
+    likelier = found.likelier_words if found.best is best and len(known) > 1 else ()
+    alone = f"By direct pulls alone: {sure.words}"
+    return *likelier, alone, *rests_on, *_would_change(found, known), _progress(state, best)
 
 
 def _pulled_away(best: ArmRank, looked: ArmRank, sure: Certainty) -> Iterator[str]:
