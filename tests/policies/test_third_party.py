@@ -121,7 +121,9 @@ def test_a_name_of_ours_is_not_taken_by_others(tmp_path: Path) -> None:
         "from whichdo.policies.base", "from whichdo.policies.registry import register\nfrom whichdo.policies.base", 1
     )
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
-    with pytest.raises(wd.InputError, match=r'There already is a policy "ue", whichdo\.policies\.uniform'):
+    with pytest.raises(
+        wd.InputError, match=r'policy "ue", whichdo\.policies\.uniform.* Register mine\.py:FirstArm by another name\.$'
+    ):
         wd.policy(f"{tmp_path / 'mine.py'}:FirstArm")
     assert type(wd.policy("ue")).__name__ == "UniformExploration"
 
