@@ -23,8 +23,8 @@ from whichdo.cli.app import VERBS, make_app
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROSE = [*PAGES, *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*/*.md"))]
-ELSEWHERE = {"add-a-policy.md", "README.md"}
-"""Pages whose code other tests run: `test_add_a_policy` and `test_readme`."""
+ELSEWHERE = {"add-a-format.md", "add-a-policy.md", "README.md"}
+"""Pages whose code other tests run: `test_add_a_format`, `test_add_a_policy` and `test_readme`."""
 
 
 def blocks(page: Path) -> list[str]:
@@ -58,7 +58,7 @@ def test_code_runs_and_prints_what_its_comments_say(
     with contextlib.redirect_stdout(printed):
         exec(compile(code, page.name, "exec"), {})
     shown = [line.partition("  # ")[2].strip() for line in code.splitlines() if line.startswith("print(")]
-    if all(shown) and not any("*" in line for line in code.splitlines() if line.startswith("print(")):
+    if all(shown) and not any(line.startswith("print(*") for line in code.splitlines()):
         assert printed.getvalue().splitlines() == shown
 
 

@@ -16,6 +16,7 @@ from dataclasses import Field, fields
 from functools import partialmethod
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import formatannotation
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -201,7 +202,9 @@ def _module_of(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[title]
-        raise InputError(f"{visible(path)} cannot be imported: {type(error).__name__}: {error}.") from error
+        raise InputError(
+            f"{visible(path)} cannot be imported: {type(error).__name__}: {str(error).rstrip('.')}."
+        ) from error
     return module
 
 
@@ -269,8 +272,12 @@ def _listed(known: dict[str, Field[Any]]) -> str:
 
 
 def _value(name: str, parameter: Field[Any], text: str) -> Any:
-    """A value of the kind that the parameter is declared to be; its annotation is kept as a string."""
-    kinds = {kind.strip() for kind in str(parameter.type).split("|")}
+    """A value of the kind that the parameter is declared to be.
+
+    Its annotation is a string where the file postpones annotations, and the type itself where it does not.
+    """
+    declared = parameter.type if isinstance(parameter.type, str) else formatannotation(parameter.type)
+    kinds = {kind.strip() for kind in declared.split("|")}
     place = f"{name}: {parameter.name} is {quoted(text)}; it must be"
     if "bool" in kinds:
         if text not in ("true", "false"):
@@ -281,7 +288,7 @@ def _value(name: str, parameter: Field[Any], text: str) -> Any:
         if not NUMBER.fullmatch(text) or (whole and not text.lstrip("+-").isdigit()):
             raise UsageError(f"{place} a {'whole ' if whole else ''}number.")
         return int(text) if whole else float(text)
-    if "str" in kinds or str(parameter.type).startswith("Literal["):
+    if "str" in kinds or declared.startswith("Literal["):
         return text
     raise UsageError(
         f"{name}: {parameter.name} cannot be written as a string; in Python, "

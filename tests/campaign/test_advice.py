@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,3 +103,41 @@ def test_few_pulls_of_a_reward_with_many_levels_are_taken_as_they_are(tmp_path: 
                 campaign.tell(ticket, {"X": x, "Y": int(rng.binomial(20, means[ticket.arm]))})
         advice = campaign.recommend()
         assert advice.arm == advice.policy_arm == wd.do(X=1)
+
+
+def test_an_estimate_that_few_pulls_moved_away_from_the_logs_says_so(tmp_path: Path) -> None:
+    """1,000 logged rows with a rate of 5%, then three looks that all succeed: the logs may be old."""
+    problem = wd.Problem("X -> Y", "Y")
+    rows = {"X": [0, 1] * 500, "Y": [1] * 50 + [0] * 950}
+    campaign = wd.Campaign.create(tmp_path / "a.db", "spring", "warm-halving", problem, horizon=60, logs=rows, seed=1)
+    before = campaign.recommend()
+    assert not any("in this campaign" in each for each in before.sentences)
+    told = 0
+    while told < 3:
+        for ticket in campaign.ask(1):
+            campaign.tell(ticket, {"X": 0 if ticket.arm.is_look else ticket.arm.settings["X"], "Y": 1})
+            told += ticket.arm.is_look
+    advice = campaign.recommend()
+    (said,) = [each for each in advice.sentences if "in this campaign" in each]
+    assert said.startswith("Looks and logs together say 0.05")
+    assert "pulls in this campaign 1.00." in said
+
+
+def test_an_arm_that_is_likelier_the_best_is_named(tmp_path: Path) -> None:
+    """do(X=1) has 15% in 1,000 logged rows; an arm of Z has a fifth in a few pulls, which is more but hardly known."""
+    problem = wd.Problem("X -> Y; Z -> Y; Z <-> Y", "Y")
+    rows = {"X": [0, 1] * 1000, "Z": [0, 0, 1, 1] * 500, "Y": ([0, 1] * 15 + [0, 0] * 85) * 10}
+    campaign = wd.Campaign.create(
+        tmp_path / "a.db", "spring", "warm-halving", problem, horizon=60, logs=rows, audit=False, seed=1
+    )
+    pulled: Counter[wd.Arm] = Counter()
+    while pulled.total() < 40 and not campaign.finished:
+        ticket = campaign.ask()
+        good = int("Z" in ticket.arm.settings and pulled[ticket.arm] % 5 == 0)
+        campaign.tell(ticket, {"X": 0, "Z": 0, "Y": good} | dict(ticket.arm.settings))
+        pulled[ticket.arm] += 1
+    advice = campaign.recommend()
+    likelier = advice.ranking.likelier
+    assert likelier is not None
+    (said,) = [each for each in advice.sentences if each.startswith(f"Likelier the best is {likelier.arm}, with ")]
+    assert said in campaign_page(campaign.events())

@@ -252,9 +252,7 @@ def test_costs_and_money(database: str) -> None:
 def test_a_wait_names_the_open_tickets(database: str) -> None:
     campaign = create(database, policy="srm", horizon=40)
     tickets = campaign.ask(30, client="a")
-    with pytest.raises(
-        wd.WaitError, match=f"^srm decides on when it has heard of {len(tickets)} open tickets: 1-"
-    ) as info:
+    with pytest.raises(wd.WaitError, match=f"^srm cannot go on until {len(tickets)} open tickets are told: 1-") as info:
         campaign.ask(client="b")
     assert info.value.tickets == tuple(ticket.id for ticket in tickets)
 

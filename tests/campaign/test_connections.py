@@ -149,7 +149,7 @@ def test_a_wait_names_what_is_waited_for(database: str) -> None:
     campaign.restart("a new week")
     ticket = campaign.ask(client="b")
     with pytest.raises(
-        wd.WaitError, match=f"^ucb decides on when it has heard of 1 open ticket: {ticket.id}\\.$"
+        wd.WaitError, match=f"^ucb cannot go on until 1 open ticket is told: {ticket.id}\\. A ticket that was lost"
     ) as info:
         campaign.ask(client="c")
     assert info.value.tickets == (ticket.id,)

@@ -191,7 +191,7 @@ def test_too_little_for_a_new_play_waits_for_what_is_out_and_then_ends(database:
     out = before.ask(4, client="lab")  # three pulls are left, and a play needs five
     campaign = update(before)
     assert campaign.status().phase == "waiting"
-    with pytest.raises(wd.WaitError, match="turning decides on when it has heard of 4 open tickets") as info:
+    with pytest.raises(wd.WaitError, match="turning cannot go on until 4 open tickets are told: ") as info:
         campaign.ask(client="other")
     assert info.value.tickets == tuple(ticket.id for ticket in out)
     campaign.void(out[0], "lost")
@@ -321,7 +321,7 @@ def test_reward_windows_close_in_an_older_play(database: str, update: Update) ->
     for ticket in tickets:
         campaign.tell(ticket, {"Y": 1})
     assert campaign.status().tickets["counted"] == 0
-    with pytest.raises(wd.WaitError, match="decides on when the reward windows of"):
+    with pytest.raises(wd.WaitError, match="cannot go on until the reward windows of"):
         campaign.ask()
     clock.move(days=1)
     assert campaign.status().tickets["counted"] == 5

@@ -303,7 +303,7 @@ def test_commands_in_messages_can_be_pasted(call: Call) -> None:
     assert shlex.split(command)[1:5] == ["amend", "spring sale", ticket, '{"X":0,"Y":1,"Z":0}']
     assert shlex.split(command)[-2:] == ["--db", "my own.db"]
     found = call("ask", "spring sale", "--client", "other", "--db", "my own.db")
-    assert (found.code, found.err.startswith("WaitError: srm decides on when it has heard of ")) == (6, True)
+    assert (found.code, found.err.startswith("WaitError: srm cannot go on until ")) == (6, True)
 
 
 def test_what_a_campaign_was_begun_on_is_shown(call: Call) -> None:
@@ -322,7 +322,10 @@ def test_what_a_campaign_was_begun_on_is_shown(call: Call) -> None:
 
 def test_a_policy_that_takes_fewer_says_so(call: Call) -> None:
     call("start", "spring", "problem.toml", "--policy", "ts", "--horizon", "9")
-    assert "1 of 5: the policy decides on when these are told." in call("ask", "spring", "-n", "5").out
+    assert (
+        "1 of 5: the policy needs the outcomes of open tickets before it asks for more."
+        in call("ask", "spring", "-n", "5").out
+    )
 
 
 def test_an_import_of_what_is_there_says_so(call: Call) -> None:

@@ -34,7 +34,9 @@ def test_a_commented_file_is_written_and_the_next_commands_are_printed(call: Cal
     (tmp_path / "g.dag").write_text("dag { x [exposure] y [outcome] z -> {x y} x -> y }")
     answer = call("init", "data.csv", "g.dag")
     assert answer.code == 0
-    assert "whichdo rank problem.toml data.csv" in answer.out
+    after = answer.out.partition("Next: edit it, then\n")[2]
+    verbs = ("inspect problem.toml", "check problem.toml data.csv", "rank problem.toml data.csv")
+    assert [line.strip() for line in after.splitlines()] == [f"whichdo {verb}" for verb in verbs]
     text = (tmp_path / "problem.toml").read_text()
     content = tomllib.loads(text)
     assert content["graph_file"] == "g.dag"

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import venv
+from importlib import import_module
 from pathlib import Path
 from shutil import copy
 from typing import TYPE_CHECKING
@@ -45,6 +46,40 @@ def test_a_policy_in_a_file_is_named_by_path_and_class(policy_file: str) -> None
     assert "FirstArm" in wd.available_policies()
     session = wd.Session(policy_file, PROBLEM, horizon=20)
     assert session.batch.counts == (4, 4, 4)
+
+
+def test_parameters_are_read_whether_or_not_the_file_postpones_its_annotations(tmp_path: Path) -> None:
+    """Without ``from __future__ import annotations`` the type of a field is a class, not its name."""
+    text = (
+        "from dataclasses import dataclass\nfrom typing import Literal\nfrom whichdo import Policy\n"
+        "@dataclass(frozen=True)\nclass Plain(Policy):\n    epsilon: float = 0.1\n    rounds: int | None = None\n"
+        "    eager: bool = False\n    kind: Literal['a', 'b'] = 'a'\n"
+        "    def check(self, problem, budget): ...\n    def play(self, problem, budget, rng, seen): ...\n"
+    )
+    for name, head in (("plain", ""), ("postponed", "from __future__ import annotations\n")):
+        (tmp_path / f"{name}.py").write_text(head + text.replace("Plain", name.title()), encoding="utf-8")
+        file = f"{tmp_path / name}.py:{name.title()}"
+        try:
+            made = read_policy(f"{file}(epsilon=0.2, rounds=3, eager=true, kind=b)")
+        finally:
+            registered.pop(name.title(), None)
+        assert repr(made) == f"{name.title()}(epsilon=0.2, rounds=3, eager=True, kind='b')"
+
+
+def test_a_file_may_be_imported_and_named_by_its_path(
+    tmp_path: Path, policy_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script imports its own policy and passes the path to others; both are the same policy."""
+    path = tmp_path / "mine.py"
+    text = path.read_text(encoding="utf-8").replace("@dataclass", '@register("first")\n@dataclass')
+    path.write_text(text.replace("import numpy", "from whichdo import register\nimport numpy"), encoding="utf-8")
+    assert wd.policy(policy_file).name == "first"
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        assert import_module("mine").FirstArm.name == "first"
+    finally:
+        sys.modules.pop("mine", None)
+    assert wd.policy("first", each=2).name == "first"
 
 
 def test_worker_processes_load_the_file_again(policy_file: str) -> None:
@@ -86,7 +121,9 @@ def test_a_name_of_ours_is_not_taken_by_others(tmp_path: Path) -> None:
         "from whichdo.policies.base", "from whichdo.policies.registry import register\nfrom whichdo.policies.base", 1
     )
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
-    with pytest.raises(wd.InputError, match=r'There already is a policy "ue", whichdo\.policies\.uniform'):
+    with pytest.raises(
+        wd.InputError, match=r'policy "ue", whichdo\.policies\.uniform.* Register mine\.py:FirstArm by another name\.$'
+    ):
         wd.policy(f"{tmp_path / 'mine.py'}:FirstArm")
     assert type(wd.policy("ue")).__name__ == "UniformExploration"
 

@@ -16,6 +16,8 @@ from whichdo.problem import LOOK, Goal
 from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whichdo.campaign.state import State
     from whichdo.estimate.ranking import ArmRank, Ranking
     from whichdo.monitoring.certainty import Certainty
@@ -169,7 +171,7 @@ def advised(state: State, *, confidence: float = 0.95, notes: tuple[str, ...] = 
         policy_arm=None if final is None or final.arm not in problem.answers else final.arm,
         finished=state.finished,
         answer=_answer(found, known, sure.confidence),
-        reasons=_reasons(state, found, known, (in_logs, looks, pulls), sure),
+        reasons=_reasons(state, found, known, (in_logs, looks, pulls), sure, looked),
         warnings=(*_warnings(state, found), *notes),
         receipt=state.receipt,
         confidence=confidence,
@@ -222,12 +224,34 @@ def _against_nothing(best: ArmRank) -> str:
 
 
 def _reasons(
-    state: State, found: Ranking, known: list[ArmRank], numbers: tuple[int, int, int], sure: Certainty
+    state: State,
+    found: Ranking,
+    known: list[ArmRank],
+    numbers: tuple[int, int, int],
+    sure: Certainty,
+    looked: Ranking,
 ) -> tuple[str, ...]:
     if not known:
         return (_progress(state, None),)
-    rests_on, would_change = _rests_on(known[0], numbers), _would_change(found, known)
-    return f"By direct pulls alone: {sure.words}", rests_on, *would_change, _progress(state, known[0])
+    best = known[0]
+    rests_on = (_rests_on(best, numbers), *_pulled_away(best, looked[best.arm], sure))
+    likelier = found.likelier_words if found.best is best and len(known) > 1 else ()
+    alone = f"By direct pulls alone: {sure.words}"
+    return *likelier, alone, *rests_on, *_would_change(found, known), _progress(state, best)
+
+
+def _pulled_away(best: ArmRank, looked: ArmRank, sure: Certainty) -> Iterator[str]:
+    """Why an estimate is not what looks and logs say: a few pulls may move it far where these are doubted."""
+    own = next((each for each in sure.arms if each.arm == best.arm), None)
+    if own is None or not own.pulls or not looked.is_known or looked.low <= best.estimate <= looked.high:
+        return
+    low, high = sorted((looked.estimate, own.mean))
+    if low < best.estimate < high:
+        yield (
+            f"Looks and logs together say {looked.written(looked.estimate)} ({looked.interval}) of {best.arm}, its "
+            f"{counted(own.pulls, 'pull')} in this campaign {best.written(own.mean)}. Either may mislead, so the "
+            f"estimate lies between them; more pulls decide."
+        )
 
 
 def _rests_on(best: ArmRank, numbers: tuple[int, int, int]) -> str:

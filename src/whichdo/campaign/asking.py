@@ -96,8 +96,12 @@ def _wait(state: State) -> WaitError:
     out = tuple(tickets.id(each) for each in (mine & tickets.where(phase=Phase.ASKED)).nonzero()[0].tolist())
     told = (mine & tickets.waiting()).nonzero()[0].tolist()
     waiting = [tickets.id(each) for each in told]
-    said = [f"it has heard of {counted(len(out), 'open ticket')}: {listed(out, most=12)}"] if out else []
+    said = []
+    if out:
+        verb = "is" if len(out) == 1 else "are"
+        said.append(f"{counted(len(out), 'open ticket')} {verb} told: {listed(out, most=12)}")
     if waiting:
         ends = min(end for each in told if (end := Pull(tickets, each).window_end) is not None)
         said.append(f"the reward windows of {listed(waiting, most=12)} have closed, the next at {time_text(ends)}")
-    return WaitError(f"{state.terms.policy.name} decides on when {' and '.join(said)}.", (*out, *waiting))
+    lost = " A ticket that was lost can be voided; `status` names its holder." if out else ""
+    return WaitError(f"{state.terms.policy.name} cannot go on until {', and '.join(said)}.{lost}", (*out, *waiting))

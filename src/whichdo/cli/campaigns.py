@@ -224,7 +224,7 @@ def _print_arms(found: Advice, top: int) -> None:
             str(row.arm),
             row.written(row.estimate) if known else "?",
             row.interval if known else "?",
-            f"{row.direct:,}",
+            f"{found.looks if row.arm.is_look else row.direct:,}",
             f"{row.effective_n:,.0f}",
         ]
         table.add_row(*(Text(cell) for cell in cells), style="bold" if row.arm == found.arm else "")

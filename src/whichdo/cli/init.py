@@ -76,4 +76,5 @@ def _print(found: Proposal, output: Path, data: str) -> None:
         out.print(f"! {worded(remark)}", style="yellow")
     out.print(f"Written to {visible(output)}. Next: edit it, then")
     out.print(f"  {visible(command('inspect', str(output)))}", soft_wrap=True)
-    out.print(f"  {visible(next_command(found, output, data))}", soft_wrap=True)
+    for verb in ("check", "rank"):
+        out.print(f"  {visible(next_command(found, output, data, verb))}", soft_wrap=True)

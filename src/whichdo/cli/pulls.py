@@ -86,7 +86,10 @@ def ask(
     if not tickets and campaign.finished:
         out.print(f"Finished: nothing is left to ask. See: {visible(command('recommend', name))}", soft_wrap=True)
     elif 0 < len(tickets) < n:
-        out.print(f"{len(tickets)} of {n:,}: the policy decides on when these are told.", soft_wrap=True)
+        out.print(
+            f"{len(tickets)} of {n:,}: the policy needs the outcomes of open tickets before it asks for more.",
+            soft_wrap=True,
+        )
     new = {ticket.receipt for ticket in tickets if not ticket.again}
     for receipt in new:
         print(f"Receipt: {receipt}", file=sys.stderr)  # standard output has a line for each ticket and no other

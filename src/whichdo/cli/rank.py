@@ -108,7 +108,7 @@ def _print(found: Ranking, top: int, confidence: float, plot: Path | None) -> No
     out = console()
     size = f"{counted(len(found), 'arm')}, {counted(found.looks, 'look')}"
     out.print(f"{size}; {found.problem.goal} {found.problem.label(found.problem.reward)}", style="bold")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("arm", overflow="fold")
     estimate, effect = map(found.problem.in_unit, ("estimate", "against do()"))
     for title in (estimate, f"{confidence:.0%} interval", effect, "naive", "worth pulls"):

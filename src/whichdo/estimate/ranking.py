@@ -371,6 +371,14 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         found = max(rows, key=lambda row: self.probabilities[row.arm])
         return found if self.probabilities[found.arm] > self.probability_best + LIKELIER else None
 
+    @property
+    def likelier_words(self) -> tuple[str, ...]:
+        """`likelier` in a sentence, or none."""
+        if self.likelier is None:
+            return ()
+        chance = self.probabilities[self.likelier.arm]
+        return (f"Likelier the best is {self.likelier.arm}, with {chance:.0%}: it is less good, but known better.",)
+
     @cached_property
     def summary(self) -> tuple[str, ...]:
         """The answer in a few sentences."""
@@ -384,11 +392,7 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         if not best.arm.is_look and not isnan(best.effect):
             lines[0] = f"{lines[0][:-1]}; against doing nothing {best.effect_text}."
         lines.append(f"The best of all arms with probability {self.probability_best:.0%} ({DRAWS:,} draws).")
-        if self.likelier is not None:
-            chance = self.probabilities[self.likelier.arm]
-            lines.append(
-                f"Likelier the best is {self.likelier.arm}, with {chance:.0%}: it is less good, but known better."
-            )
+        lines += self.likelier_words
         naive = None if self._naive_best is None else self._naive_best.judged
         if naive is not None and naive.arm != best.arm and abs(naive.conditional - naive.estimate) > self._visible:
             lines.append(

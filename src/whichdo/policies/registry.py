@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import field, make_dataclass
 from functools import partial
@@ -56,7 +57,7 @@ def register(name: str) -> Callable[[Kind], Kind]:
 
     def put(kind: Kind) -> Kind:
         known = registered.get(name)
-        if known is not None and _place(known) != _place(kind):
+        if known is not None and not _one_source(known, kind):
             raise UsageError(
                 f"There already is a policy {quoted(name)}, {_place(known)}. Register {_place(kind)} by another name."
             )
@@ -67,7 +68,24 @@ def register(name: str) -> Callable[[Kind], Kind]:
     return put
 
 
+def _one_source(known: type[Policy], kind: type[Policy]) -> bool:
+    """Whether two classes are one in the source: a file may be imported, and named by its path as well."""
+    if known.__qualname__ != kind.__qualname__:
+        return False
+    file = _file(known)
+    return known.__module__ == kind.__module__ or (file is not None and file == _file(kind))
+
+
+def _file(kind: type[Policy]) -> str | None:
+    return getattr(sys.modules.get(kind.__module__), "__file__", None)
+
+
 def _place(kind: type[Policy]) -> str:
+    """Where a class is written, as its user names it."""
+    file = _file(kind)
+    if kind.__module__.startswith("whichdo_policy_") and file is not None:  # loaded by its path
+        name = re.split(r"[/\\]", file)[-1]
+        return f"{name}:{kind.__qualname__}"
     return f"{kind.__module__}.{kind.__qualname__}"
 
 

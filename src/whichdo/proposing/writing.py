@@ -50,9 +50,9 @@ def write_proposal(found: Proposal, path: Path, *, data: str | None = None, grap
     return text
 
 
-def next_command(found: Proposal, path: Path | str, data: str | None) -> str:
-    """The command that ranks the arms, as it can be pasted into a shell."""
-    words = ["whichdo", "rank", os.fspath(path), data or "data.csv"]
+def next_command(found: Proposal, path: Path | str, data: str | None, verb: str = "rank") -> str:
+    """The command that ranks the arms, or another verb with the same arguments, as it can be pasted into a shell."""
+    words = ["whichdo", verb, os.fspath(path), data or "data.csv"]
     return shlex.join([*words, *(["--missing", "drop"] if found.must_say_missing else [])])
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from whichdo.graph import formats
 from whichdo.graph.admg import CausalGraph
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-FORMATS = ("text", "dagitty", "dot", "gml", "json")
+FORMATS = tuple(name for name in formats.FORMATS if name != "bif")
+"""All that can write any name, which BIF cannot."""
 
 WORDS = """
 graph digraph dag mag pag node edge subgraph strict network variable Node o bb latent exposure label id source target

@@ -111,6 +111,7 @@ def test_attributes_give_roles() -> None:
         ("A → B", 'found "→"'),
         ("A \u200b-> B", 'found "<U+200B>'),
         ("A -- B", "undirected and circle edges are not read"),
+        ("A [exposure] -> B", "Attributes end a statement: write A [exposure]; A -> B."),
         ("A @-> B", "undirected and circle edges are not read"),
         ("A o-> B", 'line 1, column 3: expected "->"'),
         ("A -1", 'found "-1"'),

@@ -1,12 +1,14 @@
 """Graphs from text and files, and back: short text, dagitty, DOT, GML, JSON and the structure of BIF.
 
 How a string begins decides its format; a file's suffix only settles what its content leaves open.  Each
-format has its own module with ``read_...(text)`` and ``write_...(graph)``, imported when it is met.
+format has its own module with ``read_...(text)`` and ``write_...(graph)``, and an entry in `FORMATS`
+(docs/add-a-format.md is the recipe).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,46 +25,53 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["FORMATS", "format_graph", "parse_graph", "read_graph_and_format", "write_graph"]
+__all__ = ["FORMATS", "Format", "format_graph", "parse_graph", "read_graph_and_format", "write_graph"]
 
-FORMATS = ("text", "dagitty", "dot", "gml", "json", "bif")
-SUFFIXES = {
-    ".txt": "text",
-    ".dag": "dagitty",
-    ".dagitty": "dagitty",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".gml": "gml",
-    ".json": "json",
-    ".bif": "bif",
+
+@dataclass(frozen=True)
+class Format:
+    """How a format is read, written and recognized."""
+
+    read: str
+    """The reader as ``module.function``, imported when it is met; so is the writer."""
+    write: str
+    suffixes: tuple[str, ...]
+    begins: str | None = None
+    """A pattern: how it begins, behind blanks and comments; None if only a suffix shows it."""
+
+
+FORMATS = {
+    "text": Format("dagitty.read_text", "dagitty_write.write_text", (".txt",)),
+    "dagitty": Format("dagitty.read_text", "dagitty_write.write_dagitty", (".dag", ".dagitty"), BLOCK),
+    "dot": Format(
+        "dot.read_dot",
+        "dot.write_dot",
+        (".dot", ".gv"),
+        r'(?i:(?:strict\s++)?(?:di)?graph(?:\s*+"(?:[^"\\]|\\.)*+"|\s++[\w.-]++)?+\s*+\{)',
+    ),
+    "gml": Format(
+        "gml.read_gml",
+        "gml.write_gml",
+        (".gml",),
+        r'graph\s*+\[(?!\s*+(?:latent|unobserved|hidden|exposure|outcome)\b)|(?:Creator|Version)\s*+["\d]',
+    ),
+    "json": Format(
+        "native.read_json",
+        "native.write_json",
+        (".json",),
+        r'\{\s*+(?:"(?:[^"\\]|\\.)*+"\s*+:|\}\s*+\Z)|\[',
+    ),
+    "bif": Format(
+        "bif.read_bif_graph",
+        "bif_write.write_bif_graph",
+        (".bif",),
+        r'network(?:\s*+"[^"]*+"|\s++[^\s{};<>-][^\s{};]*+)?+\s*+\{|variable\s*+[^\s{};<>-][^\s{};]*+\s*+\{',
+    ),
 }
+"""All formats by name: a new one is an entry here. The first whose beginning fits reads a text."""
 
 PREAMBLE = r"(?:\s++|\#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-#: How each format begins, tried in this order behind blanks and comments.
-BEGINNINGS = (
-    ("dagitty", BLOCK),
-    ("dot", r'(?i:(?:strict\s++)?(?:di)?graph(?:\s*+"(?:[^"\\]|\\.)*+"|\s++[\w.-]++)?+\s*+\{)'),
-    ("gml", r'graph\s*+\[(?!\s*+(?:latent|unobserved|hidden|exposure|outcome)\b)|(?:Creator|Version)\s*+["\d]'),
-    ("bif", r'network(?:\s*+"[^"]*+"|\s++[^\s{};<>-][^\s{};]*+)?+\s*+\{|variable\s*+[^\s{};<>-][^\s{};]*+\s*+\{'),
-    ("json", r'\{\s*+(?:"(?:[^"\\]|\\.)*+"\s*+:|\}\s*+\Z)|\['),
-    ("xml", r"<(?!-)"),
-)
-READERS = {
-    "text": "dagitty.read_text",
-    "dagitty": "dagitty.read_text",
-    "dot": "dot.read_dot",
-    "gml": "gml.read_gml",
-    "json": "native.read_json",
-    "bif": "bif.read_bif_graph",
-}
-WRITERS = {
-    "text": "dagitty_write.write_text",
-    "dagitty": "dagitty_write.write_dagitty",
-    "dot": "dot.write_dot",
-    "gml": "gml.write_gml",
-    "json": "native.write_json",
-    "bif": "bif_write.write_bif_graph",
-}
+XML = r"<(?!-)"
 
 
 def _function(name: str) -> Callable[..., Any]:
@@ -85,7 +94,7 @@ def read_graph_and_format(path: str | os.PathLike[str]) -> tuple[MixedGraph, str
     name = file.with_suffix("").name if file.suffix.lower() == ".gz" else file.name
     text = read_file(file)
     try:
-        return _parse(text, visible(file.name), SUFFIXES.get(Path(name).suffix.lower()))
+        return _parse(text, visible(file.name), _by_suffix(Path(name)))
     except (GraphSyntaxError, TooLargeError) as error:
         raise error.within(file.name) from None
 
@@ -117,22 +126,21 @@ def write_graph(graph: MixedGraph, path: str | os.PathLike[str], format: str | N
     file = _as_path(path)
     if format is None:
         inner = file.with_suffix("") if file.suffix.lower() == ".gz" else file
-        format = SUFFIXES.get(inner.suffix.lower())  # noqa: A001
+        format = _by_suffix(inner)  # noqa: A001
         if format is None:
-            raise UsageError(
-                f"{show(file.name)} does not show its format: end it in one of {', '.join(SUFFIXES)}, or give `format`."
-            )
+            known = ", ".join(suffix for each in FORMATS.values() for suffix in each.suffixes)
+            raise UsageError(f"{show(file.name)} does not show its format: end it in one of {known}, or give `format`.")
     text = format_graph(graph, format)
     write_file(file, text if text.endswith("\n") else text + "\n")
 
 
 def format_graph(graph: MixedGraph, format: str) -> str:  # noqa: A002
     """The graph as text in one of `FORMATS`."""
-    if format not in WRITERS:
+    if format not in FORMATS:
         raise UsageError(
             f"There is no format {show(format)}.{nearest(str(format), FORMATS)} Known are {', '.join(FORMATS)}."
         )
-    text: str = _function(WRITERS[format])(graph)
+    text: str = _function(FORMATS[format].write)(graph)
     return text
 
 
@@ -151,25 +159,30 @@ def _parse(text: str, source: str, suffix_format: str | None) -> tuple[MixedGrap
     begin = start.end() if start is not None else 0
     if suffix_format == "dagitty":
         suffix_format = "text"  # dagitty's text without its frame
-    found = _beginning(text, begin) or suffix_format or "text"
+    found = _by_beginning(text, begin) or suffix_format or "text"
     graph = _read(text, found) if begin < len(text) else None
     if graph is None or not (graph.nodes or graph.hidden):
         raise GraphSyntaxError(f'{source} is empty: expected a graph such as "X -> Y".')
     return graph, found
 
 
-def _beginning(text: str, begin: int) -> str | None:
+def _by_suffix(file: Path) -> str | None:
+    suffix = file.suffix.lower()
+    return next((name for name, each in FORMATS.items() if suffix in each.suffixes), None)
+
+
+def _by_beginning(text: str, begin: int) -> str | None:
     """The format that a string begins like, if it does so like one."""
-    for name, pattern in BEGINNINGS:
-        if re.compile(pattern).match(text, begin):
+    for name, each in FORMATS.items():
+        if each.begins is not None and re.compile(each.begins).match(text, begin):
             return name
+    if re.compile(XML).match(text, begin):
+        raise _refused_xml(text)
     return None
 
 
 def _read(text: str, name: str) -> MixedGraph:
-    if name == "xml":
-        raise _refused_xml(text)
-    graph: MixedGraph = _function(READERS[name])(text)
+    graph: MixedGraph = _function(FORMATS[name].read)(text)
     return graph
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_text"]
 
+ATTRIBUTES = "Attributes end a statement: write A [exposure]; A -> B."
 REFUSED = 'Only "->", "<-" and "<->" are edges of a causal graph; undirected and circle edges are not read.'
 EDGE_MEANING = frozenset(("dir", "arrowhead", "arrowtail"))
 
@@ -359,7 +360,7 @@ class _Parser:
         if scanner.value == "[" and len(group.left) != 1:
             return "Attributes belong to one node or one edge, not to a group."
         if scanner.kind == "link":
-            return REFUSED
+            return ATTRIBUTES if as_link(scanner.value) is not None and group.done else REFUSED
         return ""
 
     def _refuse_circles(self, group: _Group) -> None:
