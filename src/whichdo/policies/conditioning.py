@@ -24,11 +24,11 @@ __all__ = ["one_price", "rarest_first", "refuse_backdoors", "whole_shares"]
 def one_price(policy: Policy, problem: Problem, instead: str) -> tuple[float, float]:
     """The cost of a look, and of any intervention; refuse a problem whose interventions cost differently."""
     look, act = problem.costs[problem.arms[0]], problem.costs[problem.arms[1]]
-    dear = [arm for arm in problem.arms[1:] if abs(problem.costs[arm] - act) > ROUNDING]
-    if dear:
+    expensive = [arm for arm in problem.arms[1:] if abs(problem.costs[arm] - act) > ROUNDING]
+    if expensive:
         raise UnsuitableError(
-            f"{policy.name} needs one cost for all interventions; {problem.arms[1]} costs {act:g} and {dear[0]} "
-            f"costs {problem.costs[dear[0]]:g}. Choose {instead}."
+            f"{policy.name} needs one cost for all interventions; {problem.arms[1]} costs {act:g} and {expensive[0]} "
+            f"costs {problem.costs[expensive[0]]:g}. Choose {instead}."
         )
     return look, act
 

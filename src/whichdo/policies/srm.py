@@ -142,7 +142,7 @@ class _Known:
         if looks > 0:  # do(), and arms that do not act on the reward, are plainly averaged
             means[self.plain] = np.cumsum(levels * self.utility)[-1] / looks
         q = _rarest(self.cells, counts, looks) / max(looks, 1.0)  # step 5
-        poor = self._poor(q) if self.unit else self._dear(q, left)  # steps 6-7
+        poor = self._poor(q) if self.unit else self._expensive(q, left)  # steps 6-7
         return _Looked(means, np.where(self.settled, found[sources, SIZE], 0.0), poor)
 
     def _poor(self, q: FloatArray) -> IntArray:
@@ -151,7 +151,7 @@ class _Known:
         chosen = 1 + np.flatnonzero((q**self.k < 1 / m)[self.sets])
         return chosen[np.argsort(q[self.sets[chosen - 1]], kind="stable")]
 
-    def _dear(self, q: FloatArray, left: float) -> IntArray:
+    def _expensive(self, q: FloatArray, left: float) -> IntArray:
         """The arms that are cheaper to try than to look for, rarest first."""
         with np.errstate(divide="ignore", over="ignore"):
             needed = (1.0 / q**self.k)[self.sets]
