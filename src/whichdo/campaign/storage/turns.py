@@ -82,7 +82,7 @@ class Turns:
         return False
 
     def take(self) -> bool:
-        """Take a turn if nobody else has it or waits for it; whether it was to be had."""
+        """Take a turn if nobody else has it or waits for it; return whether that worked."""
         with self._lock:
             if self._kept and time.monotonic() < self._ends:
                 self._kept = False
@@ -109,14 +109,14 @@ class Turns:
         return True
 
     def _next_in_line(self, file: int, *, wait: bool) -> bool:
-        """Whether one is next in line, or there is no line to be had."""
+        """Whether this process is next in line; true where the system has no such lock."""
         return _locked(file, 2 * (self._number or 0), wait=wait)
 
     def _out_of_line(self, file: int) -> None:
         _unlock(file, 2 * (self._number or 0))
 
     def _turn(self, file: int, *, wait: bool) -> bool:
-        """Whether it is one's turn, or there are none to be had."""
+        """Whether it is the turn of this process; true where turns cannot be taken."""
         return _locked(file, None if self._number is None else 2 * self._number + 1, wait=wait)
 
     def leave(self) -> None:
