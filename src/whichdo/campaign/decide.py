@@ -50,6 +50,8 @@ from whichdo.errors import (
     TooNewError,
     UnknownTicketError,
     UsageError,
+    WhichdoError,
+    is_interrupt,
 )
 from whichdo.remedies import Message, Option, Verb
 from whichdo.session import Session
@@ -314,7 +316,17 @@ def _begun_anew(state: State, reason: str) -> Restarted:
     refusal = too_new(state)
     if refusal is not None:
         raise TooNewError(refusal)
-    Session(state.terms.policy, state.allowed, budget=state.left)
+    try:
+        Session(state.terms.policy, state.allowed, budget=state.left)
+    except WhichdoError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise ConflictError(
+            f"The policy {state.terms.policy.name} cannot begin again ({type(error).__name__}: {error}). Nothing was "
+            f"changed."
+        ) from error
     return restarting(state, reason)
 
 
