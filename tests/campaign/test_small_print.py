@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import whichdo as wd
-from tests.campaign.trials import Clock, create, rng, run
+from tests.campaign.trials import PROBLEM, Clock, create, rng, row_of, run
 from tests.cli.calling import Call
 from whichdo.campaign.chain import moment
 from whichdo.campaign.storage import sqlite
@@ -162,6 +162,20 @@ def test_restarting_again_for_the_same_reason_is_the_same_restart(tmp_path: Path
     assert not campaign.restart("another reason").repeated
     assert campaign.restart("another reason").repeated
     assert campaign.verify()
+
+
+@pytest.mark.parametrize("cost", [0.1, 1.1, 147_738.95])
+def test_a_restart_is_known_again_whatever_pulls_cost(tmp_path: Path, cost: float) -> None:
+    """What is promised becomes what is spent; in sums of such costs the last bits change by it, and no budget does."""
+    costs = {str(arm): cost for arm in PROBLEM.arms}
+    problem = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"], costs=costs)
+    campaign = create(str(tmp_path / "a.db"), policy="ue", problem=problem, budget=100 * cost)
+    tickets = campaign.ask(7)
+    campaign.restart("new week")
+    for ticket in tickets:
+        campaign.tell(ticket, row_of(ticket, rng(1)))
+        assert campaign.restart("new week").repeated
+    assert campaign.status().restarts == ("new week",)
 
 
 def test_a_ticket_from_a_clock_that_is_ahead_is_leased_by_the_others(tmp_path: Path) -> None:

@@ -336,7 +336,8 @@ def _begun_once(state: State, reason: str) -> str | None:
     play = state.play
     if last is None or play is None or play.asked or last.reason != reason:
         return None
-    return last.receipt if (last.play, last.budget) == (state.plan.number, state.left) else None
+    changed = abs(last.budget - state.left) > min(state.terms.problem.prices.values()) / 2  # by a pull, not by rounding
+    return None if changed or last.play != state.plan.number else last.receipt
 
 
 # ----------------------------------------------------------------------------------------------------------------- logs
