@@ -81,6 +81,16 @@ def test_devices_pipes_and_folders_are_never_replaced(call: Call, tmp_path: Path
     assert stat.S_ISFIFO((tmp_path / "pipe").lstat().st_mode)
 
 
+@pytest.mark.parametrize("verb", WRITERS, ids=lambda verb: verb[0])
+def test_links_that_lead_nowhere_are_said(call: Call, tmp_path: Path, verb: tuple[str, ...]) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "far").symlink_to("missing/file")
+    for name in ("loop", "far"):
+        answer = call(*verb, name, "--force")
+        assert (answer.code, f'"{name}" cannot be written: ' in answer.err) == (3, True)
+        assert (tmp_path / name).is_symlink()
+
+
 @needs_pipes
 def test_a_problem_is_not_written_over_a_database_or_a_device(call: Call, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -11,6 +11,7 @@ be told from what another is writing, and is removed the next time.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -93,7 +94,7 @@ SAVED = Kind("a file", lambda _head, _end: True)
 def check_target(path: Path, kind: Kind, *, force: bool = False) -> None:
     """Refuse, before anything long is done, a path that `write_file` would refuse."""
     try:
-        _check(path.resolve(), path, kind, force=force)
+        _check(_end_of_links(path), path, kind, force=force)
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
 
@@ -125,7 +126,7 @@ def write_whole(
     private: bool = False,
 ) -> None:
     """As `write_file`, but what the system refuses is its own OSError."""
-    target = path.resolve()
+    target = _end_of_links(path)
     free = _check(target, path, kind, force=force)
     with draft_of(target, private=private) as (draft, file):
         if not private and not free:
@@ -157,6 +158,14 @@ def _unwritable(path: Path, error: Exception) -> InputError:
 
 
 # ----------------------------------------------------------------------------------------------------- what is there
+
+
+def _end_of_links(path: Path) -> Path:
+    """Where a path leads; links that lead to each other lead nowhere."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return target
 
 
 def _check(target: Path, path: Path, kind: Kind, *, force: bool) -> bool:

@@ -187,7 +187,7 @@ def _from_file(file: str, parameters: dict[str, Any]) -> Policy:
 
 
 def _module_of(path: Path) -> ModuleType:
-    where = path.resolve()
+    where = Path(os.path.realpath(path))
     title = f"whichdo_policy_{where.stem}_{sha256(str(where).encode()).hexdigest()[:12]}"
     if title in sys.modules:
         return sys.modules[title]
