@@ -42,7 +42,7 @@ __all__ = [
     "draft_of",
     "guard",
     "is_guarded",
-    "sync_folder",
+    "take_place",
     "write_file",
     "write_whole",
 ]
@@ -135,7 +135,11 @@ def write_whole(
         _fill(file, content, packed=path.suffix.lower() == ".gz")
         file.flush()
         os.fsync(file.fileno())
-        _take_place(draft, target, path, kind, free=free)
+        try:
+            take_place(draft, target, free=free)
+        except FileExistsError:
+            _check(target, path, kind, force=False)
+            take_place(draft, target, free=False)
 
 
 def _fill(file: IO[bytes], content: str | bytes | Iterable[str], *, packed: bool) -> None:
@@ -315,23 +319,23 @@ def _hold(file: IO[Any]) -> bool:
     return True
 
 
-def _take_place(draft: Path, target: Path, path: Path, kind: Kind, *, free: bool) -> None:
-    """Put a draft in the place of its target; where that was free, not over what has come there meanwhile."""
+def take_place(draft: Path, target: Path, *, free: bool) -> None:
+    """Put a draft in the place of its target; where that was free, a FileExistsError if something came meanwhile."""
+    linked = False
     if free:
         try:
             os.link(draft, target)
+            linked = True
         except FileExistsError:
-            _check(target, path, kind, force=False)
+            raise
         except OSError:  # a file system without links
             pass
-        else:
-            sync_folder(target)
-            return
-    draft.replace(target)
-    sync_folder(target)
+    if not linked:
+        draft.replace(target)
+    _sync_folder(target)
 
 
-def sync_folder(target: Path) -> None:
+def _sync_folder(target: Path) -> None:
     """Force the name to the disk, too."""
     with suppress(OSError):
         folder = os.open(target.parent, os.O_RDONLY)

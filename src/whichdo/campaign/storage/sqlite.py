@@ -31,7 +31,7 @@ from whichdo.campaign.storage.companions import (
 from whichdo.campaign.storage.contract import AGAIN, Storage, first_line
 from whichdo.campaign.storage.turns import Turns
 from whichdo.errors import BusyError, ConflictError, DamagedError, NotOursError, StorageError
-from whichdo.files import draft_of, guard, sync_folder
+from whichdo.files import draft_of, guard, take_place
 from whichdo.text import visible
 
 if TYPE_CHECKING:
@@ -253,8 +253,9 @@ class SqliteStorage(Storage):
 
     def backup(self, target: Path, *, replace: bool = False) -> Path:
         """Copy the database as it stands into a file, while others work on it; whole or not at all."""
-        if target.exists() and not replace:
-            raise ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
+        taken = ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
+        if not replace and os.path.lexists(target):
+            raise taken
         try:
             with draft_of(target, private=True) as (draft, file):
                 with self.lock, closing(self._source()) as source, closing(sqlite3.connect(draft)) as copy:
@@ -264,8 +265,9 @@ class SqliteStorage(Storage):
                     if whole != "ok":
                         raise DamagedError(f"{self.name} is damaged: {whole}. The backup was not made.")
                 os.fsync(file.fileno())
-                draft.replace(target)
-                sync_folder(target)
+                take_place(draft, target, free=not replace)
+        except FileExistsError:  # it came meanwhile
+            raise taken from None
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"{visible(target)} cannot be written: {error}. The backup was not made.") from None
         return target
