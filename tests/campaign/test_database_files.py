@@ -197,7 +197,7 @@ def test_a_backup_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", slow)
-        with pytest.raises(wd.ConflictError, match="late.db is there already"):
+        with pytest.raises(wd.ConflictError, match=r"late\.db is there already"):
             campaign.backup(tmp_path / "late.db")
     assert (tmp_path / "late.db").read_text() == "mine"
     assert not list(tmp_path.glob("*.part"))

@@ -192,6 +192,16 @@ def test_a_ticket_from_a_clock_that_is_ahead_is_leased_by_the_others(tmp_path: P
     assert campaign.verify()
 
 
+def test_a_status_goes_by_the_clock_of_the_database_too(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client whose own clock is behind showed tickets as open that any verb would find expired."""
+    campaign = create(database, policy="ue", lease=3600)
+    campaign.ask()
+    now = datetime.now(UTC)
+    monkeypatch.setattr(campaign._store, "time", lambda connection: now + timedelta(hours=2))
+    status = campaign.status()
+    assert (status.tickets["expired"], status.open) == (1, ())
+
+
 def test_a_server_says_what_time_it_is(new_server_database: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client's own clock may be days ahead: leases are of the server's."""
     campaign = create(new_server_database(), policy="ue", lease=3600)  # type: ignore[operator]

@@ -353,8 +353,12 @@ class Ledger:
 
     def settle(self) -> None:
         """Put on record what the clock says, if it says anything."""
+
+        def is_due(connection: Connection) -> bool:
+            return any(self._caught_up(connection, lock=False)[0].due(self._now(connection)))
+
         with self.lock:
-            if any(self.state().due(self._now())):
+            if self._run(is_due):
                 self.write(Settle())
 
     def _append(
