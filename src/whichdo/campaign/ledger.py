@@ -347,7 +347,7 @@ class Ledger:
         if connection is not None and self._clock is wall_clock:
             return self.store.time(connection)
         now = self._clock()
-        if now.tzinfo is None:
+        if getattr(now, "tzinfo", None) is None:
             raise UsageError(f"The clock says {quoted(now)}; it must give a datetime with its time zone.")
         return now
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 from contextlib import closing
 from datetime import UTC, datetime
@@ -69,18 +70,30 @@ class SqliteStorage(Storage):
             f"Restore a backup in its place (and remove {self.name}-wal and {self.name}-shm, which belong to the "
             f"damaged file), or import an export."
         )
-        if not create and not self.path.exists():
-            raise StorageError(f"There is no database {self.name}. Start a campaign in it: ", self._start(), ".")
-        if self.path.is_dir():
-            raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
-        if not create and self.path.is_file() and not self.path.stat().st_size:
-            raise self._empty()  # before SQLite writes into it
+        self._look(create=create)
         self.only_reads = can_only_be_read(self.path)
         if create:
             make_private(self.path)
         guard(self, self.path)
         self._uri = self._uri_of(address)
         self._prepare(create=create)
+
+    def _look(self, *, create: bool) -> None:
+        """Refuse what is not there, and what is there and cannot be a database, before SQLite writes into it."""
+        try:
+            found = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            if not create:
+                raise StorageError(
+                    f"There is no database {self.name}. Start a campaign in it: ", self._start(), "."
+                ) from None
+            return
+        except OSError as error:
+            raise StorageError(f"{self.name} cannot be opened: {error.strerror}.") from None
+        if stat.S_ISDIR(found.st_mode):
+            raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
+        if not create and stat.S_ISREG(found.st_mode) and not found.st_size:
+            raise self._empty()
 
     # ---------------------------------------------------------------------------------------------------- connections
 
