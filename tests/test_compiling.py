@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.campaign.trials import create, rng, run
 from whichdo.kernels import compiling, folders
 from whichdo.kernels.compiling import Kernel
 from whichdo.policy_names import available_policies
@@ -158,3 +160,62 @@ def test_code_of_another_user_is_not_run(tmp_path: Path) -> None:
     assert "belongs to another user" in said
     assert result.split()[0] == "49"
     assert not list((tmp_path / "cache").rglob("*.nb?"))
+
+
+def files_for_folders(cache: Path) -> None:
+    """What is there cannot be written, not even by root: files where numba wants its folders."""
+    for folder in cache.glob("whichdo/numba-*/*"):
+        shutil.rmtree(folder)
+        folder.write_bytes(b"")
+
+
+def no_folder(cache: Path) -> None:
+    shutil.rmtree(cache)
+    cache.write_bytes(b"")
+
+
+@pytest.mark.slow("5 s: two processes for each way")
+@pytest.mark.parametrize("spoil", [files_for_folders, no_folder])
+def test_a_folder_that_cannot_be_written_costs_time_and_nothing_else(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    assert run_kernel(tmp_path) == ["49 1"]
+    spoil(tmp_path / "cache")
+    said, result = run_kernel(tmp_path)
+    assert result.split()[0] == "49"
+    assert said.startswith("warned: Compiled code cannot be kept")
+    assert "WHICHDO_CACHE names another folder" in said
+
+
+def cut_all(cache: Path) -> None:
+    for path in cache.rglob("*.nb?"):
+        cut(path)
+
+
+@pytest.mark.slow("25 s: whole commands that compile in memory; a cut file once made of a whole log a diverged one")
+@pytest.mark.parametrize("spoil", [cut_all, files_for_folders])
+def test_commands_on_a_campaign_do_without_the_cache(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    """The log is verified, the ticket repeated and the recommendation made as before; a note says what is slow."""
+    database, cache = tmp_path / "a.db", tmp_path / "cache"
+    campaign = create(str(database), policy="ucb", horizon=500)
+    run(campaign, rng(1), most=320)  # so many rounds that its kernels are compiled
+    campaign.ask(client="ann")
+    campaign.close()
+
+    def commands() -> list[tuple[int, str, str]]:
+        found = []
+        for words in (["verify", "spring"], ["ask", "spring", "--client", "ann"], ["recommend", "spring"]):
+            command = [sys.executable, "-m", "whichdo", *words, "--db", str(database)]
+            environment = os.environ | {"WHICHDO_CACHE": str(cache)}
+            ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+            found.append((ended.returncode, ended.stdout, ended.stderr))
+        return found
+
+    before = commands()
+    assert [code for code, _, _ in before] == [0, 0, 0]
+    spoil(cache)
+    after = commands()
+    assert [(code, out) for code, out, _ in after] == [(code, out) for code, out, _ in before]
+    said = "".join(err for _, _, err in after)
+    assert "! Compiled code cannot be kept in" in said
+    assert "Traceback" not in said

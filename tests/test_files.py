@@ -81,6 +81,16 @@ def test_devices_pipes_and_folders_are_never_replaced(call: Call, tmp_path: Path
     assert stat.S_ISFIFO((tmp_path / "pipe").lstat().st_mode)
 
 
+@pytest.mark.parametrize("verb", WRITERS, ids=lambda verb: verb[0])
+def test_links_that_lead_nowhere_are_said(call: Call, tmp_path: Path, verb: tuple[str, ...]) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "far").symlink_to("missing/file")
+    for name in ("loop", "far"):
+        answer = call(*verb, name, "--force")
+        assert (answer.code, f'"{name}" cannot be written: ' in answer.err) == (3, True)
+        assert (tmp_path / name).is_symlink()
+
+
 @needs_pipes
 def test_a_problem_is_not_written_over_a_database_or_a_device(call: Call, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -151,3 +161,40 @@ def test_modes(tmp_path: Path) -> None:
     write_file(tmp_path / "shared", "x", DRAWING)
     assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o664
     check_target(tmp_path / "new", DRAWING)
+
+
+LONG = "x" * 300
+"""More than the name of a file can have."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status", "spring", "--db", LONG),
+        ("start", "a", "problem.toml", "--horizon", "30", "--db", LONG),
+        ("start", "a", "problem.toml", "--horizon", "30", "--policy", f"{LONG}.py:Mine"),
+        ("start", "a", LONG, "--horizon", "30"),
+        ("import", LONG),
+        ("backup", LONG),
+        ("tell", "spring", LONG),
+        ("tell", "spring", '{"ticket": "1-ab", "row": {"Y": 1, "X": "' + LONG),
+        ("observe", "spring", LONG),
+        ("observe", "spring", f"{LONG}*.csv"),
+        ("observe", "spring", f"{LONG}://logs.csv"),
+        ("ask", "spring", "--receipts", LONG),
+        ("verify", "spring", "--receipts", LONG),
+        ("report", "spring", "-o", LONG),
+        ("export", "spring", LONG),
+        ("rank", "problem.toml", "logs.csv", "--plot", f"{LONG}/a.png"),
+        ("rank", LONG, "logs.csv"),
+        ("simulate", LONG),
+        ("init", "logs.csv", "X -> Y", "--reward", "Y", "-o", f"{LONG}/a.toml"),
+    ],
+    ids=lambda words: f"{words[0]} {words[-2]}"[:24],
+)
+def test_a_name_that_no_file_can_have_is_said(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """It was a traceback: Python asks the system whether such a file is there, which is an error of its own."""
+    answer = call(*words)
+    assert answer.code in {2, 3, 5}
+    assert not list(tmp_path.glob("*xxx*"))
+    assert call("verify", "spring").code == 0

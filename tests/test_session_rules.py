@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,50 @@ from whichdo.world.instances import canonical
 FRONT_DOOR = canonical("frontdoor")
 PROBLEM = FRONT_DOOR.problem  # X -> M -> Y, X <-> Y; arms do(), do(X=0), do(X=1)
 LOOK, X0, X1 = PROBLEM.arms
+CONFOUNDED = "Z -> X; X -> Y; Z -> Y; W -> Y"
 OTHER = wd.Problem("X -> M; M -> Y; X <-> Y", "Y", ["X"], goal="minimize")
 
 
 def scripted(*batches: Any, final: Any = None, budget: float = 1000) -> wd.Session:
     return wd.Session(Scripted(batches, final), PROBLEM, budget=budget)
+
+
+@pytest.mark.parametrize(
+    ("policy", "cost", "pulls"),
+    [("warm-halving", 147_738.95, 404), ("srm", 182_409.804, 374), ("ue", 54_356.12, 1813), ("ucb", 70_154.6, 1064)],
+)
+def test_a_budget_of_so_many_expensive_pulls_pays_for_them(policy: str, cost: float, pulls: int) -> None:
+    """Costs of 100,000 and more add up to 1e-8 beside their product, which is no fault of the policy."""
+    arms = wd.Problem(CONFOUNDED, "Y", ["X", "W"]).arms
+    problem = wd.Problem(CONFOUNDED, "Y", ["X", "W"], costs={str(arm): cost for arm in arms})
+    session = wd.Session(wd.policy(policy), problem, budget=pulls * cost)
+    random, made = np.random.default_rng(1), 0
+    while not session.finished:
+        for arm in session.ask(10_000):
+            row = dict(zip("ZXWY", random.integers(2, size=4).tolist(), strict=True))
+            session.tell(arm, row | {name: int(value) for name, value in arm.settings.items()})
+            made += 1
+    assert pulls - 1 <= made <= pulls
+    assert session.spent == pytest.approx(made * cost, rel=1e-15)
+    assert Fraction(cost) * made <= Fraction(session.spent + session.left) + Fraction(cost) / 10**9
+
+
+def test_a_budget_is_not_exceeded_by_more_than_rounding() -> None:
+    """A part in a million of a pull too much is too much, whatever a pull costs."""
+    for cost in (1.0, 1e5, 1e11):
+        problem = wd.Problem("X -> Y", "Y", costs={"do()": cost, "do(X=0)": cost, "do(X=1)": cost})
+        batches = (wd.pull(problem.arms[1], 1),) * 10
+        with pytest.raises(wd.UsageError, match="breaks the rules: it asked for 1 pulls"):
+            told_all(wd.Session(Scripted(batches), problem, budget=(10 - 1e-6) * cost))
+        session = wd.Session(Scripted(batches), problem, budget=10 * cost * (1 - 1e-15))
+        told_all(session)
+        assert session.finished
+
+
+def told_all(session: wd.Session) -> None:
+    while not session.finished:
+        for arm in session.ask(100):
+            session.tell(arm, {"X": 0, "Y": 1})
 
 
 def test_a_horizon_is_a_number_of_pulls_and_a_budget_is_money() -> None:

@@ -11,6 +11,7 @@ be told from what another is writing, and is removed the next time.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -41,7 +42,7 @@ __all__ = [
     "draft_of",
     "guard",
     "is_guarded",
-    "sync_folder",
+    "take_place",
     "write_file",
     "write_whole",
 ]
@@ -93,7 +94,7 @@ SAVED = Kind("a file", lambda _head, _end: True)
 def check_target(path: Path, kind: Kind, *, force: bool = False) -> None:
     """Refuse, before anything long is done, a path that `write_file` would refuse."""
     try:
-        _check(path.resolve(), path, kind, force=force)
+        _check(_end_of_links(path), path, kind, force=force)
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
 
@@ -125,7 +126,7 @@ def write_whole(
     private: bool = False,
 ) -> None:
     """As `write_file`, but what the system refuses is its own OSError."""
-    target = path.resolve()
+    target = _end_of_links(path)
     free = _check(target, path, kind, force=force)
     with draft_of(target, private=private) as (draft, file):
         if not private and not free:
@@ -134,7 +135,11 @@ def write_whole(
         _fill(file, content, packed=path.suffix.lower() == ".gz")
         file.flush()
         os.fsync(file.fileno())
-        _take_place(draft, target, path, kind, free=free)
+        try:
+            take_place(draft, target, free=free)
+        except FileExistsError:
+            _check(target, path, kind, force=False)
+            take_place(draft, target, free=False)
 
 
 def _fill(file: IO[bytes], content: str | bytes | Iterable[str], *, packed: bool) -> None:
@@ -157,6 +162,14 @@ def _unwritable(path: Path, error: Exception) -> InputError:
 
 
 # ----------------------------------------------------------------------------------------------------- what is there
+
+
+def _end_of_links(path: Path) -> Path:
+    """Where a path leads; links that lead to each other lead nowhere."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return target
 
 
 def _check(target: Path, path: Path, kind: Kind, *, force: bool) -> bool:
@@ -306,23 +319,23 @@ def _hold(file: IO[Any]) -> bool:
     return True
 
 
-def _take_place(draft: Path, target: Path, path: Path, kind: Kind, *, free: bool) -> None:
-    """Put a draft in the place of its target; where that was free, not over what has come there meanwhile."""
+def take_place(draft: Path, target: Path, *, free: bool) -> None:
+    """Put a draft in the place of its target; where that was free, a FileExistsError if something came meanwhile."""
+    linked = False
     if free:
         try:
             os.link(draft, target)
+            linked = True
         except FileExistsError:
-            _check(target, path, kind, force=False)
+            raise
         except OSError:  # a file system without links
             pass
-        else:
-            sync_folder(target)
-            return
-    draft.replace(target)
-    sync_folder(target)
+    if not linked:
+        draft.replace(target)
+    _sync_folder(target)
 
 
-def sync_folder(target: Path) -> None:
+def _sync_folder(target: Path) -> None:
     """Force the name to the disk, too."""
     with suppress(OSError):
         folder = os.open(target.parent, os.O_RDONLY)

@@ -187,11 +187,11 @@ def _from_file(file: str, parameters: dict[str, Any]) -> Policy:
 
 
 def _module_of(path: Path) -> ModuleType:
-    where = path.resolve()
+    where = Path(os.path.realpath(path))
     title = f"whichdo_policy_{where.stem}_{sha256(str(where).encode()).hexdigest()[:12]}"
     if title in sys.modules:
         return sys.modules[title]
-    if not where.is_file():
+    if not os.path.isfile(where):  # noqa: PTH113 - nor where its name is too long
         raise InputError(f"There is no file {visible(path)}, where a policy was to be found.")
     spec = spec_from_file_location(title, where)
     if spec is None or spec.loader is None:

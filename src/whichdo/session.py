@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain, islice, repeat
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,7 +99,7 @@ class Session:
         self._told = Tally.empty(problem)
         self._rows: list[Rows] = []
         self._ignored: dict[str, None] = {}
-        self._committed = 0.0  # what all batches so far cost
+        self._committed = 0.0, 0.0  # what all batches so far cost, and what that lost to rounding
         self._gathering: Gathering | None = None
         self._final: Recommendation | None = None
         self._failure: str | None = None
@@ -221,7 +222,7 @@ class Session:
     def spent(self) -> float:
         """The cost of all pulls whose outcomes were told."""
         owed = {} if self._gathering is None else self._gathering.owed
-        return self._committed - _cost(self._problem, owed)
+        return fsum((*self._committed, -_cost(self._problem, owed)))
 
     @property
     def left(self) -> float:
@@ -282,16 +283,26 @@ class Session:
             raise self._fault(str(error)) from error
         if any(len(set(scope)) < len(scope) for scope in batch.scopes or ()):
             raise self._fault("it asked for a scope that names a node twice")
-        if self._committed + cost > self._budget + ROUNDING:
+        left = fsum((self._budget, *(-each for each in self._committed)))
+        if cost > left + self._rounding(batch):
             raise self._fault(
-                f"it asked for {batch.pulls:,} pulls that cost {cost:g}, with {self._budget - self._committed:g} left "
-                f"of its budget of {self._budget:g}"
+                f"it asked for {batch.pulls:,} pulls that cost {cost:g}, with {left:g} left of its budget of "
+                f"{self._budget:g}"
             )
         asked = Gathering(self._desk, batch)
         if LOOK in batch.arms:
             self._check_seen(asked)
-        self._committed += cost
+        total = fsum((*self._committed, cost))
+        self._committed = total, fsum((*self._committed, cost, -total))
         return asked
+
+    def _rounding(self, batch: Batch) -> float:
+        """By how much a batch may exceed the budget: policies round to a billionth of a pull, sums of costs lose bits.
+
+        A budget of 404 times 147,738.95 pays for 404 such pulls, however they add up.
+        """
+        dearest = max((self._problem.costs[arm] for arm in batch.arms), default=0.0)
+        return ROUNDING * max(1.0, dearest, self._budget / 1_000)
 
     def _check_seen(self, asked: Gathering) -> None:
         """Refuse logged looks that are counted by other scopes than new ones will be: the two would not add up."""
@@ -344,7 +355,7 @@ def _at_hand(policy: Policy, problem: Problem, seen: Tally | None) -> Tally:
 def _cost(problem: Problem, counts: Mapping[Arm, int]) -> float:
     for arm in counts:
         problem.index(arm)
-    return sum(problem.costs[arm] * count for arm, count in counts.items())
+    return fsum(problem.costs[arm] * count for arm, count in counts.items())
 
 
 def _joined(rows: list[Rows]) -> Rows | None:

@@ -29,6 +29,8 @@ def test_a_clock_that_was_ahead_does_not_hold_a_pull_for_ever(database: str) -> 
 
 
 def test_a_clock_without_a_time_zone_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(wd.UsageError, match='The clock says "1700000000"; it must give a datetime'):
+        create(str(tmp_path / "a.db"), clock=lambda: 1_700_000_000)
     with pytest.raises(wd.UsageError, match="with its time zone"):
         create(str(tmp_path / "a.db"), clock=lambda: datetime(2026, 3, 1))  # noqa: DTZ001 - what is refused
 

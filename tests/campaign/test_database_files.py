@@ -178,3 +178,28 @@ def test_a_backup_of_a_database_that_was_removed_is_refused_and_nothing_made(tmp
         campaign.backup(tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
     assert not (tmp_path / "a.db").exists()
+
+
+def test_a_backup_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a link that leads nowhere nor what has come while the copy was made."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    (tmp_path / "loop.db").symlink_to("loop.db")
+    (tmp_path / "far.db").symlink_to("missing.db")
+    for name in ("a.db", "loop.db", "far.db"):
+        with pytest.raises(wd.ConflictError, match=f"{name} is there already"):
+            campaign.backup(tmp_path / name)
+    assert (tmp_path / "loop.db").is_symlink()
+    fsync = os.fsync
+
+    def slow(descriptor: int) -> None:
+        (tmp_path / "late.db").write_text("mine")
+        fsync(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", slow)
+        with pytest.raises(wd.ConflictError, match=r"late\.db is there already"):
+            campaign.backup(tmp_path / "late.db")
+    assert (tmp_path / "late.db").read_text() == "mine"
+    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".*.part"))
+    assert wd.Campaign.open(campaign.backup(tmp_path / "copy.db"), "spring").verify()

@@ -69,6 +69,102 @@ def test_what_a_policy_raises_is_no_divergence(tmp_path: Path, fickle: Any, monk
     assert wd.Campaign.open(tmp_path / "a.db", "spring").verify() == expected
 
 
+def test_a_policy_that_raises_where_it_once_went_on_has_not_diverged(
+    tmp_path: Path, fickle: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of a play, before asks that are on record."""
+    campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
+    random = np.random.default_rng(1)
+    run(campaign, random, most=5)
+    campaign.ask()
+    expected = campaign.verify()
+
+    def stumbling(self: Any, problem: Problem, *_: object) -> Play:
+        yield Batch((problem.arms[self.first],), (3,))
+        raise KeyError("a mistake in the middle")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fickle, "play", stumbling)
+        _stands_still(tmp_path, expected, "KeyError: 'a mistake in the middle'", asked=6)
+    again = wd.Campaign.open(tmp_path / "a.db", "spring")
+    run(again, random)
+    assert again.finished
+    assert again.verify().notes == ()
+
+
+@pytest.mark.parametrize("part", ["choose", "learn", "means"])
+@pytest.mark.parametrize("error", [ZeroDivisionError("a slip"), KeyError("a slip"), OSError("a slip")])
+def test_what_a_policy_raises_in_any_round_is_itself(
+    tmp_path: Path, part: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of a choice was called a damaged log, or ended every command, for it came after the tell."""
+    horizon = 8 if part == "means" else 40  # the means are of a policy that is done
+    campaign = create(str(tmp_path / "a.db"), policy="ucb", horizon=horizon)
+    run(campaign, np.random.default_rng(1), most=8)
+    campaign.ask(1)
+    expected = campaign.verify()
+    kind = wd.available_policies()["ucb"]
+    works, trouble = getattr(kind, part), f"{type(error).__name__}: {error}"
+
+    def stumbling(state: Any, *more: Any) -> Any:
+        if state.pulls.sum() == 4:
+            raise error
+        return works(state, *more)
+
+    def never(*_: object) -> Any:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kind, part, never if part == "means" else staticmethod(stumbling))
+        if part != "means":
+            _stands_still(tmp_path, expected, trouble, asked=9)
+        else:
+            again = wd.Campaign.open(tmp_path / "a.db", "spring")
+            assert again.verify() == expected
+            advice = again.recommend()
+            assert advice.pulls + advice.looks == 8
+            assert again.status().trouble == trouble
+    assert wd.Campaign.open(tmp_path / "a.db", "spring").verify().notes == ()
+
+
+def _stands_still(folder: Path, expected: Any, trouble: str, asked: int) -> None:
+    """A campaign whose policy has raised: whole, with its evidence, and with the error as it was."""
+    again = wd.Campaign.open(folder / "a.db", "spring")
+    found = again.verify()
+    assert found == expected
+    assert [note.split(". The chain")[0].partition(" stopped with ")[2] for note in found.notes] == [trouble]
+    status = again.status()
+    assert (status.trouble, status.phase, status.tickets["asked"]) == (trouble, "stuck", asked)
+    with pytest.raises(wd.ConflictError) as refused:
+        again.ask(5)
+    assert f"cannot go on ({trouble})" in str(refused.value)
+    advice = again.recommend()
+    assert advice.pulls + advice.looks == status.tickets["told"]
+    (held,) = status.open  # what is out still counts
+    row = dict.fromkeys("ZXWY", 0) | dict(PROBLEM.arm(held.arm).settings)
+    again.tell(held.id, row)
+    again.amend(held.id, row | {"Y": 1}, "a slip of the pen")
+    assert again.verify().notes == found.notes
+
+
+def test_a_restart_of_a_policy_that_raises_changes_nothing(
+    tmp_path: Path, fickle: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
+    run(campaign, np.random.default_rng(1), most=2)
+    expected = campaign.verify()
+
+    def broken(*_: object) -> Play:
+        raise ZeroDivisionError("a mistake of the policy")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fickle, "play", broken)
+        with pytest.raises(wd.ConflictError, match=r"cannot begin again \(ZeroDivisionError: a mistake.*Nothing was"):
+            campaign.restart("another try")
+    assert campaign.verify() == expected
+    assert not campaign.restart("another try").repeated
+
+
 def test_a_log_that_the_same_revision_would_not_make_any_more(tmp_path: Path, fickle: Any) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="fickle", horizon=40)
     ticket = campaign.ask()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import whichdo as wd
-from tests.campaign.trials import Clock, create, rng, run
+from tests.campaign.trials import PROBLEM, Clock, create, rng, row_of, run
 from tests.cli.calling import Call
 from whichdo.campaign.chain import moment
 from whichdo.campaign.storage import sqlite
@@ -164,6 +164,20 @@ def test_restarting_again_for_the_same_reason_is_the_same_restart(tmp_path: Path
     assert campaign.verify()
 
 
+@pytest.mark.parametrize("cost", [0.1, 1.1, 147_738.95])
+def test_a_restart_is_known_again_whatever_pulls_cost(tmp_path: Path, cost: float) -> None:
+    """What is promised becomes what is spent; in sums of such costs the last bits change by it, and no budget does."""
+    costs = {str(arm): cost for arm in PROBLEM.arms}
+    problem = wd.Problem("Z -> X; X -> Y; Z -> Y; W -> Y", "Y", ["X", "W"], costs=costs)
+    campaign = create(str(tmp_path / "a.db"), policy="ue", problem=problem, budget=100 * cost)
+    tickets = campaign.ask(7)
+    campaign.restart("new week")
+    for ticket in tickets:
+        campaign.tell(ticket, row_of(ticket, rng(1)))
+        assert campaign.restart("new week").repeated
+    assert campaign.status().restarts == ("new week",)
+
+
 def test_a_ticket_from_a_clock_that_is_ahead_is_leased_by_the_others(tmp_path: Path) -> None:
     right, ahead = Clock(), Clock()
     ahead.move(days=30)
@@ -176,6 +190,16 @@ def test_a_ticket_from_a_clock_that_is_ahead_is_leased_by_the_others(tmp_path: P
     expired = [event.content["tickets"] for event in campaign.events() if event.kind == "expired"]
     assert ticket.id in expired[0]
     assert campaign.verify()
+
+
+def test_a_status_goes_by_the_clock_of_the_database_too(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client whose own clock is behind showed tickets as open that any verb would find expired."""
+    campaign = create(database, policy="ue", lease=3600)
+    campaign.ask()
+    now = datetime.now(UTC)
+    monkeypatch.setattr(campaign._store, "time", lambda connection: now + timedelta(hours=2))
+    status = campaign.status()
+    assert (status.tickets["expired"], status.open) == (1, ())
 
 
 def test_a_server_says_what_time_it_is(new_server_database: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,8 @@ from whichdo.errors import (
     TooNewError,
     UnknownTicketError,
     UsageError,
+    WhichdoError,
+    is_interrupt,
 )
 from whichdo.remedies import Message, Option, Verb
 from whichdo.session import Session
@@ -314,7 +316,17 @@ def _begun_anew(state: State, reason: str) -> Restarted:
     refusal = too_new(state)
     if refusal is not None:
         raise TooNewError(refusal)
-    Session(state.terms.policy, state.allowed, budget=state.left)
+    try:
+        Session(state.terms.policy, state.allowed, budget=state.left)
+    except WhichdoError:
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise ConflictError(
+            f"The policy {state.terms.policy.name} cannot begin again ({type(error).__name__}: {error}). Nothing was "
+            f"changed."
+        ) from error
     return restarting(state, reason)
 
 
@@ -324,7 +336,8 @@ def _begun_once(state: State, reason: str) -> str | None:
     play = state.play
     if last is None or play is None or play.asked or last.reason != reason:
         return None
-    return last.receipt if (last.play, last.budget) == (state.plan.number, state.left) else None
+    changed = abs(last.budget - state.left) > min(state.terms.problem.prices.values()) / 2  # by a pull, not by rounding
+    return None if changed or last.play != state.plan.number else last.receipt
 
 
 # ----------------------------------------------------------------------------------------------------------------- logs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from hashlib import sha256
 from itertools import islice
@@ -61,8 +62,8 @@ PACKED = b"\x1f\x8b"
 
 def read_export(path: Path) -> Iterator[Event]:
     """The events of an export one by one, an error at the end where its checksum does not hold; maybe packed."""
-    if not path.is_file():
-        what = "is not a regular file" if path.exists() else "is not there"
+    if not os.path.isfile(path):  # noqa: PTH113 - nor where its name is too long
+        what = "is not a regular file" if os.path.lexists(path) else "is not there"
         raise StorageError(f"{visible(path)} cannot be read: it {what}.")
     try:
         with path.open("rb") as file:

@@ -347,14 +347,18 @@ class Ledger:
         if connection is not None and self._clock is wall_clock:
             return self.store.time(connection)
         now = self._clock()
-        if now.tzinfo is None:
+        if getattr(now, "tzinfo", None) is None:
             raise UsageError(f"The clock says {quoted(now)}; it must give a datetime with its time zone.")
         return now
 
     def settle(self) -> None:
         """Put on record what the clock says, if it says anything."""
+
+        def is_due(connection: Connection) -> bool:
+            return any(self._caught_up(connection, lock=False)[0].due(self._now(connection)))
+
         with self.lock:
-            if any(self.state().due(self._now())):
+            if self._run(is_due):
                 self.write(Settle())
 
     def _append(

@@ -101,9 +101,9 @@ class Play(_Slots):
         self._driver = driver_of(
             policy, problem, budget, seed, seen, places, None if saved is None else saved["driver"]
         )
-        self._first = 0 if saved is None else saved["first"]
+        self._raised = False
         self._answers = _Answers(self._width)
-        self._open()
+        self._open(0 if saved is None else saved["first"])
         if saved is not None:
             self._resume(saved)
 
@@ -129,11 +129,11 @@ class Play(_Slots):
         if not self._first <= self._fresh <= self._ends[-1] or self._answers.count > self._ends[-1] - self._first:
             raise ValueError("a play that has handed out more than its policy wants")
 
-    def _open(self) -> None:
-        """Number the slots of the batch that the policy asks for now."""
+    def _open(self, first: int) -> None:
+        """Number the slots of the batch that the policy asks for now, from the ``first`` on."""
         self._arms, counts, self.needed = self._driver.wanted()
-        self._ends = [self._first, *(self._first + end for end in accumulate(counts))]
-        self._fresh = self._first
+        self._ends = [first, *(first + end for end in accumulate(counts))]
+        self._first = self._fresh = first
         self._returned, self._back = [], set()
         if self._answers.count:
             self._answers = _Answers(self._width)
@@ -143,12 +143,18 @@ class Play(_Slots):
     @property
     def finished(self) -> bool:
         """Whether the policy has made its recommendation."""
-        return self._driver.finished
+        return not self._raised and self._driver.finished
 
     @property
     def recommendation(self) -> Recommendation | None:
         """What the policy recommends, once it is finished."""
-        return self._driver.recommendation() if self._driver.finished else None
+        try:
+            return self._driver.recommendation() if self.finished else None
+        except UnfitStateError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the evidence speaks without it
+            self._give_up(error)
+            return None
 
     @property
     def owed(self) -> int:
@@ -227,15 +233,18 @@ class Play(_Slots):
                 start, end = self._ends[position] - first, self._ends[position + 1] - first
                 if end > start:
                     self._driver.tell(arm, rows[start:end])
+            self._open(self._ends[-1])
         except UnfitStateError:  # it is the snapshot's fault, not the policy's
             raise
-        except Exception as error:  # whatever a policy raises, what was told must not be lost with it
-            if is_interrupt(error):
-                raise KeyboardInterrupt from error
-            self.failure = f"{type(error).__name__}: {error}"
-            return
-        self._first = self._ends[-1]
-        self._open()
+        except Exception as error:  # noqa: BLE001 - whatever it raises, what was told must not be lost with it
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """The policy has raised: it is not asked again, in this process."""
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
+        self._raised = True
+        self.fail(f"{type(error).__name__}: {error}")
 
 
 class _Answers:

@@ -142,7 +142,7 @@ def _open(source: str) -> Iterator[tuple[str, TextIO]]:
     name = "standard input" if source == "-" else visible(source)
     if source == "-" and sys.stdin is None:
         raise InputError("standard input cannot be read: it is closed.")
-    if source != "-" and not Path(source).is_file():
+    if source != "-" and not os.path.isfile(source):  # noqa: PTH113 - nor where it is too long
         raise InputError(f"{quoted(source)} is neither JSON, such as {ROW}, nor a file.")
     if source == "-":
         yield name, sys.stdin

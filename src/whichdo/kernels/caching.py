@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import io
 import os
 import time
@@ -48,7 +49,10 @@ def dispatcher_of(function: Callable[..., Any]) -> Any:
     try:
         made = numba.njit(nogil=True)(function)
         if folder is not None and isinstance(made, Dispatcher):
-            made._cache = _SharedCache(function)  # type: ignore[attr-defined]
+            try:
+                made._cache = _SharedCache(function, folder)  # type: ignore[attr-defined]
+            except (OSError, RuntimeError):  # numba tries to write there, and says no more than that it could not
+                warn(f"Compiled code cannot be kept in {folder} (it cannot be written)")
         return made
     finally:
         numba.config.CACHE_DIR = before
@@ -77,8 +81,10 @@ class _SharedCache(FunctionCache):  # type: ignore[misc]
     it compiled; the others wait for it and load the result.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         super().__init__(function)
+        if folder not in Path(self.cache_path).parents and Path(inspect.getfile(function)).exists():
+            raise OSError(f"{folder} cannot be written")  # elsewhere, code outlives edits to what it depends on
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _CheckedFile(self.cache_path, self._impl.filename_base, stamp)
         self._lock: int | None = None

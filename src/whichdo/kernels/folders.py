@@ -107,7 +107,8 @@ def _cache_home() -> Path | None:
         base = Path(home) / "whichdo"
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         owner = base.stat().st_uid
-    except (OSError, RuntimeError):  # no home, or one that cannot be written
+    except (OSError, RuntimeError) as error:  # no home, or one that cannot be written
+        warn(f"Compiled code cannot be kept ({error})")
         return None
     if hasattr(os, "geteuid") and owner != os.geteuid():
         warn(f"{base} belongs to another user, so compiled code in it is not used")
@@ -117,7 +118,10 @@ def _cache_home() -> Path | None:
         with contextlib.suppress(OSError):
             if folder.stat().st_mtime < oldest:
                 shutil.rmtree(folder, ignore_errors=True)
-    return base if os.access(base, os.W_OK) else None
+    if not os.access(base, os.W_OK):
+        warn(f"Compiled code cannot be kept in {base} (it cannot be written)")
+        return None
+    return base
 
 
 @cache
@@ -133,6 +137,7 @@ def folder_of(module: str) -> Path | None:
     try:
         folder.mkdir(exist_ok=True)
         os.utime(folder)  # the date of its last use
-    except OSError:
+    except OSError as error:
+        warn(f"Compiled code cannot be kept ({error})")
         return None
     return folder

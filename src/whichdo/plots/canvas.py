@@ -179,7 +179,7 @@ def check_plot(path: Path, *, force: bool = False) -> None:
     check_matplotlib()
     if path.suffix.lower() not in KINDS:
         raise UsageError(f"{visible(path.name)} does not show which format to draw: end it in {', '.join(KINDS)}.")
-    if not path.absolute().parent.is_dir():
+    if not os.path.isdir(path.absolute().parent):  # noqa: PTH112 - nor where its name is too long
         raise InputError(f"The plot cannot be written to {visible(path.name)}: its folder does not exist.")
     check_target(path, DRAWING, force=force)
 

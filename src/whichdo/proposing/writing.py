@@ -35,7 +35,7 @@ def check_free(path: Path, *, force: bool, inputs: Iterable[str] = ()) -> None:
     check_target(path, SAVED)
     if path.exists() and not force:
         raise UsageError(f"{visible(path)} already exists. Write to another file (-o), or over it (--force).")
-    if not path.absolute().parent.is_dir():
+    if not os.path.isdir(path.absolute().parent):  # noqa: PTH112 - nor where its name is too long
         raise UsageError(f"The folder of {visible(path)} does not exist. Create it, or write elsewhere (-o).")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 from contextlib import closing
 from datetime import UTC, datetime
@@ -31,7 +32,7 @@ from whichdo.campaign.storage.companions import (
 from whichdo.campaign.storage.contract import AGAIN, Storage, first_line
 from whichdo.campaign.storage.turns import Turns
 from whichdo.errors import BusyError, ConflictError, DamagedError, NotOursError, StorageError
-from whichdo.files import draft_of, guard, sync_folder
+from whichdo.files import draft_of, guard, take_place
 from whichdo.text import visible
 
 if TYPE_CHECKING:
@@ -69,18 +70,30 @@ class SqliteStorage(Storage):
             f"Restore a backup in its place (and remove {self.name}-wal and {self.name}-shm, which belong to the "
             f"damaged file), or import an export."
         )
-        if not create and not self.path.exists():
-            raise StorageError(f"There is no database {self.name}. Start a campaign in it: ", self._start(), ".")
-        if self.path.is_dir():
-            raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
-        if not create and self.path.is_file() and not self.path.stat().st_size:
-            raise self._empty()  # before SQLite writes into it
+        self._look(create=create)
         self.only_reads = can_only_be_read(self.path)
         if create:
             make_private(self.path)
         guard(self, self.path)
         self._uri = self._uri_of(address)
         self._prepare(create=create)
+
+    def _look(self, *, create: bool) -> None:
+        """Refuse what is not there, and what is there and cannot be a database, before SQLite writes into it."""
+        try:
+            found = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            if not create:
+                raise StorageError(
+                    f"There is no database {self.name}. Start a campaign in it: ", self._start(), "."
+                ) from None
+            return
+        except OSError as error:
+            raise StorageError(f"{self.name} cannot be opened: {error.strerror}.") from None
+        if stat.S_ISDIR(found.st_mode):
+            raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
+        if not create and stat.S_ISREG(found.st_mode) and not found.st_size:
+            raise self._empty()
 
     # ---------------------------------------------------------------------------------------------------- connections
 
@@ -253,8 +266,9 @@ class SqliteStorage(Storage):
 
     def backup(self, target: Path, *, replace: bool = False) -> Path:
         """Copy the database as it stands into a file, while others work on it; whole or not at all."""
-        if target.exists() and not replace:
-            raise ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
+        taken = ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
+        if not replace and os.path.lexists(target):
+            raise taken
         try:
             with draft_of(target, private=True) as (draft, file):
                 with self.lock, closing(self._source()) as source, closing(sqlite3.connect(draft)) as copy:
@@ -264,8 +278,9 @@ class SqliteStorage(Storage):
                     if whole != "ok":
                         raise DamagedError(f"{self.name} is damaged: {whole}. The backup was not made.")
                 os.fsync(file.fileno())
-                draft.replace(target)
-                sync_folder(target)
+                take_place(draft, target, free=not replace)
+        except FileExistsError:  # it came meanwhile
+            raise taken from None
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"{visible(target)} cannot be written: {error}. The backup was not made.") from None
         return target
