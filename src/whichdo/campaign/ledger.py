@@ -330,7 +330,7 @@ class Ledger:
                 return state, decision.before, ()
             parts, notes = [decision.events], decision.notes
             answer = self._append(connection, place, state, parts, now, key, order if decision.make_way else None)
-            return state, Receipt.of(answer.receipt, notes=notes), parts[-1]
+            return state, Receipt(answer.seq, answer.hash, notes=notes), parts[-1]
 
         with self.lock:
             if self.receipts is not None:
