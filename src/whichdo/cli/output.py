@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
@@ -94,6 +93,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 def print_csv(columns: Mapping[str, Sequence[Any]]) -> None:
     """A table as CSV on standard output; unknown values are empty."""
+    import csv
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(map(_cell, columns))
     for row in zip(*columns.values(), strict=True):
