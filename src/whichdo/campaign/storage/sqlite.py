@@ -60,11 +60,9 @@ class SqliteStorage(Storage):
     def __init__(self, address: Address, *, create: bool, patience: float) -> None:
         path = address.path
         self.path = path.absolute()  # the same file, wherever the program goes
-        self._turns = Turns(f"{self.path}-wal")
         self._companions = Companions(self.path, visible(str(path)))
         self._place: tuple[int, int] | None = None
-        super().__init__(address, visible(str(path)), patience)
-        finalize(self, self._turns.close)
+        super().__init__(address, visible(str(path)), patience, Turns(f"{self.path}-wal"))
         self.mending = (  # what SQLite keeps beside a file would spoil the backup too
             f"Restore a backup in its place (and remove {self.name}-wal and {self.name}-shm, which belong to the "
             f"damaged file), or import an export."
@@ -140,13 +138,6 @@ class SqliteStorage(Storage):
     def _is_stale(self, connection: sqlite3.Connection) -> bool:  # noqa: ARG002
         return place_of(str(self.path)) != self._place  # another file has taken its place
 
-    def close(self) -> None:
-        """Close the connection and leave the queue, unless this thread is at work; the next transaction comes back."""
-        with self.lock:
-            if not self._at_work:
-                self._wire.cut()
-                self._turns.close()
-
     # ---------------------------------------------------------------------------------------------------- transactions
 
     def _begin(self, connection: sqlite3.Connection, *, writes: bool, meanwhile: Meanwhile | None = None) -> None:
@@ -199,15 +190,6 @@ class SqliteStorage(Storage):
     def _rollback(self, connection: sqlite3.Connection) -> None:
         if connection is self._wire.connection and connection.in_transaction:
             connection.rollback()
-
-    def _done(self, *, writes: bool) -> None:
-        """The next one's turn, even where an interrupt comes just now."""
-        if writes:
-            try:
-                self._turns.leave()
-            except BaseException:
-                self._turns.close()
-                raise
 
     def _is_broken(self, error: BaseException) -> bool:  # noqa: ARG002
         return False
