@@ -66,7 +66,7 @@ def _run() -> None:
     except WhichdoError as error:
         if state.debug:
             raise
-        from whichdo.cli.wording import worded
+        from whichdo.cli.output import worded
 
         print(f"{type(error).__name__}: {worded(error.message)}", file=sys.stderr)
         sys.exit(error.exit_code)

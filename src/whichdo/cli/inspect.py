@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json
-from whichdo.cli.wording import worded
+from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, worded
 from whichdo.errors import UsageError
 from whichdo.text import listed, visible
 

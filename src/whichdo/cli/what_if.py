@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whichdo.cli.output import ForceOption, TableFormat, TableFormatOption, console, print_csv, print_json
-from whichdo.cli.wording import worded
+from whichdo.cli.output import ForceOption, TableFormat, TableFormatOption, console, print_csv, print_json, worded
 from whichdo.progress import progress_bar
 from whichdo.text import counted, visible
 

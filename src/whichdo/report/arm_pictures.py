@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from whichdo.estimate.ranking import ArmRank
     from whichdo.monitoring.certainty import ArmCertainty
-    from whichdo.report.history import History
     from whichdo.report.intervals import Kind
+    from whichdo.report.trail import History
 
 __all__ = ["Arms", "Development", "development_of", "every_arm"]
 
