@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whichdo.campaign.state import State
-    from whichdo.estimate.ranking import ArmRank, Ranking
+    from whichdo.estimate.arm_rank import ArmRank
+    from whichdo.estimate.ranking import Ranking
     from whichdo.monitoring.certainty import Certainty
     from whichdo.problem import Arm, Problem
 

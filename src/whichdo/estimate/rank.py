@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError
+from whichdo.estimate.arm_rank import ArmRank
 from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
@@ -18,7 +19,7 @@ from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.overlap import counted_overlaps
 from whichdo.estimate.pooling import equal_arms, pool, with_shared_pulls
-from whichdo.estimate.ranking import ArmRank, Ranking
+from whichdo.estimate.ranking import Ranking
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
 from whichdo.estimate.why import method, reason, sources_of_arms, thin_words, weakest
 from whichdo.evidence import Tally, whole_number

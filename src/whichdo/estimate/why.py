@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.estimate.arm_rank import Source
 from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.overlap import THIN
-from whichdo.estimate.ranking import Source
 from whichdo.graph.identify import Route
 from whichdo.remedies import Message, Option
 from whichdo.text import counted, listed
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
     from whichdo.blends import Blend
+    from whichdo.estimate.arm_rank import ArmRank
     from whichdo.estimate.estimator import Looked
     from whichdo.estimate.pooling import Pooled
-    from whichdo.estimate.ranking import ArmRank
     from whichdo.formulas import Formula
     from whichdo.graph.identify import Verdict
     from whichdo.identification.estimand import Names

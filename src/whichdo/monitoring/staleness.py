@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.estimate.arm_rank import decimals
 from whichdo.estimate.overdetermined import compare_factors
-from whichdo.estimate.ranking import decimals
 from whichdo.estimate.shrinkage import reward_scale, unit_scale
 from whichdo.evidence import Tally
 from whichdo.formulas import counted_scopes

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whichdo.campaign.chain import Event
-    from whichdo.estimate.ranking import ArmRank, Ranking
+    from whichdo.estimate.arm_rank import ArmRank
+    from whichdo.estimate.ranking import Ranking
 
 __all__ = ["History", "Row", "Stretch", "recall", "short_text", "short_time", "trail"]
 
