@@ -10,7 +10,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, run
-from whichdo.campaign.storage.companions import place_of
+from whichdo.campaign.storage.companions import File
 from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
@@ -184,9 +184,10 @@ def test_a_backup_of_a_database_that_was_removed_is_refused_and_nothing_made(tmp
 def test_a_file_is_known_by_what_the_system_says_of_it(tmp_path: Path) -> None:
     """Found without asking for its times, its place is the one that `os.stat` gives."""
     file = tmp_path / "spring é.db-wal"
-    assert place_of(str(file)) is None
+    found = File(str(file))
+    assert found.place() is None
     file.touch()
     status = file.stat()
-    assert place_of(str(file)) == place_of(os.fsencode(file)) == (status.st_dev, status.st_ino)
+    assert found.place() == (os.major(status.st_dev), os.minor(status.st_dev), status.st_ino)
     file.rename(tmp_path / "another.db-wal")
-    assert place_of(str(file)) is None
+    assert found.place() is None

@@ -25,9 +25,9 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Companions", "abandon", "can_only_be_read", "lost", "make_private", "place_of", "rescue", "who_locks"]
+__all__ = ["Companions", "File", "abandon", "can_only_be_read", "lost", "make_private", "rescue", "who_locks"]
 
-Place = tuple[int, int] | None
+Place = tuple[int, int, int] | None
 ENDS = ("", "-wal", "-shm")
 
 
@@ -52,7 +52,7 @@ class Companions:
     """The files of a database at ``path``, as a connection found them."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self._paths = [os.fsencode(f"{path}{end}") for end in ENDS]
+        self._files = [File(f"{path}{end}") for end in ENDS]
         self._name = name
         self._found: tuple[Place, ...] | None = None
 
@@ -67,7 +67,7 @@ class Companions:
 
     def missing(self, *, writes: bool) -> str | None:
         """The name of a file that is not the one it was, if there is such; ``writes``: all of them must be there."""
-        now = tuple([place_of(each) for each in self._paths])
+        now = tuple([each.place() for each in self._files])
         if self._found is None:
             if None not in now:
                 self._found = now
@@ -93,16 +93,22 @@ def lost(missing: str, name: str, rescued: str | None) -> StorageError:
     )
 
 
-def place_of(path: str | bytes) -> Place:
-    """Device and inode of a file; None if there is none."""
-    found = _Status()
-    if _statx is not None and not _statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_INO, ctypes.byref(found)):
-        return os.makedev(found.major, found.minor), found.inode
-    try:  # it is not there, or this system does not say
-        status = os.stat(path)  # noqa: PTH116 - a third of the time
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+class File:
+    """A file that is looked at again and again; not by two threads at once."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._status = os.fsencode(path), _Status()
+        self._pointer = ctypes.byref(self._status)
+
+    def place(self) -> Place:
+        """Device and inode; None if there is no such file."""
+        if _statx is not None and not _statx(_AT_FDCWD, self._path, 0, _STATX_INO, self._pointer):
+            return self._status.major, self._status.minor, self._status.inode
+        try:  # it is not there, or this system does not say
+            status = os.stat(self._path)  # noqa: PTH116 - a third of the time
+        except OSError:
+            return None
+        return os.major(status.st_dev), os.minor(status.st_dev), status.st_ino
 
 
 def rescue(driver: sqlite3.Connection, path: Path) -> str | None:
@@ -158,7 +164,7 @@ def can_only_be_read(path: Path) -> bool:
 
 def who_locks(path: str) -> str:
     """The processes that hold locks on a SQLite file, where the system tells (Linux)."""
-    numbers = {place[1] for end in ENDS if (place := place_of(f"{path}{end}")) is not None}
+    numbers = {place[-1] for end in ENDS if (place := File(f"{path}{end}").place()) is not None}
     holders: dict[int, None] = {}
     try:
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():

@@ -20,11 +20,11 @@ from weakref import finalize
 from whichdo.campaign.storage import schema
 from whichdo.campaign.storage.companions import (
     Companions,
+    File,
     abandon,
     can_only_be_read,
     lost,
     make_private,
-    place_of,
     rescue,
     who_locks,
 )
@@ -61,7 +61,8 @@ class SqliteStorage(Storage):
         path = address.path
         self.path = path.absolute()  # the same file, wherever the program goes
         self._companions = Companions(self.path, visible(str(path)))
-        self._place: tuple[int, int] | None = None
+        self._file = File(str(self.path))
+        self._place: tuple[int, int, int] | None = None
         super().__init__(address, visible(str(path)), patience, Turns(f"{self.path}-wal"))
         self.mending = (  # what SQLite keeps beside a file would spoil the backup too
             f"Restore a backup in its place (and remove {self.name}-wal and {self.name}-shm, which belong to the "
@@ -103,7 +104,7 @@ class SqliteStorage(Storage):
 
     def connect(self) -> sqlite3.Connection:
         """Open the file, unless it is gone, with settings that keep what is acknowledged."""
-        if self._place is not None and place_of(str(self.path)) is None:
+        if self._place is not None and self._file.place() is None:
             raise StorageError(f"{self.name} is gone: it was there when it was opened. Restore it, or a backup.")
         connection = sqlite3.connect(
             self._uri, uri=True, timeout=self.patience, check_same_thread=False, isolation_level=None
@@ -114,7 +115,7 @@ class SqliteStorage(Storage):
             connection.close()
             raise
         self._companions.forget()
-        self._place = place_of(str(self.path))
+        self._place = self._file.place()
         return connection
 
     def _settle(self, connection: Any) -> None:
@@ -136,7 +137,7 @@ class SqliteStorage(Storage):
             raise StorageError(f"{self.name} cannot be kept safe: SQLite answers {found}, not ['wal', 2].")
 
     def _is_stale(self, connection: sqlite3.Connection) -> bool:  # noqa: ARG002
-        return place_of(str(self.path)) != self._place  # another file has taken its place
+        return self._file.place() != self._place  # another file has taken its place
 
     # ---------------------------------------------------------------------------------------------------- transactions
 
@@ -179,7 +180,7 @@ class SqliteStorage(Storage):
         found, self._wire.connection = self._wire.connection, None
         rescued = None
         if found is not None:
-            if place_of(str(self.path)) == self._place:  # else a backup was restored on purpose
+            if self._file.place() == self._place:  # else a backup was restored on purpose
                 rescued = rescue(found, self.path)
             abandon(found)
         raise lost(missing, self.name, rescued)
