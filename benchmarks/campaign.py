@@ -203,7 +203,7 @@ def _fill(campaign: Campaign, events: int) -> None:
 
         def add(state: State, what: Said) -> None:
             new.append(sealed("long", state.events, what.kind, body_of(what), now, state.head))
-            state.apply(new[-1], sealed=True)
+            state.apply(new[-1], what)
 
         for number in range((events - 1) // 2):
             (asked,) = decide(state, Ask(1, "me"), today).events

@@ -17,7 +17,7 @@ import whichdo as wd
 from benchmarks.wrapping import wrapped
 from tests.checking.random_worlds import RIGHT, SKEWS
 from tests.checking.test_size_and_power import FEW, SIZES, accused, accused_of, right_world, wrong_world
-from whichdo.estimate.contradiction import contradiction_words
+from whichdo.estimate.disagreement import contradiction_words
 from whichdo.estimate.shrinkage import reward_scale
 
 GRAPHS, WRONG, SEED = 1_000, 400, 1_618

@@ -12,7 +12,7 @@ import pytest
 import whichdo as wd
 from whichdo import errors
 from whichdo.cli.app import state
-from whichdo.cli.wording import in_shell, worded
+from whichdo.cli.output import in_shell, worded
 from whichdo.errors import ConflictError, DamagedError, InputError, WaitError, WhichdoError
 from whichdo.remedies import Message, Option, Verb, in_python, phrased, separated
 

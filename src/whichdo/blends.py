@@ -9,7 +9,7 @@ sharper than looks where both yield a factor.
 A blend leans on every missing edge, as the reading ``graph`` does.  The reading ``robust`` takes one
 only for arms that looks do not settle.  Where they do, it keeps its formula and *borrows*: rows of
 an experiment that leaves the law of the reward in each stratum alone
-(`whichdo.identification.invariance`) are added to the looks in that stratum.
+(`whichdo.identification.engine`) are added to the looks in that stratum.
 
 Direct pulls are evidence of their own.  So an experiment that does the same to the reward as the arm
 itself is not a source for it.
@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING
 
 from whichdo.formulas import Reading, formulas
 from whichdo.graph.identify import Route
-from whichdo.identification.engine import CFactors
+from whichdo.identification.engine import CFactors, leaves_alone
 from whichdo.identification.estimand import CFactor, Estimand, conditionals_in
-from whichdo.identification.invariance import leaves_alone
 from whichdo.problem import per_problem
 
 if TYPE_CHECKING:
@@ -139,14 +138,8 @@ def borrowed_sources(problem: Problem, formula: Formula) -> tuple[Targets, ...]:
 def experiment_scopes(problem: Problem, reading: Reading, columns: frozenset[str] | None = None) -> tuple[Scope, ...]:
     """The scopes that rows with an arm are counted by, besides those of `whichdo.formulas.counted_scopes`.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    reading
-        How estimates lean on the graph.
-    columns
-        The columns that there are; a source that reads others is passed over.  None: all are there.
+    ``reading``: how estimates lean on the graph.
+    ``columns``: the columns that there are; a source that reads others is passed over.  None: all are there.
     """
     found: dict[frozenset[str], None] = {}
     for targets in problem.target_sets:

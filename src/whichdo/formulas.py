@@ -67,10 +67,7 @@ class Reading(StrEnum):
 def checked_reading(given: str, *, paper: bool = False) -> Reading:
     """A reading by its name; the paper's only where ``paper`` allows it.
 
-    Raises
-    ------
-    UsageError
-        If it is another.
+    Raises `UsageError` if it is another.
     """
     allowed = [each for each in Reading if paper or each is not Reading.PAPER]
     if given not in allowed:
@@ -139,15 +136,10 @@ def choose_formula(
 ) -> Formula | None:
     """The formula to estimate by: the first whose cells are few for so many rows, else the one with the fewest.
 
-    Parameters
-    ----------
-    candidates
-        As `formulas` lists them.
-    rows
-        How many rows there are, or will be: few cells are at most 64, or a tenth of the rows, which are rounded down
-        to a power of two, so that a few more rows do not change what is counted.
-    served
-        Whether tables of a scope are there; a formula that lacks one is passed over.  None: all are.
+    ``candidates``: as `formulas` lists them.
+    ``rows``: how many rows there are, or will be: few cells are at most 64, or a tenth of the rows, which are rounded
+    down to a power of two, so that a few more rows do not change what is counted.
+    ``served``: whether tables of a scope are there; a formula that lacks one is passed over.  None: all are.
     """
     left = [each for each in candidates if served is None or all(map(served, each.scopes))]
     few = few_cells(rows)
@@ -163,16 +155,10 @@ def counted_scopes(
 ) -> tuple[Scope, ...]:
     """The scopes that estimates of all arms need, each once.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    reading
-        How estimates lean on the graph.
-    rows
-        The number of rows, if it is known: only what is then needed.  None: what any number of rows may need.
-    columns
-        The columns that there are: a formula that reads others is passed over while one is left.  None: all are there.
+    ``reading``: how estimates lean on the graph.
+    ``rows``: the number of rows, if it is known: only what is then needed.  None: what any number of rows may need.
+    ``columns``: the columns that there are: a formula that reads others is passed over while one is left.  None: all
+    are there.
     """
     found: dict[Scope, None] = {}
     for targets in problem.target_sets:
@@ -226,16 +212,9 @@ def naive_scope(problem: Problem, targets: Iterable[str]) -> Scope:
 class FormulaMaker:
     """Makes the formulas of one graph, each once; `formulas` asks that of a problem.
 
-    Parameters
-    ----------
-    graph
-        The causal graph.
-    reward
-        The node whose mean is asked for.
-    sizes
-        How many values each node has.
-    verdicts
-        What looking can settle in this graph (`whichdo.identification.reasons.complete_verdicts`).
+    ``reward``: the node whose mean is asked for.
+    ``sizes``: how many values each node has.
+    ``verdicts``: what looking can settle in this graph (`whichdo.identification.reasons.complete_verdicts`).
     """
 
     def __init__(

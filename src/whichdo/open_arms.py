@@ -47,14 +47,9 @@ def factor_law(
 ) -> LowerLaw | None:
     """The lower law by factors of the arms on some targets; None where it is the natural one.
 
-    Parameters
-    ----------
-    problem
-        Whose experiments on other targets may be sources.
-    targets
-        The target set.
-    is_there
-        Whether the rows of a source hold what an expression needs.  None: looks alone are there, with everything.
+    ``problem``: whose experiments on other targets may be sources.
+    ``is_there``: whether the rows of a source hold what an expression needs.  None: looks alone are there, with
+    everything.
     """
     acting = problem.verdicts[targets].acting
     finder = c_factors(problem)
@@ -73,16 +68,9 @@ def lower_law_scopes(
 ) -> tuple[Scope, ...]:
     """The scopes that bounds by factors read, besides those of the natural ones.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    reading
-        How estimates lean on the graph; the paper's has no bounds but the natural ones.
-    columns
-        The columns that there are.
-    experiments
-        Whether there are rows of experiments as well, from which factors may be taken.
+    ``reading``: how estimates lean on the graph; the paper's has no bounds but the natural ones.
+    ``columns``: the columns that there are.
+    ``experiments``: whether there are rows of experiments as well, from which factors may be taken.
     """
     if reading is Reading.PAPER:
         return ()

@@ -10,6 +10,7 @@ import pytest
 
 import whichdo as wd
 from tests.campaign.trials import create, rng, run
+from whichdo.campaign.storage.companions import File
 from whichdo.report.campaign_page import write_report
 
 if TYPE_CHECKING:
@@ -203,3 +204,15 @@ def test_a_backup_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not list(tmp_path.glob("*.part"))
     assert not list(tmp_path.glob(".*.part"))
     assert wd.Campaign.open(campaign.backup(tmp_path / "copy.db"), "spring").verify()
+
+
+def test_a_file_is_known_by_what_the_system_says_of_it(tmp_path: Path) -> None:
+    """Found without asking for its times, its place is the one that `os.stat` gives."""
+    file = tmp_path / "spring é.db-wal"
+    found = File(str(file))
+    assert found.place() is None
+    file.touch()
+    status = file.stat()
+    assert found.place() == (os.major(status.st_dev), os.minor(status.st_dev), status.st_ino)
+    file.rename(tmp_path / "another.db-wal")
+    assert found.place() is None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whichdo.campaign.chain import Event
+    from whichdo.campaign.events import Said
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -41,6 +42,23 @@ def test_events_of_earlier_programs_are_written_back_byte_for_byte(path: Path) -
     for line in path.read_text().splitlines()[:-1]:
         event = json.loads(line)
         assert canonical(body_of(said(event["kind"], event["body"]))) == canonical(event["body"])
+
+
+def test_what_is_folded_at_once_is_what_is_read_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asks and tells are not read back from the JSON that was just written of them."""
+    real, kinds = State.apply, set()
+
+    def apply(self: State, event: Event, what: Said | None = None) -> None:
+        if what is not None:
+            assert what == said(event.kind, event.content)
+            kinds.add(event.kind)
+        real(self, event, what)
+
+    monkeypatch.setattr(State, "apply", apply)
+    campaign = create(str(tmp_path / "a.db"))
+    run(campaign, rng(1), most=20)
+    campaign.ask(2, client="me", key="last")
+    assert kinds == {"asked", "told"}
 
 
 @pytest.mark.slow("4 s: random programs of verbs, for events of every kind")

@@ -12,7 +12,7 @@ import whichdo as wd
 from tests.campaign.trials import PROBLEM, create, row_of, run
 from whichdo.campaign.events import Alarm
 from whichdo.evidence import Batch
-from whichdo.monitoring.homogeneity import homogeneous
+from whichdo.monitoring.staleness import homogeneous
 from whichdo.policies.base import Objective, Play, Policy, best_arm
 from whichdo.policies.registry import register, registered
 

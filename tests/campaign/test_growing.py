@@ -97,7 +97,7 @@ def test_a_change_of_the_same_size_within_a_tick_is_noticed(
             file.write("1")
 
     changing(monkeypatch, overwrite, 3)
-    monkeypatch.setattr("whichdo.counting.steady._identity", lambda found: (found.st_ino, found.st_size))
+    monkeypatch.setattr("whichdo.counting.log_files._identity", lambda found: (found.st_ino, found.st_size))
     with pytest.raises(wd.DataError, match="changed while it was read"):
         campaign.observe(log)
     assert log.stat().st_size == before.st_size

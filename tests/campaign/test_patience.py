@@ -232,7 +232,7 @@ def test_what_others_wrote_is_read_before_the_turn(database: str, monkeypatch: p
     """So that within it there is little left to read."""
     campaign, other = create(database, policy="ue"), wd.Campaign.open(database, "spring")
     run(other, rng(1), most=5)
-    held: Turns = other._store._turns  # type: ignore[attr-defined]
+    held: Turns = other._store._turns
     monkeypatch.setattr(held, "leave", lambda: None)
     ticket = other.ask(client="slow")  # and has not ended its turn
     read: list[tuple[bool, int]] = []

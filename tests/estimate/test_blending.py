@@ -21,8 +21,8 @@ from whichdo.estimate.estimator import Rule
 from whichdo.estimate.pooling import equal_arms
 from whichdo.estimate.rank import ranking
 from whichdo.formulas import Reading
+from whichdo.identification.engine import leaves_alone
 from whichdo.identification.estimand import Conditional
-from whichdo.identification.invariance import leaves_alone
 from whichdo.problem import LOOK, Problem, do
 from whichdo.world.network import CausalNetwork, bernoulli
 

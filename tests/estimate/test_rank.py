@@ -12,8 +12,8 @@ import pytest
 
 import whichdo as wd
 from whichdo.errors import DataError, ProblemError, UsageError
+from whichdo.estimate.arm_rank import decimals
 from whichdo.estimate.rank import Ranking, rank, ranking
-from whichdo.estimate.ranking import decimals
 from whichdo.evidence import Tally, observe, spread
 from whichdo.problem import Problem, Value, do
 from whichdo.world.instances import canonical

@@ -19,7 +19,7 @@ from tests.identification.laws import (
     under,
 )
 from tests.soak import repeated, scaled
-from whichdo.estimate.evaluate import bound_means
+from whichdo.estimate.evaluate import table_evaluator
 from whichdo.identification.bounds import factor_bounds, natural_bounds
 from whichdo.identification.engine import find_hedge
 from whichdo.identification.estimand import conditionals_in
@@ -32,10 +32,20 @@ if TYPE_CHECKING:
 
 
 def limits(lower: LowerLaw, laws: Mapping[Names, Array], names: Names, worth: Array = BINARY) -> tuple[Array, Array]:
+    """The least and the greatest mean: what the lower law leaves open lies on the worst level, or on the best."""
     sizes = dict(zip(names, laws[()].shape, strict=True))
     needed = {each for factor in lower.factors for each in conditionals_in(factor.expression)}
     tables = {each: conditional_table(each, laws[each.source], names) for each in needed}
-    return bound_means(lower, tables, worth, sizes)
+    parts = {}
+    for factor in lower.factors:
+        axes = (*factor.instruments, *factor.symbol.columns)
+        engine = table_evaluator(factor.expression, axes, sizes)
+        table = engine.values([tables[each] for each in engine.conditionals], None)
+        parts[factor.symbol] = table.max(axis=tuple(range(len(factor.instruments))))
+    whole = table_evaluator(lower.outline, (*lower.targets, lower.reward), sizes)
+    law = whole.values([parts[each] for each in whole.conditionals], None)
+    rest = 1 - law.sum(axis=-1)
+    return law @ worth + rest * worth.min(), law @ worth + rest * worth.max()
 
 
 @pytest.mark.parametrize("entry", fixture("bounds"), ids=lambda entry: entry["name"])

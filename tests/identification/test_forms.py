@@ -18,11 +18,10 @@ from whichdo.errors import NotIdentifiedError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import adjustment_sets
-from whichdo.identification.engine import find_hedge
+from whichdo.identification.engine import find_hedge, identify
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
 from whichdo.identification.forms import (
     adjustment_estimand,
-    graph_estimand,
     paper_estimand,
     weight_estimand,
     weighted_components,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 def every_form(graph: CausalGraph, targets: Names, reward: str) -> Iterator[tuple[str, Estimand]]:
     """All forms that apply."""
     if find_hedge(graph, targets, reward) is None:
-        yield "graph", graph_estimand(graph, targets, reward)
+        yield "graph", identify(graph, targets, reward)
     for candidate in adjustment_sets(graph, targets, reward):
         yield "adjustment", adjustment_estimand(graph, targets, reward, candidate.given)
     if weighted_components(graph, acting_targets(graph, targets, reward), reward) is not None:
@@ -80,7 +79,7 @@ def test_every_form_is_exact_on_random_networks() -> None:
 def test_the_forms_by_hand() -> None:
     """Two levers that follow each other, and a confounded mediator."""
     graph = CausalGraph.parse("X1 -> Z; Z -> X2; Z -> Y; X1 -> Y; X2 -> Y")
-    assert str(graph_estimand(graph, ["X1", "X2"], "Y")) == "Σ_Z P(Z | X1) P(Y | X1, Z, X2)"
+    assert str(identify(graph, ["X1", "X2"], "Y")) == "Σ_Z P(Z | X1) P(Y | X1, Z, X2)"
     assert str(weight_estimand(graph, ["X1", "X2"], "Y")) == "Σ_Z (P(X1, Z, X2) P(Y | X1, Z, X2)) / (P(X1) P(X2 | Z))"
     graph = CausalGraph.parse("A <-> X; A -> B; X -> Y; B -> Y")
     assert str(weight_estimand(graph, ["X"], "Y")) == "Σ_A (P(A, X) P(Y | A, X)) / (P(X | A))"
@@ -101,7 +100,7 @@ def test_a_form_that_does_not_apply_says_why() -> None:
     with pytest.raises(UsageError, match="Assumption 3 fails: the effect of X cannot be computed by looking: X <-> Y"):
         paper_estimand(bow, "X", "Y")
     with pytest.raises(NotIdentifiedError):
-        graph_estimand(bow, ["X"], "Y")
+        identify(bow, ["X"], "Y")
 
 
 # ------------------------------------------------------------------------------------------------------- wrong readings

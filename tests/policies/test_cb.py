@@ -12,8 +12,7 @@ import pytest
 from tests.policies.driving import driven
 from tests.soak import scaled
 from whichdo.errors import UnsuitableError, UsageError
-from whichdo.estimate.frontier import extent, steps
-from whichdo.kernels.propagation import onward, reach
+from whichdo.estimate.frontier import extent, onward, reach, steps
 from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate

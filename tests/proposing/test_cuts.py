@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.soak import scaled
-from whichdo.proposing.cuts import SLACK, THIN, _without_thin, nice_cuts, nice_range, roundest
+from whichdo.proposing.levels import SLACK, THIN, _without_thin, nice_cuts, nice_range, roundest
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ from whichdo.errors import ConflictError, DamagedError
 from whichdo.problem import Problem, do
 from whichdo.report import trail
 from whichdo.report.campaign_page import campaign_page, write_report
-from whichdo.report.history import MOMENTS, recall
-from whichdo.report.trail import ENDS
+from whichdo.report.trail import ENDS, MOMENTS, recall
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from whichdo.campaign.tallying import pooled
 from whichdo.estimate.rank import ranking
 from whichdo.frames import html_lines, plain
 from whichdo.monitoring.certainty import certainty
-from whichdo.monitoring.homogeneity import disagreements, untrue_laws
+from whichdo.monitoring.staleness import disagreements, untrue_laws
 from whichdo.problem import LOOK, Goal
 from whichdo.text import counted, listed
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whichdo.campaign.state import State
-    from whichdo.estimate.ranking import ArmRank, Ranking
+    from whichdo.estimate.arm_rank import ArmRank
+    from whichdo.estimate.ranking import Ranking
     from whichdo.monitoring.certainty import Certainty
     from whichdo.problem import Arm, Problem
 

@@ -110,7 +110,7 @@ def sealed(
             f"What would go on record ({kind}) has {len(draft.body):,} characters; one event has at most "
             f"{MOST_LETTERS:,}. Nothing was stored. Divide it into several."
         )
-    return draft._replace(hash=draft.seal(secret))
+    return Event(*draft[:-1], draft.seal(secret))
 
 
 def canonical(content: object) -> str:
@@ -164,7 +164,8 @@ def _whole(event: Event, secret: bytes | None) -> bool:
 
 def time_text(when: datetime) -> str:
     """A moment as events hold it: UTC, to the microsecond."""
-    return f"{when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    here = when if when.tzinfo is UTC else when.astimezone(UTC)
+    return f"{here.isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
 
 
 def moment(text: str) -> datetime:

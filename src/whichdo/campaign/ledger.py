@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from whichdo.campaign.chain import GENESIS, Event, canonical, check_chain, sealed, time_text
 from whichdo.campaign.commands import Receipt, Settle
 from whichdo.campaign.decide import already_due, decide, parts_of
-from whichdo.campaign.events import body_of
+from whichdo.campaign.events import Asked, Told, body_of
 from whichdo.campaign.follow import consequences
 from whichdo.campaign.snapshot import UnreadableSnapshotError, opened, taken
 from whichdo.campaign.state import State
@@ -330,7 +330,7 @@ class Ledger:
                 return state, decision.before, ()
             parts, notes = [decision.events], decision.notes
             answer = self._append(connection, place, state, parts, now, key, order if decision.make_way else None)
-            return state, Receipt.of(answer.receipt, notes=notes), parts[-1]
+            return state, Receipt(answer.seq, answer.hash, notes=notes), parts[-1]
 
         with self.lock:
             if self.receipts is not None:
@@ -380,7 +380,8 @@ class Ledger:
 
         def add(what: Said, own: str | None = None) -> None:
             new.append(sealed(self.name, state.events, what.kind, body_of(what), time, state.head, own, state.secret))
-            state.apply(new[-1], sealed=True)
+            # Of an audit the order of its pulls matters, which is that of the JSON.
+            state.apply(new[-1], what if isinstance(what, Asked | Told) else None)
 
         def add_all(those: tuple[Said, ...], own: str | None) -> None:
             for number, what in enumerate(those):

@@ -21,9 +21,8 @@ from whichdo.campaign.tallying import Log, teaching_scopes
 from whichdo.campaign.terms import plain_text
 from whichdo.checking.denial import statement_scopes
 from whichdo.counting.counting import count_with_notes
-from whichdo.counting.log_files import MOST_FILES
+from whichdo.counting.log_files import MOST_FILES, Steady, Tail
 from whichdo.counting.sources import opened
-from whichdo.counting.steady import Steady, Tail
 from whichdo.counting.warehouse import TablePart, is_warehouse_table, recorded
 from whichdo.errors import DataError, TooLargeError, UnsuitableError
 from whichdo.monitoring.diagnosis import watched_scopes

@@ -193,12 +193,15 @@ class State(Knowledge):
 
     # ---------------------------------------------------------------------------------------------------- the fold
 
-    def apply(self, event: Event, *, sealed: bool = False) -> None:
-        """Take in the next event; it must follow the last, whole, as one that was ``sealed`` for it just now does."""
-        if not sealed and not follows(event, self.events, self.head, self.secret):
+    def apply(self, event: Event, what: on_record.Said | None = None) -> None:
+        """Take in the next event; it must follow the last, whole, as one does that was sealed just now to say ``what``.
+
+        ``what`` is read from the event, where it is not given.
+        """
+        if what is None and not follows(event, self.events, self.head, self.secret):
             check_chain([event], self.events, self.head, self.secret)
         try:
-            self._take_in(event, on_record.said(event.kind, event.content))
+            self._take_in(event, on_record.said(event.kind, event.content) if what is None else what)
         except (KeyError, AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedError(
                 f"Event {event.seq} ({event.kind!r}) of campaign {self.terms.name!r} cannot be understood: "

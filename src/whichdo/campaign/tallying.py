@@ -122,6 +122,9 @@ class RowReader:
         self._problem = problem
         self._reader = TellReader(problem)
         self._books = {name: book_of(problem, name) for name in problem.domains}
+        self._domains: dict[str, Sequence[Value] | None] = {**problem.domains}
+        if problem.reward_range is not None:
+            self._domains[problem.reward] = None  # on record as it is
 
     def read(self, arm: Arm, row: object, needed: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The row as it goes on record, and the columns that are not nodes; or an error."""
@@ -159,14 +162,15 @@ class RowReader:
             if book is None or (code := book.code(value)) < 0:
                 return None
             kept[name] = self._kept(name, value, code)
-        applied = all(kept.get(name, value) == value for name, value in arm.settings.items())
-        return kept if applied and all(name in kept for name in needed) else None
+        for name, value in arm.settings.items():
+            if kept.get(name, value) != value:
+                return None
+        return kept if kept.keys() >= set(needed) else None
 
     def _kept(self, name: str, value: Any, code: int) -> Value:
         """The value that goes on record: the declared one, or a numeric reward as it is."""
-        if name == self._problem.reward and self._problem.reward_range is not None:
-            return float(value)
-        return self._problem.domains[name][code]
+        domain = self._domains[name]
+        return float(value) if domain is None else domain[code]
 
     def _check_reward(self, row: Mapping[Any, Any]) -> None:
         reward = self._problem.reward

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ class Ticket:
         }
 
 
+@lru_cache(maxsize=100)  # what is handed out is checked when it is folded
 def ticket_id(campaign: str, number: int, arm: Arm | str) -> str:
     """A number and two characters that depend on it, so that a typing error does not name another ticket."""
     digest = sha256(f"{campaign}\n{number}\n{arm}".encode()).digest()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whichdo.checking.edits import likely_missing, unseen_edges
 from whichdo.checking.result import Check, CrossCheck, Suspect
-from whichdo.checking.suspects import likely_missing, unseen_edges
 from whichdo.errors import UsageError
 from whichdo.estimate.disagreement import disagreements
 from whichdo.estimate.overdetermined import compare_factors

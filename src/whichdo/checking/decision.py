@@ -12,8 +12,8 @@ import numpy as np
 
 from whichdo.checking.outcomes import EditOutcome, Predictions, Pulls, pulls_to_tell
 from whichdo.errors import TooLargeError
+from whichdo.estimate.arm_rank import decimals
 from whichdo.estimate.contest import leaders
-from whichdo.estimate.ranking import decimals
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.files import DRAWING, write_file
 from whichdo.frames import frame_of

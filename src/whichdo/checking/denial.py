@@ -5,7 +5,7 @@ missing edge agree with those that lean on few.  `whichdo.check` asks logs about
 the tables that a policy begins with, since a policy sees tables of counts and never a file.
 
 Where a statement fails, an edge is missing, or an arrow is drawn the wrong way.  Which one is a guess, so every single
-change of the graph that would explain the failure is made in turn (`whichdo.checking.suspects`).  An arm is *touched*
+change of the graph that would explain the failure is made in turn (`whichdo.checking.edits`).  An arm is *touched*
 if by one of them looking says something else of it, or nothing.  Looking is then wrong of the arm as likely as the
 graph is wrong, but at most with the chance `CAPPED`: an edge may be missing and matter little.  Where no such change
 touches any arm, more than one edge is wrong or the guess is, and every arm is doubted as one of few or many.
@@ -28,8 +28,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from whichdo.checking.edits import Edit
-from whichdo.checking.suspects import likely_missing
+from whichdo.checking.edits import Edit, likely_missing
 from whichdo.estimate.disagreement import disagreements
 from whichdo.estimate.doubt import FEW, MANY
 from whichdo.estimate.estimator import Rule, look
@@ -130,16 +129,9 @@ class Denial:
 def denial(problem: Problem, seen: Tally, doubt: float, reading: str = "robust") -> Denial:
     """What the looks of a tally deny of the problem's graph.
 
-    Parameters
-    ----------
-    problem
-        The problem that is played on.
-    seen
-        What was logged; tables of looks are asked as far as they go (`statement_scopes` says which to count).
-    doubt
-        The chance, before anything was seen, that the graph or the logs are wrong; with 0 nothing is asked.
-    reading
-        How much of the graph the estimates lean on that may be doubted.
+    ``seen``: what was logged; tables of looks are asked as far as they go (`statement_scopes` says which to count).
+    ``doubt``: the chance, before anything was seen, that the graph or the logs are wrong; with 0 nothing is asked.
+    ``reading``: how much of the graph the estimates lean on that may be doubted.
     """
     if not 0 < doubt < 1 or not seen.counts[0].any() or not seen.tables.get(LOOK):
         return Denial(problem, doubt)

@@ -1,4 +1,4 @@
-"""Every graph that differs from a given one by a single edge.
+"""Every graph that differs from a given one by a single edge, and which of these edges logs point to.
 
 Somebody drew the graph, and the likeliest mistake is one edge: an arrow that is not there, one that
 is missing, a hidden common cause nobody thought of.  An *edit* drops or adds one arrow, or drops or
@@ -7,6 +7,12 @@ arrow joins already would turn it around, which is two edits.
 
 Edits are listed among the nodes that act on the reward: an edge elsewhere changes no arm unless a
 second one is wrong too.
+
+Where logs deny statements of the graph, some edits are *suspects* (`likely_missing`).  One wrong edge may make many
+statements fail.  An edge *explains* a statement if the graph with the edge does not imply it.  The edge that explains
+most is the likeliest to be missing.  Of edges that explain the same, those between two nodes that turned out dependent
+are named, and of the others those that would undo fewest of the statements that hold.  What they leave unexplained is
+explained in turn.
 """
 
 from __future__ import annotations
@@ -15,16 +21,21 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from whichdo.errors import TooLargeError, UsageError
+from whichdo.graph.additions import Additions, Undone
 from whichdo.graph.admg import CausalGraph
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from whichdo.graph.implied import Statement
+
     Rows = Sequence[tuple[int, ...]]
 
-__all__ = ["MOST_EDITS", "Edit", "single_edits"]
+__all__ = ["MOST_EDITS", "Edit", "likely_missing", "single_edits", "unseen_edges"]
 
 MOST_EDITS = 20_000
 """The most edits that are examined: all those among about 115 nodes."""
@@ -77,17 +88,8 @@ class Edit:
 def single_edits(graph: CausalGraph, among: Iterable[str]) -> tuple[Edit, ...]:
     """Every edit whose two ends are both among some nodes; arrows first, then ``<->``, each in the order of the graph.
 
-    Parameters
-    ----------
-    graph
-        The graph that is edited.
-    among
-        Some of its nodes, such as the ancestors of the reward.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more than `MOST_EDITS`; this is known before any is made.
+    ``among``: some of its nodes, such as the ancestors of the reward.
+    Raises `TooLargeError` if there are more than `MOST_EDITS`; this is known before any is made.
 
     Examples
     --------
@@ -175,3 +177,71 @@ def _assemble(graph: CausalGraph, parents: Rows, siblings: Rows, nodes: Sequence
     return CausalGraph.assemble(
         nodes or graph.nodes, parents, siblings, hidden=graph.hidden, exposures=graph.exposures, outcomes=graph.outcomes
     )
+
+
+# ------------------------------------------------------------------------------------------------------------- suspects
+
+MOST_GROUPS = 4
+"""Edges that are thought to be missing at the same time; where more are needed, the graph is wrong all over."""
+MOST_FAILING = 500
+"""Failing statements that are explained; where there are more, the first show what is wrong."""
+
+
+def likely_missing(
+    graph: CausalGraph, failing: Sequence[Statement], holding: Sequence[Statement]
+) -> tuple[tuple[Edit, ...], ...]:
+    """The edges that would explain the failing statements: a group for each edge needed, alternatives within it.
+
+    ``failing``: statements of it that the logs deny, the strongest first.
+    ``holding``: statements that were tested and not denied.
+    Returns at most four groups; in each the edges between nodes of a failing statement first.
+    """
+    additions = Additions(graph)
+    edges = [_addition(*edge) for edge in additions.edges(additions.possible)]
+    spoilt = sum((additions.chosen(each) for each in holding), np.zeros(len(edges), np.int64))
+    asked = failing[:MOST_FAILING]
+    left = np.array([additions.chosen(each) for each in asked]).reshape(len(asked), len(edges))
+    groups: list[tuple[Edit, ...]] = []
+    while left.any() and len(groups) < MOST_GROUPS:
+        explained = left.sum(axis=0)
+        best = np.flatnonzero(explained == explained.max())
+        lead = best[np.argmin(spoilt[best])]
+        alike = [place for place in best if (left[:, place] == left[:, lead]).all()]
+        pairs = [{each.left, each.right} for each, explains in zip(asked, left[:, lead], strict=True) if explains]
+        own = [edges[place] for pair in pairs for place in alike if set(edges[place].ends) == pair]
+        other = [edges[place] for place in alike if spoilt[place] == spoilt[lead]]
+        groups.append(tuple(dict.fromkeys([*own, *other])))
+        left = left & ~left[:, [lead]]
+    return tuple(groups)
+
+
+def unseen_edges(
+    graph: CausalGraph, statements: Sequence[Statement], pairs: Sequence[tuple[str, str]], among: Sequence[str]
+) -> tuple[Edit, ...]:
+    """Edges that undo no statement, so that logs look the same with and without them: only experiments can show them.
+
+    ``statements``: all that it implies.
+    ``pairs``: the pairs that no set separates: an edge between others undoes what separates them.
+    ``among``: the nodes to speak of, such as those that act on the reward.
+    """
+    additions = Additions(graph)
+    arrows, hidden = (each.copy() for each in additions.possible)
+    asked = np.zeros_like(arrows)
+    wanted = set(among)
+    for one, other in pairs:
+        if one in wanted and other in wanted:
+            first, second = graph.index(one), graph.index(other)
+            asked[first, second] = asked[second, first] = True
+    arrows &= asked
+    hidden &= asked
+    for statement in statements:
+        if not (arrows.any() or hidden.any()):
+            break
+        undone = additions.undone_by(statement)
+        arrows &= ~undone.arrows
+        hidden &= ~undone.hidden
+    return tuple(_addition(*edge) for edge in additions.edges(Undone(arrows, hidden)))
+
+
+def _addition(tail: str, mark: str, head: str) -> Edit:
+    return Edit(True, mark == "<->", tail, head)

@@ -107,14 +107,9 @@ class EditOutcome:
 def pulls_to_tell(differences: FloatArray, spreads: FloatArray, errors: FloatArray) -> FloatArray:
     """How many pulls find that a mean differs from what was predicted; infinite where no number does.
 
-    Parameters
-    ----------
-    differences
-        Between the mean and the prediction.
-    spreads
-        The variance of one pull.
-    errors
-        The variance of the prediction, which pulls do not reduce.
+    ``differences``: between the mean and the prediction.
+    ``spreads``: the variance of one pull.
+    ``errors``: the variance of the prediction, which pulls do not reduce.
     """
     room = (differences / REACH) ** 2 - errors
     enough = room > 0

@@ -195,12 +195,8 @@ def _predict(
 ) -> tuple[Predictions, int]:
     """Estimate every formula once; a row of the result takes those of its graph.
 
-    Returns
-    -------
-    Predictions
-        For each edit, and last for the graph as it is.
-    int
-        Under how many edits an arm could be settled and is not, for want of columns or tables.
+    Returns predictions for each edit, and last for the graph as it is; and under how many edits an arm could be settled
+    and is not, for want of columns or tables.
     """
     worth, _, _ = reward_scale(problem)
     looking = _Chosen(problem, seen, worth, rule)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -43,6 +44,7 @@ def main() -> None:
 
 def _run() -> None:
     """Call the verb and see that what it printed has left; typer always ends in an exception."""
+    gc.disable()  # until the verb begins: nothing of what is imported is garbage
     from whichdo.cli.app import VERBS, make_app, state
     from whichdo.errors import WhichdoError
 
@@ -64,11 +66,12 @@ def _run() -> None:
     except WhichdoError as error:
         if state.debug:
             raise
-        from whichdo.cli.wording import worded
+        from whichdo.cli.output import worded
 
         print(f"{type(error).__name__}: {worded(error.message)}", file=sys.stderr)
         sys.exit(error.exit_code)
     finally:
+        gc.enable()
         sys.stdout.flush()
 
 

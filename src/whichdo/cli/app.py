@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
@@ -74,5 +75,6 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Read the options that stand before the verb."""
+    """Read the options that stand before the verb, which begins after it."""
+    gc.enable()
     state.debug = debug

@@ -24,9 +24,8 @@ from whichdo.cli.databases import (
     print_receipts,
     stretch,
 )
-from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, say_when_compiling
+from whichdo.cli.output import ForceOption, Format, FormatOption, command, console, print_json, say_when_compiling
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
-from whichdo.cli.wording import command
 from whichdo.errors import UsageError
 from whichdo.text import visible
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whichdo.cli.output import Format, FormatOption, console, print_json
+from whichdo.cli.output import Format, FormatOption, console, print_json, worded
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
-from whichdo.cli.wording import worded
 from whichdo.progress import progress_bar
 
 if TYPE_CHECKING:

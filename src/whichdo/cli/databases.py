@@ -14,8 +14,7 @@ import typer
 
 from whichdo.cli.app import state
 from whichdo.cli.completion import campaigns
-from whichdo.cli.output import Format, console, print_json
-from whichdo.cli.wording import worded
+from whichdo.cli.output import Format, console, print_json, worded
 from whichdo.errors import InputError, UsageError
 from whichdo.text import quoted, visible
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,8 @@ def demo(
     ] = None,
 ) -> None:
     """Show in a minute what causal bandits are for: a survey that misleads, experiments, a decision and its report."""
+    import tempfile
+
     from whichdo.demo.story import story
 
     say_if_compiling()

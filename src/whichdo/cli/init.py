@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.cli.wording import command, worded
+from whichdo.cli.output import Format, FormatOption, command, console, print_json, worded
 from whichdo.text import visible
 
 if TYPE_CHECKING:

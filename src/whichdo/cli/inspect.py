@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json
-from whichdo.cli.wording import worded
+from whichdo.cli.output import ForceOption, Format, FormatOption, console, print_json, worded
 from whichdo.errors import UsageError
-from whichdo.files import DRAWING, check_target
 from whichdo.text import listed, visible
 
 if TYPE_CHECKING:
@@ -35,6 +33,7 @@ def inspect(
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Show what was read, the c-components, whether looking can settle each arm and why, and what was pruned."""
+    from whichdo.files import DRAWING, check_target
     from whichdo.report.inspection import inspect_file
 
     if svg is not None and os.path.realpath(svg) == os.path.realpath(file):

@@ -1,21 +1,27 @@
-"""Printing: tables for people, one JSON document for programs."""
+"""Printing: tables for people, one JSON document for programs, and the ways out of messages as a shell takes them."""
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
+import shlex
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from whichdo.cli.app import state
+from whichdo.remedies import Option, phrased
+from whichdo.text import masked, visible
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Console
+
+    from whichdo.remedies import Remedy
 
 __all__ = [
     "ForceOption",
@@ -23,11 +29,14 @@ __all__ = [
     "FormatOption",
     "TableFormat",
     "TableFormatOption",
+    "command",
     "console",
+    "in_shell",
     "print_csv",
     "print_json",
     "say_if_compiling",
     "say_when_compiling",
+    "worded",
 ]
 
 #: Letters of JSON that are indented for people to read.
@@ -94,6 +103,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 def print_csv(columns: Mapping[str, Sequence[Any]]) -> None:
     """A table as CSV on standard output; unknown values are empty."""
+    import csv
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(map(_cell, columns))
     for row in zip(*columns.values(), strict=True):
@@ -120,3 +131,43 @@ def say_when_compiling() -> None:
     from whichdo.kernels.compiling import before_first_use
 
     before_first_use(say_if_compiling)
+
+
+# -------------------------------------------------------------------------------------------------------------- wording
+
+IN_ORDER = ("ticket", "row", "problem")
+"""Arguments that go by their place."""
+
+
+def worded(text: str) -> str:
+    """A message for a terminal: options and commands as they are typed, nothing hidden, no passwords."""
+    return masked(visible(phrased(text, in_shell)))
+
+
+def command(verb: str, *words: str, more: str = "") -> str:
+    """A command that can be pasted into a shell, in the database that was named; ``more`` is put as it stands.
+
+    >>> print(command("void", "spring sale", "1-ab", more="--reason lost"))
+    whichdo void 'spring sale' 1-ab --reason lost
+    """
+    database = shlex.join(["--db", masked(state.database)]) if state.database else ""
+    return " ".join(each for each in (shlex.join(["whichdo", verb, *words]), more, database) if each)
+
+
+def in_shell(remedy: Remedy) -> str:
+    """A remedy as it is typed.
+
+    >>> in_shell(Option("missing", "drop")), in_shell(Option("arm")), in_shell(Option("append", True, of="observe"))
+    ('--missing drop', '--arm', '--append')
+    """
+    if isinstance(remedy, Option):
+        return f"--{remedy.name} {remedy.value}" if isinstance(remedy.value, str) else f"--{remedy.name}"
+    words, options = [remedy.campaign], []
+    for name, value in remedy.arguments.items():
+        if name in IN_ORDER:
+            words.append(name.upper() if value is ... else str(value))
+        else:
+            options += [f"--{name}", '"..."' if value is ... else shlex.quote(str(value))]
+    if "db" in remedy.arguments:
+        return " ".join([shlex.join(["whichdo", remedy.verb, *words]), *options])
+    return command(remedy.verb, *words, more=" ".join(options))

@@ -26,8 +26,7 @@ from whichdo.cli.databases import (
     print_lines,
     print_receipts,
 )
-from whichdo.cli.output import Format, FormatOption, console, print_json
-from whichdo.cli.wording import command
+from whichdo.cli.output import Format, FormatOption, command, console, print_json
 from whichdo.errors import InputError, UsageError, WaitError, WhichdoError
 from whichdo.remedies import Message
 from whichdo.text import quoted, visible

@@ -16,9 +16,9 @@ from whichdo.cli.output import (
     console,
     print_csv,
     print_json,
+    worded,
 )
 from whichdo.cli.tables import ExplainOption, LogsArgument, TableOption, WhereOption, explained, given_logs
-from whichdo.cli.wording import worded
 from whichdo.progress import progress_bar
 from whichdo.text import counted, visible
 

@@ -10,7 +10,6 @@ import typer
 
 from whichdo.cli.databases import DatabaseOption, NameArgument, opened, print_lines
 from whichdo.cli.output import ForceOption, Format, FormatOption, print_json, say_when_compiling
-from whichdo.files import PAGE, check_target
 from whichdo.text import visible
 
 __all__ = ["report"]
@@ -27,6 +26,7 @@ def report(
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Write one offline HTML page: the decision and how sure it is, every arm, the budget, assumptions, audit trail."""
+    from whichdo.files import PAGE, check_target
     from whichdo.report.campaign_page import write_report
 
     campaign = opened(db, name)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whichdo.cli.output import ForceOption, TableFormat, TableFormatOption, console, print_csv, print_json
-from whichdo.cli.wording import worded
-from whichdo.files import DRAWING, check_target
+from whichdo.cli.output import ForceOption, TableFormat, TableFormatOption, console, print_csv, print_json, worded
 from whichdo.progress import progress_bar
 from whichdo.text import counted, visible
 
@@ -39,6 +37,7 @@ def what_if(
 ) -> None:
     """Drop or add each edge of the graph in turn: is the best arm still the same, and what would settle it?"""
     from whichdo.checking.what_if import what_if as edit_each
+    from whichdo.files import DRAWING, check_target
     from whichdo.problem_file import read_problem
 
     asked = read_problem(problem)

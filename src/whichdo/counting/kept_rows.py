@@ -89,16 +89,10 @@ def _floats(codes: Array) -> FloatArray:
 class RowKeeper:
     """Keeps the columns that a model needs of every look.
 
-    Parameters
-    ----------
-    problem
-        The problem; with "missing" among the values of nodes that lack some, where that is a value.
-    choose
-        From the columns that there are to those that the model reads, the reward aside.
-    worth
-        Of each level of the reward, from 0 to 1; a reward on a range is on that scale already.
-    most
-        How many rows are kept.
+    ``problem``: the problem; with "missing" among the values of nodes that lack some, where that is a value.
+    ``choose``: from the columns that there are to those that the model reads, the reward aside.
+    ``worth``: of each level of the reward, from 0 to 1; a reward on a range is on that scale already.
+    ``most``: how many rows are kept.
     """
 
     def __init__(

@@ -49,8 +49,10 @@ class Codebook(ABC):
     reads_numbers = False
     """Whether any number has a code, by its size."""
 
-    def code(self, value: object) -> int:
+    def code(self, value: object) -> int:  # noqa: PLR0911 - a rule for each type
         """The code of one raw value, or `MISSING`, or `BAD`."""
+        if type(value) is int:  # as most are
+            return self.number(value)
         if isinstance(value, (np.datetime64, np.timedelta64)):  # whose item() may be a plain number
             return MISSING if np.isnat(value) else self.moment(value)
         if isinstance(value, np.generic):

@@ -12,9 +12,8 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, Literal
 
 from whichdo.drawing.alignment import align
-from whichdo.drawing.crossings import reduce_crossings
 from whichdo.drawing.labels import box_size
-from whichdo.drawing.layers import Ladder, assign_layers, build_ladder
+from whichdo.drawing.layers import Ladder, assign_layers, build_ladder, reduce_crossings
 from whichdo.errors import UsageError
 
 if TYPE_CHECKING:

@@ -75,16 +75,10 @@ def bound_arms(
 
     NaN also where no look was made, or looks were not counted by the arm's targets.
 
-    Parameters
-    ----------
-    problem, seen, worth, rule
-        As of `whichdo.estimate.blending.learn`.
-    looked
-        What it found: only arms that are not settled there have bounds.
-    confidence
-        How likely the mean lies between, at least.
-    natural_alone
-        Whether to lean on nothing but the rows that happen to have an arm's settings.
+    ``problem``, ``seen``, ``worth``, ``rule``: as of `whichdo.estimate.blending.learn`.
+    ``looked``: what it found: only arms that are not settled there have bounds.
+    ``confidence``: how likely the mean lies between, at least.
+    ``natural_alone``: whether to lean on nothing but the rows that happen to have an arm's settings.
     """
     natural_alone = natural_alone or rule.reading is Reading.PAPER
     low, high = np.full(len(problem.arms), np.nan), np.full(len(problem.arms), np.nan)

@@ -56,12 +56,8 @@ REDRAWS = 8
 def leaders(ranked: BoolArray, values: FloatArray) -> IntArray:
     """The arm with the greatest value in each row; -1 where there are no two to compare.
 
-    Parameters
-    ----------
-    ranked
-        Which arms have an interval of use and may be named; a row for each ranking.
-    values
-        How good each arm is; of one that is not ranked it does not matter.
+    ``ranked``: which arms have an interval of use and may be named; a row for each ranking.
+    ``values``: how good each arm is; of one that is not ranked it does not matter.
     """
     compared = ranked.sum(axis=1) > 1
     return np.where(compared, np.where(ranked, values, -np.inf).argmax(axis=1), -1)

@@ -144,22 +144,13 @@ def deal(counts: IntArray, setting: IntArray, rng: np.random.Generator) -> IntAr
 class CrossFit:
     """The rows of one target set, dealt into folds, ready to be asked about each of its settings.
 
-    Parameters
-    ----------
-    columns
-        What the models read, a row for each row (`whichdo.estimate.features`).
-    setting
-        A number for the setting of the targets in each row.
-    rewards
-        From 0 to 1.
-    counts
-        How often each row occurred.
-    weights
-        How much it weighs.
-    z
-        Of the limits: 1.96 for intervals of 95%.
-    rng
-        Deals the folds.
+    ``columns``: what the models read, a row for each row (`whichdo.estimate.features`).
+    ``setting``: a number for the setting of the targets in each row.
+    ``rewards``: from 0 to 1.
+    ``counts``: how often each row occurred.
+    ``weights``: how much it weighs.
+    ``z``: of the limits: 1.96 for intervals of 95%.
+    ``rng``: deals the folds.
     """
 
     def __init__(

@@ -103,20 +103,14 @@ def belief(
 ) -> Belief:
     """What direct pulls make of a doubt.
 
-    Parameters
-    ----------
-    doubt
-        The chance, before any pull, that something is wrong.
-    wins, losses
-        For each arm its direct pulls: the sum of their utilities, and of what they are short of 1.
-    means, sizes
-        What looking says of each arm, and how many pulls that is worth; 0 where it says nothing.  With ``today``, what
-        the logs alone say.
-    denied
-        For each arm how likely it is wrong because the logs deny what the graph says of them; None: they deny nothing.
-    today
-        What looks of today and pulls of other arms say of each arm, as means and sizes; do() is the first arm.  None:
-        logs are not told from other looks, and nothing but the graph is doubted.
+    ``doubt``: the chance, before any pull, that something is wrong.
+    ``wins``, ``losses``: for each arm its direct pulls: the sum of their utilities, and of what they are short of 1.
+    ``means``, ``sizes``: what looking says of each arm, and how many pulls that is worth; 0 where it says nothing.
+    With ``today``, what the logs alone say.
+    ``denied``: for each arm how likely it is wrong because the logs deny what the graph says of them; None: they deny
+    nothing.
+    ``today``: what looks of today and pulls of other arms say of each arm, as means and sizes; do() is the first arm.
+    None: logs are not told from other looks, and nothing but the graph is doubted.
     """
     own = np.zeros(len(wins)) if denied is None else denied
     if today is None:

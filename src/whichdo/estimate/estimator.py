@@ -152,16 +152,9 @@ class Looked:
 def look(problem: Problem, seen: Tally, worth: FloatArray, rule: Rule | None = None) -> Looked:
     """Estimate every arm from the tables of looks in a tally.
 
-    Parameters
-    ----------
-    problem
-        Whose arms.
-    seen
-        A tally with tables of looks; a target set whose tables it lacks stays unknown and is named in `why_not`.
-    worth
-        Of each level of the reward, from 0 to 1.
-    rule
-        How counts become estimates.
+    ``seen``: a tally with tables of looks; a target set whose tables it lacks stays unknown and is named in `why_not`.
+    ``worth``: of each level of the reward, from 0 to 1.
+    ``rule``: how counts become estimates.
     """
     return Looking(problem, seen, worth, rule or Rule()).all()
 

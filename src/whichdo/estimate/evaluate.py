@@ -32,10 +32,9 @@ from whichdo.text import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from whichdo.identification.bounds import LowerLaw
     from whichdo.identification.estimand import Estimand, Expression, Names
 
-__all__ = ["MAX_CELLS", "Evaluator", "bound_means", "evaluator", "table_evaluator"]
+__all__ = ["MAX_CELLS", "Evaluator", "evaluator", "table_evaluator"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 Axes = tuple[str, ...]
@@ -49,10 +48,7 @@ MAX_OPERANDS = 16  # in one call of einsum, which is slow with many and refuses 
 def evaluator(estimand: Estimand, sizes: Mapping[str, int]) -> Evaluator:
     """What evaluates an estimand whose nodes have so many values; made once for each estimand and sizes.
 
-    Raises
-    ------
-    TooLargeError
-        If a table on the way would have more than `MAX_CELLS` cells.
+    Raises `TooLargeError` if a table on the way would have more than `MAX_CELLS` cells.
     """
     return _make(estimand.expression, estimand.targets, estimand.reward, _needed(estimand, sizes))
 
@@ -64,27 +60,6 @@ def table_evaluator(expression: Expression, axes: Names, sizes: Mapping[str, int
     """
     names = {name for conditional in conditionals_in(expression) for name in conditional.columns} | {*axes}
     return _make(expression, axes, None, tuple(sorted((name, sizes[name]) for name in names)))
-
-
-def bound_means(
-    lower: LowerLaw, tables: Mapping[Conditional, FloatArray], worth: FloatArray, sizes: Mapping[str, int]
-) -> tuple[FloatArray, FloatArray]:
-    """The least and the greatest mean of ``worth`` under do(targets) that a lower law allows, an axis for each target.
-
-    What the lower law leaves open lies on the worst level, or on the best.  ``tables`` holds the table of every
-    conditional of the law's factors.
-    """
-    parts = []
-    for factor in lower.factors:
-        axes = (*factor.instruments, *factor.symbol.columns)
-        engine = table_evaluator(factor.expression, axes, sizes)
-        table = engine.values([tables[each] for each in engine.conditionals], None)
-        parts.append(table.max(axis=tuple(range(len(factor.instruments)))))
-    whole = table_evaluator(lower.outline, (*lower.targets, lower.reward), sizes)
-    places = {factor.symbol: part for factor, part in zip(lower.factors, parts, strict=True)}
-    law = whole.values([places[each] for each in whole.conditionals], None)
-    rest = 1 - law.sum(axis=-1)
-    return law @ worth + rest * worth.min(), law @ worth + rest * worth.max()
 
 
 def _needed(estimand: Estimand, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -120,10 +95,7 @@ class Evaluator:
     def resized(self, name: str, size: int) -> Evaluator:
         """The same for another number of values of one node, which is not a target: no step depends on it.
 
-        Raises
-        ------
-        TooLargeError
-            As `evaluator`.
+        Raises `TooLargeError` as `evaluator`.
         """
         found = copy(self)
         found._sizes = {axis: size if self._plan.names[axis] == name else own for axis, own in self._sizes.items()}
@@ -141,12 +113,8 @@ class Evaluator:
     def values(self, tables: Sequence[FloatArray], worth: FloatArray | None) -> FloatArray:
         """The mean of ``worth`` under do(targets), an axis for each target.
 
-        Parameters
-        ----------
-        tables
-            One for each of `conditionals`, in their order and of their `shapes`.
-        worth
-            The worth of each level of the reward.
+        ``tables``: one for each of `conditionals`, in their order and of their `shapes`.
+        ``worth``: the worth of each level of the reward.
         """
         return self._broadcast(self._run(tables, worth)[self._last.register])
 
@@ -157,12 +125,8 @@ class Evaluator:
     def slopes(self, tables: Sequence[FloatArray], worth: FloatArray | None) -> tuple[FloatArray, list[FloatArray]]:
         """As `values`, and its derivative with respect to each cell of each table.
 
-        Returns
-        -------
-        values
-            An axis for each target.
-        slopes
-            For each table an array with an axis for each target, then the axes of the table.
+        Returns an axis for each target; and for each table an array with an axis for each target, then the axes of the
+        table.
         """
         registers = self._run(tables, worth)
         if self._backward is None:

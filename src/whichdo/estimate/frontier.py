@@ -6,17 +6,20 @@ law of its parents under every arm is a marginal; multiply the node's learned ro
 that set it), and sum out whom nobody needs any more.  What is left at the end is the law of the reward.
 
 Nodes that do not act on the reward are left out; arms on them equal do().
+
+In the kernels ``law`` has a row for each arm and a column for each joint value (cell) of the frontier; ``forced`` has
+for each arm the value that it sets the node to, or -1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whichdo.kernels.compiling import compiled
 from whichdo.problem import per_problem
 from whichdo.tables import Radix, Tables
 
@@ -28,7 +31,18 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["MAX_NUMBERS", "Extent", "Step", "counted", "extent", "hidden_causes", "learned_means", "steps"]
+__all__ = [
+    "MAX_NUMBERS",
+    "Extent",
+    "Step",
+    "counted",
+    "extent",
+    "hidden_causes",
+    "learned_means",
+    "onward",
+    "reach",
+    "steps",
+]
 
 MAX_NUMBERS = 1 << 22
 """The most joint probabilities, of a frontier and the next node under all arms, that are kept."""
@@ -69,7 +83,7 @@ class Step:
 
         And for each row the position of the arm that shows it most often, the first of those that are alike.
         """
-        found: tuple[FloatArray, IntArray] = _kernels().reach(law, self.row_of, self.rows, self.forced)
+        found: tuple[FloatArray, IntArray] = reach(law, self.row_of, self.rows, self.forced)
         return found
 
     def onward(self, law: FloatArray, counts: IntArray) -> FloatArray:
@@ -77,16 +91,8 @@ class Step:
 
         A row that was never counted is uniform.
         """
-        found: FloatArray = _kernels().onward(law, counts, self.row_of, self.next_of, self.cells, self.forced)
+        found: FloatArray = onward(law, counts, self.row_of, self.next_of, self.cells, self.forced)
         return found
-
-
-@cache
-def _kernels() -> Any:
-    """The kernels, imported when they are first needed: numba takes its time."""
-    import whichdo.kernels.propagation as found
-
-    return found
 
 
 @per_problem
@@ -197,3 +203,53 @@ def _places(nodes: Scope, table: Scope, size: Mapping[str, int]) -> IntArray:
     for name in nodes:
         places = (places[:, None] + steps.get(name, 0) * np.arange(size[name])).ravel()
     return places
+
+
+# -------------------------------------------------------------------------------------------------------------- kernels
+
+ROUNDING = 1e-9
+
+
+@compiled
+def reach(law: FloatArray, row_of: IntArray, rows: int, forced: IntArray) -> tuple[FloatArray, IntArray]:
+    """The law of the node's parents under each arm, 0 for arms that set the node; and the arm that shows each row most.
+
+    Arms whose probabilities differ by rounding alone are alike: the first of them is named.
+    """
+    found = np.zeros((law.shape[0], rows))
+    for arm in range(law.shape[0]):
+        if forced[arm] >= 0:
+            continue
+        for cell in range(law.shape[1]):
+            found[arm, row_of[cell]] += law[arm, cell]
+    best = np.zeros(rows, np.int64)
+    for row in range(rows):
+        for arm in range(1, law.shape[0]):
+            if found[arm, row] > found[best[row], row] + ROUNDING:
+                best[row] = arm
+    return found, best
+
+
+@compiled
+def onward(
+    law: FloatArray, counts: IntArray, row_of: IntArray, next_of: IntArray, cells: int, forced: IntArray
+) -> FloatArray:
+    """The law of the next frontier, of ``cells`` cells: ``next_of[cell, value]`` is where a cell and a value lead.
+
+    The node's rows are the shares of its ``counts`` (rows by values), uniform where nothing was counted.
+    """
+    learned = np.empty((counts.shape[0], counts.shape[1]))
+    for row in range(counts.shape[0]):
+        came = counts[row].sum()
+        for value in range(counts.shape[1]):
+            learned[row, value] = counts[row, value] / came if came > 0 else 1.0 / counts.shape[1]
+    found = np.zeros((law.shape[0], cells))
+    for arm in range(law.shape[0]):
+        if forced[arm] >= 0:
+            for cell in range(law.shape[1]):
+                found[arm, next_of[cell, forced[arm]]] += law[arm, cell]
+        else:
+            for cell in range(law.shape[1]):
+                for value in range(learned.shape[1]):
+                    found[arm, next_of[cell, value]] += law[arm, cell] * learned[row_of[cell], value]
+    return found

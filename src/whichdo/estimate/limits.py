@@ -45,14 +45,9 @@ def normal_quantile(probability: float) -> float:
 def mean_limits(mean: ArrayLike, variance: ArrayLike, weight: ArrayLike, z: float) -> tuple[FloatArray, FloatArray]:
     """The lower and the upper limit of means between 0 and 1, each missed with the probability of z standard errors.
 
-    Parameters
-    ----------
-    mean, variance
-        Of the estimates.
-    weight
-        How far one more row would move each mean: 1/n where n rows count alike.
-    z
-        1.96 for limits of a 95% interval.
+    ``mean``, ``variance``: of the estimates.
+    ``weight``: how far one more row would move each mean: 1/n where n rows count alike.
+    ``z``: 1.96 for limits of a 95% interval.
     """
     middle = np.clip(np.asarray(mean, np.float64), LEAST, 1 - LEAST)
     noise, more = np.asarray(variance, np.float64), np.asarray(weight, np.float64)

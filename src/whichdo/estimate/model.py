@@ -41,16 +41,9 @@ MAX_PLACES = 1 << 20
 def model_of(problem: Problem, reading: Reading, rows: int, seen: Tally | None = None) -> Model:
     """The compiled estimator of a problem; made once for each choice of formulas.
 
-    Parameters
-    ----------
-    problem
-        Whose arms.
-    reading
-        How estimates lean on the graph.
-    rows
-        How many looks there may be in the end, which decides between formulas.
-    seen
-        Looks that are there already: a formula whose tables they lack is passed over.
+    ``reading``: how estimates lean on the graph.
+    ``rows``: how many looks there may be in the end, which decides between formulas.
+    ``seen``: looks that are there already: a formula whose tables they lack is passed over.
     """
     tables: Mapping[Scope, Any] = seen.tables.get(LOOK, {}) if seen is not None and seen.counts[0].any() else {}
     known, key = _models(problem), (reading, max(rows, 1).bit_length(), *sorted(tables))
@@ -215,10 +208,7 @@ def lay_out(
 
     ``literal`` is the paper's add-one: every row leans on the uniform law, with one row for each of its values.
 
-    Raises
-    ------
-    ValueError
-        If a formula is not a sum of products, or a conditional is in none of the scopes.
+    Raises `ValueError` if a formula is not a sum of products, or a conditional is in none of the scopes.
     """
     return _Layout(scopes, sizes, reward, literal=literal).plan(tasks)
 

@@ -164,16 +164,10 @@ def read_columns(problem: Problem, columns: frozenset[str]) -> set[str]:
 def model_arms(problem: Problem, name: str, rows: KeptRows, z: float) -> ModelledArms:
     """Fit the models of every arm that adjustment settles.
 
-    Parameters
-    ----------
-    problem
-        The problem whose columns were kept.
-    name
-        Of the model.
-    rows
-        The looks, with the columns that `read_columns` names.
-    z
-        Of the limits: 1.96 for intervals of 95%.
+    ``problem``: the problem whose columns were kept.
+    ``name``: of the model.
+    ``rows``: the looks, with the columns that `read_columns` names.
+    ``z``: of the limits: 1.96 for intervals of 95%.
     """
     arms = len(problem.arms)
     found: list[UnitModelled | None] = [None] * arms

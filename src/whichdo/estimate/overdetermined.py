@@ -75,17 +75,9 @@ class FactorTest:
 def compare_factors(seen: Tally, worth: FloatArray) -> tuple[FactorTest, ...]:
     """Compare the sources of every c-factor that has several.
 
-    Parameters
-    ----------
-    seen
-        Looks and rows of experiments, counted into tables.
-    worth
-        Of each level of the reward, from 0 to 1; its law is compared by the mean.
-
-    Returns
-    -------
-    tuple of FactorTest
-        One for each factor of the effect of some arm, or of do() itself, that at least two sources yield.
+    ``seen``: looks and rows of experiments, counted into tables.
+    ``worth``: of each level of the reward, from 0 to 1; its law is compared by the mean.
+    Returns a test for each factor of the effect of some arm, or of do() itself, that at least two sources yield.
     """
     problem = seen.problem
     learning = Learning(problem, seen, worth, Rule(Reading.GRAPH, shrinkage=0.0))

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whichdo.errors import UsageError
+from whichdo.estimate.arm_rank import ArmRank
 from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.contest import DRAW_SEED, Contest, target_sets
-from whichdo.estimate.contradiction import contradiction_words
+from whichdo.estimate.disagreement import contradiction_words
 from whichdo.estimate.doubt import checked_doubt
 from whichdo.estimate.doubted import pool_with_doubt
 from whichdo.estimate.estimator import Looked, Rule, learned_laws
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.overlap import counted_overlaps
 from whichdo.estimate.pooling import equal_arms, pool, with_shared_pulls
-from whichdo.estimate.provenance import sources_of_arms
-from whichdo.estimate.ranking import ArmRank, Ranking
+from whichdo.estimate.ranking import Ranking
 from whichdo.estimate.shrinkage import STRENGTH, reward_scale, rows_of, rows_of_table
-from whichdo.estimate.why import method, reason, thin_words, weakest
+from whichdo.estimate.why import method, reason, sources_of_arms, thin_words, weakest
 from whichdo.evidence import Tally, whole_number
 from whichdo.formulas import Reading, checked_reading, naive_scope
 from whichdo.problem import LOOK, Arm, Goal, Problem

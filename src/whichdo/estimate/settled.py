@@ -238,12 +238,8 @@ def normalised(
 ) -> Gradient:
     """Evaluate a formula whose weights may sum to one only in the limit, and make them.
 
-    Parameters
-    ----------
-    rewards
-        The conditionals of the reward: the formula is linear in their tables together.
-    evaluate
-        Values and slopes, with other means of the reward where they are given.
+    ``rewards``: the conditionals of the reward: the formula is linear in their tables together.
+    ``evaluate``: values and slopes, with other means of the reward where they are given.
     """
     means, slopes = evaluate(None)
     totals = np.sum([slopes[each].reshape(means.size, -1).sum(axis=1) for each in rewards], axis=0)
@@ -272,22 +268,13 @@ def finish(
 ) -> Settled:
     """Put means, the rows they are sums of, and the errors of all laws together.
 
-    Parameters
-    ----------
-    gradient
-        The means.
-    stack
-        The rows of the reward with their weights.
-    parts
-        What shrinkage and rows never seen do to the laws of other nodes.
-    law, effect_law
-        The covariance of the means, and of the effects, that these laws cause.
-    base
-        The mean of do().
-    looks, most
-        The effective number of looks, and of all rows.
-    effects
-        Whether effects against doing nothing are wanted too; without them their errors are empty.
+    ``gradient``: the means.
+    ``stack``: the rows of the reward with their weights.
+    ``parts``: what shrinkage and rows never seen do to the laws of other nodes.
+    ``law``, ``effect_law``: the covariance of the means, and of the effects, that these laws cause.
+    ``base``: the mean of do().
+    ``looks``, ``most``: the effective number of looks, and of all rows.
+    ``effects``: whether effects against doing nothing are wanted too; without them their errors are empty.
     """
     rows, weights, shares = stack
     absent = gradient.totals <= 0  # a setting that never occurred weighs nothing: its mean may be anything

@@ -43,15 +43,10 @@ class Scope:
 def settle_by_adjustment(rows: Shrunk, looks: float, *, effects: bool = True) -> Settled:
     """The mean of each setting by sum over z of P(z) E[Y | x, z].
 
-    Parameters
-    ----------
-    rows
-        The reward's table with two axes: the strata z, as many as there are or only those that occurred, and x.
-    looks
-        The effective number of looks.
-    effects
-        Whether effects against doing nothing are wanted too.  Without them their errors are empty: half
-        of the work, where only means are compared.
+    ``rows``: the reward's table with two axes: the strata z, as many as there are or only those that occurred, and x.
+    ``looks``: the effective number of looks.
+    ``effects``: whether effects against doing nothing are wanted too.  Without them their errors are empty: half of the
+    work, where only means are compared.
     """
     whole = rows.mass.sum()
     shares = rows.mass / whole if whole > 0 else np.zeros(rows.mass.shape)
@@ -143,25 +138,15 @@ def settle(
 ) -> Settled:
     """Evaluate a formula on shrunk conditionals, with all errors; its settings in C order.
 
-    Parameters
-    ----------
-    evaluator
-        Of the formula, compiled for a reward of one level: its table holds means.
-    laws
-        The conditionals of the other nodes.
-    reward
-        The reward's own conditional.
-    rows
-        Its table.
-    looks
-        The effective number of looks.
-    scope
-        The joint table of all columns of the formula but the reward, where the conditionals share rows; None where
-        their rows are independent.
-    own
-        What looks alone say of the reward, where ``rows`` holds rows of experiments as well.
-    effects
-        As of `settle_by_adjustment`.
+    ``evaluator``: of the formula, compiled for a reward of one level: its table holds means.
+    ``laws``: the conditionals of the other nodes.
+    ``reward``: the reward's own conditional.
+    ``rows``: its table.
+    ``looks``: the effective number of looks.
+    ``scope``: the joint table of all columns of the formula but the reward, where the conditionals share rows; None
+    where their rows are independent.
+    ``own``: what looks alone say of the reward, where ``rows`` holds rows of experiments as well.
+    ``effects``: as of `settle_by_adjustment`.
     """
     gradient = gradient_of(evaluator, laws, reward, rows.means)
     means, by_conditional = gradient.means, dict(gradient.slopes)

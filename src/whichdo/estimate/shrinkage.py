@@ -85,16 +85,10 @@ class Law:
 def shrink_law(mass: FloatArray, own: int, strength: float, sizes: FloatArray | None = None) -> Law:
     """The law of the last ``own`` axes given the others.
 
-    Parameters
-    ----------
-    mass
-        The weight of each cell: its count, where rows count alike.
-    own
-        How many axes, from the last, are the nodes whose law it is.
-    strength
-        How many rows the margin counts for.  A law that depends on nothing is its own margin.
-    sizes
-        The effective number of rows for each value of what is given; by default the mass.
+    ``mass``: the weight of each cell: its count, where rows count alike.
+    ``own``: how many axes, from the last, are the nodes whose law it is.
+    ``strength``: how many rows the margin counts for.  A law that depends on nothing is its own margin.
+    ``sizes``: the effective number of rows for each value of what is given; by default the mass.
     """
     given = mass.ndim - own
     last = tuple(range(given, mass.ndim))
@@ -225,14 +219,9 @@ class Shrunk:
 def shrink_reward(rows: Rows, targets: Sequence[int], strength: float = STRENGTH) -> Shrunk:
     """The mean and mean square of the reward in each row, leaning on the margins.
 
-    Parameters
-    ----------
-    rows
-        What was seen.
-    targets
-        The axes that are targets; the others are covariates.
-    strength
-        How many rows the margins count for.
+    ``rows``: what was seen.
+    ``targets``: the axes that are targets; the others are covariates.
+    ``strength``: how many rows the margins count for.
     """
     if rows.sizes.ndim == 0:
         strength = 0.0  # a mean of all rows is its own margin

@@ -109,27 +109,13 @@ def check_statements(
 ) -> tuple[Tested, ...]:
     """Test independences on tables that were counted before, for any graph on the same columns.
 
-    Parameters
-    ----------
-    counted
-        The tables of the looks, by scope; or a tally that holds them.  A statement is tested on the smallest table that
-        has its columns.  Only a tally says what is the reward.
-    statements
-        What to test, such as `whichdo.graph.implied.implied_statements` lists.
-    others
-        Chances of other tests that are made at the same time and corrected together.
-    level
-        The chance that any statement of a right graph fails.
-
-    Returns
-    -------
-    tuple of Tested
-        One for each statement, in order.
-
-    Raises
-    ------
-    UsageError
-        If rows have weights: their tables do not say by how much chance moves them.
+    ``counted``: the tables of the looks, by scope; or a tally that holds them.  A statement is tested on the smallest
+    table that has its columns.  Only a tally says what is the reward.
+    ``statements``: what to test, such as `whichdo.graph.implied.implied_statements` lists.
+    ``others``: chances of other tests that are made at the same time and corrected together.
+    ``level``: the chance that any statement of a right graph fails.
+    Returns a test for each statement, in order.
+    Raises `UsageError` if rows have weights: their tables do not say by how much chance moves them.
     """
     found = _Measuring(counted).all(statements)
     chances = adjusted_chances([each.p for each in found] + list(others))

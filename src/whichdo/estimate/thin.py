@@ -125,31 +125,15 @@ def settle_numbered(
 ) -> tuple[Settled, tuple[Names, CodeArray]]:
     """Evaluate a formula by numbers, with all errors; its settings in C order.
 
-    Parameters
-    ----------
-    formula
-        The formula.
-    form
-        The same by numbers.
-    table
-        What was counted, by the targets, the number, which is unnamed, and the reward.
-    codes
-        What each number stands for: the codes of the numbered columns.
-    rule
-        How many values each node has, what each level of the reward is worth, from 0 to 1, and how many rows the
-        margins count for.
-    looks
-        The effective number of looks.
-    effects
-        As of `whichdo.estimate.settling.settle_by_adjustment`.
-
-    Returns
-    -------
-    Settled
-        Means and errors.
-    tuple
-        The columns that the reward's table is given, and for each setting the codes of the row of it that the mean
-        knows least about.
+    ``form``: the same by numbers.
+    ``table``: what was counted, by the targets, the number, which is unnamed, and the reward.
+    ``codes``: what each number stands for: the codes of the numbered columns.
+    ``rule``: how many values each node has, what each level of the reward is worth, from 0 to 1, and how many rows the
+    margins count for.
+    ``looks``: the effective number of looks.
+    ``effects``: as of `whichdo.estimate.settling.settle_by_adjustment`.
+    Returns means and errors; and the columns that the reward's table is given, and for each setting the codes of the
+    row of it that the mean knows least about.
     """
     targets, reward = formula.targets, formula.reward
     sizes, worth, shrinkage = rule

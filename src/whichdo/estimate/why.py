@@ -1,9 +1,13 @@
-"""Why an arm's estimate is what it is, in plain words."""
+"""Why an arm's estimate is what it is, in plain words, and where it comes from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from whichdo.estimate.arm_rank import Source
+from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.overlap import THIN
 from whichdo.graph.identify import Route
 from whichdo.remedies import Message, Option
@@ -12,15 +16,17 @@ from whichdo.text import counted, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whichdo.arrays import FloatArray
     from whichdo.blends import Blend
+    from whichdo.estimate.arm_rank import ArmRank
     from whichdo.estimate.estimator import Looked
-    from whichdo.estimate.ranking import ArmRank
+    from whichdo.estimate.pooling import Pooled
     from whichdo.formulas import Formula
     from whichdo.graph.identify import Verdict
     from whichdo.identification.estimand import Names
     from whichdo.problem import Problem
 
-__all__ = ["method", "reason", "thin_words", "weakest"]
+__all__ = ["method", "reason", "sources_of_arms", "thin_words", "weakest"]
 
 MANY_COLUMNS = 3
 """From so many columns on, cells can be thin because there are many."""
@@ -175,3 +181,53 @@ def thin_words(problem: Problem, rows: Sequence[ArmRank], *, modelled: bool) -> 
             " estimates arms by models of all columns instead (doubly robust).",
         )
     return (words,)
+
+
+# -------------------------------------------------------------------------------------------------------------- sources
+
+
+def sources_of_arms(
+    pooled: Pooled, limits: tuple[FloatArray, FloatArray], z: float, scale: tuple[float, float]
+) -> list[tuple[Source, ...]]:
+    """The sources of each arm's estimate.
+
+    ``pooled``: all arms, on a scale from 0 to 1.
+    ``limits``: of all arms, as ``pooled`` has them.
+    ``z``: how many standard errors away the limits of a normal estimate would be.
+    ``scale``: what leads back to the reward's own scale: its least value and its range.
+    """
+    looked, (least, reach) = pooled.looked, scale
+
+    def source(name: str, weight: float, *numbers: float) -> Source:
+        estimate, low, high = (least + reach * float(number) for number in numbers)
+        return Source(name, float(weight), estimate, low, high)
+
+    entries: dict[int, list[Source]] = {}
+    for start, origins in looked.origins.items():
+        for each in origins:
+            name = f"do({', '.join(each.source)})" if each.source else "looks"
+            unknown = np.full(each.weights.shape, np.nan)
+            alone = each.settled
+            numbers = (unknown,) * 3 if alone is None else (alone.means, *alone.limits(z))
+            for setting, row in enumerate(zip(each.weights, *numbers, strict=True)):
+                entries.setdefault(start + setting, []).append(source(name, *row))
+    pulled = np.flatnonzero(pooled.pulls > 0)
+    own: FloatArray = np.full((2, len(pooled.pulls)), np.nan)
+    by_looks = own.copy()
+    if len(pulled):
+        noise, sizes = pooled.direct_variances[pulled], pooled.direct_sizes[pulled]
+        own[:, pulled] = mean_limits(pooled.direct[pulled], noise, 1 / sizes, z)
+        by_looks[:] = [looked.by_arm(each) for each in looked.settled.limits(z)]
+    found = []
+    for position, entry in enumerate(looked.sources.tolist()):
+        part, direct = float(pooled.part[position]), pooled.pulls[position] > 0
+        sources: list[Source] = []
+        if entry >= 0 and looked.settled.most[entry] > 0:
+            low, high = by_looks[:, position] if direct else (limits[0][position], limits[1][position])
+            looks = [source("looks", 1.0, looked.settled.means[entry], low, high)]
+            sources = [each._replace(weight=part * each.weight) for each in entries.get(entry, looks)]
+        if direct:
+            weight = 1 - part if sources else 1.0
+            sources.append(source("direct", weight, pooled.direct[position], *own[:, position]))
+        found.append(tuple(sources))
+    return found

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from whichdo.graph.components import backdoor_parents, with_parents
 from whichdo.graph.targets import ByTargets, acting_targets, target_set
+from whichdo.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -242,16 +243,6 @@ class Verdict:
             f"the effect of {node} cannot be computed by looking: "
             f"{' <-> '.join(_shortened(path))} and {node} -> {path[-1]}"
         )
-
-
-def listed(names: Iterable[str], most: int = 6) -> str:
-    """``A``, ``A and B``, ``A, B and C``; a long list is cut with the number left out."""
-    names = list(names)
-    if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _child_inside(graph: CausalGraph, position: int) -> bool:

@@ -69,21 +69,10 @@ def implied_statements(
 ) -> Implied:
     """The independences that a graph implies, as minimal separating sets of each pair.
 
-    Parameters
-    ----------
-    graph
-        The graph.
-    pairs
-        The pairs of nodes to look at; by default all.
-    sets
-        How many separating sets are listed for a pair at most.
-    size
-        How many nodes a separating set has at most.
-
-    Returns
-    -------
-    Implied
-        The statements in the order of the graph, and the pairs without one.
+    ``pairs``: the pairs of nodes to look at; by default all.
+    ``sets``: how many separating sets are listed for a pair at most.
+    ``size``: how many nodes a separating set has at most.
+    Returns the statements in the order of the graph, and the pairs without one.
 
     Examples
     --------

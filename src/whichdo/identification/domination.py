@@ -26,12 +26,9 @@ def unbeaten(
     Single nodes W beat most.  Only what is unbeaten so far is compared further, until everything that is left has been
     compared with all.
 
-    Parameters
-    ----------
-    things
-        In order of preference: of those that beat each other the first is kept.
-    beaten_by
-        For a thing and the most nodes of W, families of things the best of which is at least as good in every model.
+    ``things``: in order of preference: of those that beat each other the first is kept.
+    ``beaten_by``: for a thing and the most nodes of W, families of things the best of which is at least as good in
+    every model.
     """
     beaten = _Beaten(things)
     for thing in things:

@@ -24,15 +24,23 @@ with W <-> X, W <-> Y the law of Y that remains has Z in it, and is the same for
 value is an estimator of the same thing. Summing over such an axis would be wrong; every kernel is
 averaged over it, weighted by the law of the axis in the same rows.  So every kernel stays
 normalised, and no estimate leaves the range of the reward.
+
+*Which laws an experiment leaves alone* (`leaves_alone`).  Setting some nodes S changes the law of what S acts on, and
+leaves other laws as they are.  Draw for every node of S a node of its own that says whether it was set, with one arrow
+into it.  Then P(nodes | given) is the same among looks and among the rows of an experiment on S in every model of the
+graph if these extra nodes are m-separated from the nodes by what is given (Pearl and Bareinboim 2014, who call it
+direct transportability).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whichdo.errors import NotIdentifiedError, UsageError
-from whichdo.graph.separation import without_edges_into
+from whichdo.graph.admg import CausalGraph
+from whichdo.graph.separation import m_separated, without_edges_into
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.estimand import CFactor, Conditional, Estimand, Ratio, product, sum_over
 from whichdo.text import listed, quoted
@@ -40,10 +48,18 @@ from whichdo.text import listed, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = ["CFactors", "c_factors", "checked_targets", "find_hedge", "hedge_words", "identify", "marginal"]
+__all__ = [
+    "CFactors",
+    "c_factors",
+    "checked_targets",
+    "find_hedge",
+    "hedge_words",
+    "identify",
+    "leaves_alone",
+    "marginal",
+]
 
 Positions = frozenset[int]
 Kernels = dict[str, "Expression"]
@@ -311,3 +327,33 @@ def _ancestors(graph: CausalGraph, start: Positions, within: Positions | None) -
 
 def _names(graph: CausalGraph, positions: Iterable[int]) -> Names:
     return tuple(graph.nodes[position] for position in sorted(positions))
+
+
+# ---------------------------------------------------------------------------------------------------------- experiments
+
+
+def leaves_alone(graph: CausalGraph, tried: Iterable[str], law: Conditional) -> bool:
+    """True if a law of looks is the same among the rows of an experiment on some nodes, whatever they were set to.
+
+    Examples
+    --------
+    >>> from whichdo.identification.estimand import Conditional
+    >>> graph = CausalGraph.parse("X -> M -> Y; X <-> Y")
+    >>> leaves_alone(graph, ["M"], Conditional(("Y",), ("X", "M")))
+    True
+    >>> leaves_alone(graph, ["X"], Conditional(("Y",), ("X", "M")))
+    False
+    """
+    switches, drawn = _with_switches(graph, tuple(tried))
+    return m_separated(drawn, switches, law.nodes, law.given)
+
+
+@lru_cache(maxsize=256)
+def _with_switches(graph: CausalGraph, tried: tuple[str, ...]) -> tuple[tuple[str, ...], CausalGraph]:
+    """A node for each that was tried, and the graph in which it acts on that."""
+    ending = " was set"
+    while any(f"{name}{ending}" in graph for name in tried):
+        ending += "?"
+    switches = tuple(f"{name}{ending}" for name in tried)
+    arrows = [*sorted(graph.directed), *zip(switches, tried, strict=True)]
+    return switches, CausalGraph([*switches, *graph.nodes], arrows, graph.bidirected)

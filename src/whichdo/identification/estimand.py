@@ -133,10 +133,8 @@ def product(factors: Iterable[Expression]) -> Expression:
 def sum_over(names: Iterable[str], term: Expression) -> Expression:
     """The sum over names that the term depends on; of no names it is the term, and sums of sums are one.
 
-    Raises
-    ------
-    ValueError
-        If the term does not depend on one of the names: summing over it would count the term once for each value.
+    Raises `ValueError` if the term does not depend on one of the names: summing over it would count the term once for
+    each value.
     """
     bound = tuple(names)
     idle = [name for name in bound if name not in term.free]

@@ -25,7 +25,7 @@ from whichdo.graph.identify import Route, verdicts
 from whichdo.graph.projection import project
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.adjustment import is_valid_adjustment
-from whichdo.identification.engine import checked_targets, identify, marginal
+from whichdo.identification.engine import checked_targets, marginal
 from whichdo.identification.estimand import Conditional, Estimand, Ratio, product, sum_over
 from whichdo.text import listed
 
@@ -36,20 +36,9 @@ if TYPE_CHECKING:
     from whichdo.identification.estimand import Expression, Names
 
 __all__ = [
-    "adjustment_estimand", "graph_estimand", "paper_estimand", "paper_kernels", "stratified_estimand",
+    "adjustment_estimand", "paper_estimand", "paper_kernels", "stratified_estimand",
     "weight_estimand", "weighted_components",
 ]  # fmt: skip
-
-
-def graph_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> Estimand:
-    """Every conditional of what acts on the reward, with minimal conditioning sets, from looks.
-
-    Raises
-    ------
-    NotIdentifiedError
-        If looks do not settle the effect.
-    """
-    return identify(graph, targets, reward)
 
 
 def adjustment_estimand(graph: CausalGraph, targets: Iterable[str], reward: str, given: Iterable[str]) -> Estimand:
@@ -57,10 +46,7 @@ def adjustment_estimand(graph: CausalGraph, targets: Iterable[str], reward: str,
 
     Targets that do not act on the reward are not conditioned on.
 
-    Raises
-    ------
-    UsageError
-        If adjusting for ``given`` is wrong in some model of the graph.
+    Raises `UsageError` if adjusting for ``given`` is wrong in some model of the graph.
 
     Examples
     --------
@@ -112,10 +98,7 @@ def weight_estimand(graph: CausalGraph, targets: Iterable[str], reward: str) -> 
     W is Pa+ of the components of the targets without the reward; P(c) is counted as one joint law.  The reward comes
     last: its own conditional is that of its component, or else given all of W, so that every formula is linear in it.
 
-    Raises
-    ------
-    UsageError
-        If a target acts directly on another node of its c-component (`weighted_components`).
+    Raises `UsageError` if a target acts directly on another node of its c-component (`weighted_components`).
 
     Examples
     --------
@@ -164,10 +147,7 @@ def paper_estimand(
     in W, as the paper's footnote has it; ``plain`` keeps all.  ``late`` puts X as late in the order as it can stand,
     which may leave smaller conditionals.
 
-    Raises
-    ------
-    UsageError
-        If the node fails Assumption 3 in the whole graph and among what acts on the reward.
+    Raises `UsageError` if the node fails Assumption 3 in the whole graph and among what acts on the reward.
     """
     names = checked_targets(graph, [target], reward)
     verdict = verdicts(graph, reward, names, restrict=False)[names]
@@ -189,14 +169,9 @@ def paper_estimand(
 def paper_kernels(judged: Verdict, around: Iterable[str], *, late: bool = False) -> list[tuple[Conditional, bool]]:
     """The conditionals of the paper's factor network in topological order, and whether each is inside S.
 
-    Parameters
-    ----------
-    judged
-        The paper's verdict on targets of which one node acts on the reward.
-    around
-        W without the reward.
-    late
-        As of `paper_estimand`.
+    ``judged``: the paper's verdict on targets of which one node acts on the reward.
+    ``around``: W without the reward.
+    ``late``: as of `paper_estimand`.
     """
     (node,), reward = judged.acting, judged.reward
     projected = project(judged.within, {*around, reward})

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "border_once_set",
-    "dominating_set",
     "dominating_sets",
     "minimal_sets",
     "offers_all",
@@ -141,17 +140,6 @@ def territory(graph: CausalGraph, reward: str) -> tuple[Names, Names]:
     return bits.names(inside), bits.names(border)
 
 
-def dominating_set(
-    graph: CausalGraph, targets: Names, reward: str, at_once: int, fixed: Iterable[str] = ()
-) -> tuple[Names, Names] | None:
-    """A target set that is at least as good as another in every model, and the nodes W that it sets in addition.
-
-    The smallest W are tried first; None if there is none, or none was found among the first 4,096.
-    """
-    chosen = checked_targets(graph, targets, reward)
-    return next(dominating_sets(graph, chosen, reward, lambda better: len(better) <= at_once, fixed), None)
-
-
 def dominating_sets(
     graph: CausalGraph,
     targets: Names,
@@ -163,25 +151,13 @@ def dominating_sets(
 ) -> Iterator[tuple[Names, Names]]:
     """Every target set that is at least as good as another, with the nodes W that it sets in addition.
 
-    Parameters
-    ----------
-    graph, reward
-        The causal graph, and the node to be made large or small.
-    targets
-        The set that may be beaten: minimal, each member acts on the reward once the others are set.
-    offered
-        Whether a target set, sorted, can be set at all.
-    fixed
-        Nodes that cannot be set to every value they have, which W may not hold.
-    widest
-        The most members that W may have.
-    tries
-        The most W that are tried; 4,096 at most, and by default.
-
-    Yields
-    ------
-    tuple
-        The better set and W, small W first.
+    ``graph``, ``reward``: the causal graph, and the node to be made large or small.
+    ``targets``: the set that may be beaten: minimal, each member acts on the reward once the others are set.
+    ``offered``: whether a target set, sorted, can be set at all.
+    ``fixed``: nodes that cannot be set to every value they have, which W may not hold.
+    ``widest``: the most members that W may have.
+    ``tries``: the most W that are tried; 4,096 at most, and by default.
+    Yields the better set and W, small W first.
     """
     cut = without_edges_into(graph, targets)
     out = {*targets, reward, *fixed}

@@ -13,7 +13,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from whichdo.errors import UsageError
-from whichdo.estimate.ranking import decimals
+from whichdo.estimate.arm_rank import decimals
 from whichdo.evidence import Rows, Tally
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route

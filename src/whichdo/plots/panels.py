@@ -67,23 +67,13 @@ def panels_plot(
 ) -> Any:
     """Draw panels, four in a square and others in a row.
 
-    Parameters
-    ----------
-    panels
-        From left to right.
-    scales
-        Of all panels.
-    shared
-        Whether all panels have the same scale of regrets.
-    size
-        Of a new figure in inches.
-    ax
-        Where to draw: axes, one for each panel; or a figure or subfigure, which is divided.  Without it a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A new one is laid out once, so that all files that it is written to are the same picture.
+    ``panels``: from left to right.
+    ``scales``: of all panels.
+    ``shared``: whether all panels have the same scale of regrets.
+    ``size``: of a new figure in inches.
+    ``ax``: where to draw: axes, one for each panel; or a figure or subfigure, which is divided.  Without it a new
+    figure.
+    A new figure is laid out once, so that all files that it is written to are the same picture.
     """
     rows, columns = (2, 2) if len(panels) == 4 else (1, len(panels))
     looks = policy_looks(dict.fromkeys(policy for panel in panels for policy in panel.curves))

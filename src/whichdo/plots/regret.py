@@ -46,20 +46,11 @@ def regret_plot(
 ) -> Any:
     """Draw the curves of some policies into a file (PNG, SVG or PDF by its suffix), axes, or a new figure.
 
-    Parameters
-    ----------
-    curves
-        By policy, as policies are written.  Bands are 95% intervals of the mean.
-    lengths
-        All horizons or budgets, ascending, also those that no policy has a point at.
-    across, axis, title, footnote
-        The text below the scale of lengths, beside that of regrets, above the axes, and below a separate figure.
-    path, ax, force
-        Where to draw; ``force`` also over a file that is not a drawing of ours.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    ``curves``: by policy, as policies are written.  Bands are 95% intervals of the mean.
+    ``lengths``: all horizons or budgets, ascending, also those that no policy has a point at.
+    ``across``, ``axis``, ``title``, ``footnote``: the text below the scale of lengths, beside that of regrets, above
+    the axes, and below a separate figure.
+    ``path``, ``ax``, ``force``: where to draw; ``force`` also over a file that is not a drawing of ours.
     """
     with drawn_figure(path, ax, (7.5, 4.4), force=force) as (figure, axes):
         looks = policy_looks(curves)

@@ -6,7 +6,7 @@ sqrt(2 ln(1/delta) / max(1, n_s)) with delta = 1/T^2, and the arm of the largest
 regret of order sqrt(T S ln T) for S cells, where UCB's grows with the number of arms; often much less, as the cells
 that a bad arm needs are seen under good ones.
 
-The laws are knowledge beyond the graph and must be given, in the form that `whichdo.policies.laws` says; in a
+The laws are knowledge beyond the graph and must be given, in the form that `whichdo.policies.mixture` says; in a
 simulation ``network.parent_laws(problem)`` has them.  A hidden cause of the reward would make its mean given the
 parents differ from arm to arm, and the regret may then grow like T (Bilodeau, Wang and Roy 2022): such graphs are
 refused.
@@ -29,7 +29,7 @@ from whichdo.evidence import utilities
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
 from whichdo.policies.base import ROUNDING, refuse_below
-from whichdo.policies.laws import given_laws, refuse_laws
+from whichdo.policies.mixture import given_laws, refuse_laws
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import Sequential
 from whichdo.tables import Radix

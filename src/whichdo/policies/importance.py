@@ -28,8 +28,7 @@ import numpy as np
 from whichdo.errors import UnsuitableError, UsageError
 from whichdo.evidence import TABLES, Batch
 from whichdo.policies.base import Objective, Play, Policy, best_arm, refuse_below, unit_costs
-from whichdo.policies.laws import given_laws, refuse_laws
-from whichdo.policies.mixture import balanced, probabilities, worst
+from whichdo.policies.mixture import balanced, given_laws, probabilities, refuse_laws, worst
 from whichdo.policies.registry import register
 
 if TYPE_CHECKING:

@@ -4,20 +4,31 @@ Each arm reaches some cells with known weights w_a(s).  If arm b is pulled a sha
 with weight Q(s) = sum_b eta_b w_b(s), and what arm a needs to know varies like f_a = sum_s w_a(s)^2 / Q(s).  Lattimore
 et al. (laws of the reward's parents) and Yabe et al. (laws of every node's parents) both ask for the shares that make
 the largest f_a least: a convex problem on the simplex.
+
+Policies that must be given the laws of the reward's parents read and check them here.  If nothing hidden acts on the
+reward, its mean given its parents is the same under every arm, so that with P(Pa(Y)=s | a) every pull tells about every
+arm.  The laws are an array of arms by joint cells of the parents: arms in the order of ``problem.arms``, parents as in
+``problem.graph.parents(reward)``, the last varying fastest.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.errors import UsageError
+from whichdo.errors import UnsuitableError, UsageError
+from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray, IntArray
+    from numpy.typing import ArrayLike
 
-__all__ = ["apportioned", "balanced", "probabilities", "worst"]
+    from whichdo.arrays import FloatArray, IntArray
+    from whichdo.policies.base import Policy
+    from whichdo.problem import Problem
+
+__all__ = ["apportioned", "balanced", "given_laws", "probabilities", "refuse_laws", "worst"]
 
 STEPS = 5_000
 PATIENCE = 0.5
@@ -92,3 +103,41 @@ def probabilities(given: Any, name: str, axes: int) -> FloatArray:
         raise UsageError(f"{name} must sum to one{where}; found {sums[wrong[0]]:g}.")
     normal: FloatArray = rows / sums[:, None]
     return normal if axes > 1 else normal[0]
+
+
+# ----------------------------------------------------------------------------------------------------------- given laws
+
+Laws = tuple[tuple[float, ...], ...]
+"""A row for each arm; tuples, so that policies compare and hash."""
+
+
+def given_laws(given: ArrayLike | None) -> Laws | None:
+    """What a user gave, checked to be rows of probabilities; further axes are flattened."""
+    return None if given is None else tuple(map(tuple, probabilities(given, "laws", 2).tolist()))
+
+
+def refuse_laws(policy: Policy, problem: Problem, laws: Laws | None, instead: str) -> None:
+    """Refuse a hidden cause of the reward, and laws that are not there or do not fit, before anything large is made."""
+    hidden = problem.graph.siblings(problem.reward)
+    if hidden:
+        raise UnsuitableError(
+            f"{policy.name} needs a reward that depends on its parents alone, and {hidden[0]} <-> {problem.reward} "
+            f"is a hidden cause. Choose {instead}."
+        )
+    parents = problem.graph.parents(problem.reward)
+    arms, cells = len(problem.arms), prod(len(problem.domains[name]) for name in parents)
+    if cells * max(arms, len(problem.domains[problem.reward])) > MAX_CELLS:
+        raise UnsuitableError(
+            f"{policy.name} needs the joint law of the {len(parents)} parents of {problem.reward} under each of "
+            f"{arms} arms: more than {MAX_CELLS:,} numbers. Choose {instead}."
+        )
+    if laws is None:
+        raise UnsuitableError(
+            f"{policy.name} needs to know the law of {problem.reward}'s parents under each arm: say laws=, an array "
+            f"of {arms} arms by {cells} cells; in a simulation, laws=network.parent_laws(problem)."
+        )
+    if (len(laws), len(laws[0])) != (arms, cells):
+        raise UnsuitableError(
+            f"The laws have {len(laws)} rows of {len(laws[0])}; this problem has {arms} arms and {cells} cells of the "
+            f"parents {list(parents)}."
+        )

@@ -241,10 +241,7 @@ def counted_before(shared: Shared, seen: Tally) -> FloatArray:
     Pulls of which only the rewards are known are spread over the rows of the reward's table as the other tables say
     that their arm comes to them.
 
-    Raises
-    ------
-    UsageError
-        If looks were not counted by what the tables need.
+    Raises `UsageError` if looks were not counted by what the tables need.
     """
     problem, start_of = shared.problem, shared.programme.laws.count_start
     utility = np.array(list(problem.utility.values()))

@@ -27,8 +27,7 @@ from whichdo.graph.admg import CausalGraph, read_graph
 from whichdo.graph.projection import project
 from whichdo.problem import Problem
 from whichdo.proposing.columns import Column, Kind, read_columns
-from whichdo.proposing.cuts import nice_range
-from whichdo.proposing.levels import FEW_NUMBERS, Values, is_scattered, plain_number, truth_of, values_of
+from whichdo.proposing.levels import FEW_NUMBERS, Values, is_scattered, nice_range, plain_number, truth_of, values_of
 from whichdo.remedies import Message, Option
 from whichdo.text import counted, listed, nearest, quoted
 

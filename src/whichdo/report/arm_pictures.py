@@ -15,10 +15,10 @@ from whichdo.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whichdo.estimate.ranking import ArmRank
+    from whichdo.estimate.arm_rank import ArmRank
     from whichdo.monitoring.certainty import ArmCertainty
-    from whichdo.report.history import History
     from whichdo.report.intervals import Kind
+    from whichdo.report.trail import History
 
 __all__ = ["Arms", "Development", "development_of", "every_arm"]
 

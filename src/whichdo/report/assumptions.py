@@ -18,7 +18,7 @@ from whichdo.text import counted
 if TYPE_CHECKING:
     from whichdo.checking.decision import WhatIf
     from whichdo.checking.result import Check
-    from whichdo.report.history import History
+    from whichdo.report.trail import History
 
 __all__ = ["Assumptions", "Remarks", "assumptions", "remarks"]
 

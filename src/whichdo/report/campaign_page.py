@@ -18,9 +18,8 @@ from whichdo.files import PAGE, check_target, write_file
 from whichdo.problem import Goal
 from whichdo.report.arm_pictures import development_of, every_arm
 from whichdo.report.assumptions import assumptions, remarks
-from whichdo.report.history import History, recall
 from whichdo.report.page import render
-from whichdo.report.trail import short_time, trail
+from whichdo.report.trail import History, recall, short_time, trail
 from whichdo.text import counted
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.campaign import Campaign
     from whichdo.campaign.chain import Event
     from whichdo.problem import Arm
-    from whichdo.report.history import History
+    from whichdo.report.trail import History
 
 __all__ = ["campaign_page", "write_report"]
 

@@ -75,15 +75,9 @@ NOTHING = Dependence(nan, nan, nan, nan, 0, "none")
 def measure_dependence(counts: IntArray) -> Dependence:
     """Measure how far two columns are from independent in every stratum, and how likely chance is to do that.
 
-    Parameters
-    ----------
-    counts
-        How often each cell occurred, with an axis for the strata, one for the first and one for the second column.
-
-    Returns
-    -------
-    Dependence
-        The chance of such counts, and the strength of the dependence.
+    ``counts``: how often each cell occurred, with an axis for the strata, one for the first and one for the second
+    column.
+    Returns the chance of such counts, and the strength of the dependence.
 
     Examples
     --------
@@ -131,20 +125,10 @@ def _dependence(p: float, strata: _Strata, information: float, mean: float, vari
 def measure_difference(counts: IntArray, worth: FloatArray) -> tuple[float, float]:
     """Measure by how much the mean of the second column differs between values of the first, in the same stratum.
 
-    Parameters
-    ----------
-    counts
-        As for `measure_dependence`.
-    worth
-        What each value of the second column is worth.
-
-    Returns
-    -------
-    float
-        The root of the mean square, over all rows, of how far the mean of a row's value lies from that of its stratum;
-        what chance alone makes of it taken off.
-    float
-        The lower end of its 95% interval.
+    ``counts``: as for `measure_dependence`.
+    ``worth``: what each value of the second column is worth.
+    Returns the root of the mean square, over all rows, of how far the mean of a row's value lies from that of its
+    stratum; what chance alone makes of it taken off; and the lower end of its 95% interval.
 
     Examples
     --------

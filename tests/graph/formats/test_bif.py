@@ -12,9 +12,8 @@ import pytest
 from tests.wheels import pgmpy_models
 from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError, WhichdoError
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.formats.bif import parse_bif, read_bif_graph
+from whichdo.graph.formats.bif import parse_bif, read_bif_graph, write_bif, write_bif_graph
 from whichdo.graph.formats.bif_text import BifFile, BifVariable
-from whichdo.graph.formats.bif_write import write_bif, write_bif_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

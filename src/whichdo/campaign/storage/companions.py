@@ -3,6 +3,9 @@
 SQLite goes on with files that somebody has removed, because it holds them open.  What it commits then is acknowledged,
 and gone with the process; another process begins new files, and the two do not see each other.  So before and after
 every transaction that writes, the files must be those that it began with.
+
+Which files they are is found without a question for their times (``statx``).  Since Linux 6.13 a file whose times
+somebody has seen gets new ones with its next write, which costs a commit of one event half as much again.
 """
 
 from __future__ import annotations
@@ -10,25 +13,47 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
+import sys
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whichdo.errors import StorageError
 from whichdo.files import draft_of
 from whichdo.text import visible
 
-__all__ = ["Companions", "abandon", "can_only_be_read", "lost", "make_private", "place_of", "rescue", "who_locks"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-Place = tuple[int, int] | None
+__all__ = ["Companions", "File", "abandon", "can_only_be_read", "lost", "make_private", "rescue", "who_locks"]
+
+Place = tuple[int, int, int] | None
 ENDS = ("", "-wal", "-shm")
+
+
+class _Status(ctypes.Structure):
+    """A ``struct statx``."""
+
+    _fields_ = (
+        ("_before", ctypes.c_uint32 * 8),
+        ("inode", ctypes.c_uint64),
+        ("_between", ctypes.c_uint32 * 24),
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("_after", ctypes.c_uint32 * 28),
+    )
+
+
+_AT_FDCWD, _STATX_INO = -100, 0x100
+_statx: Callable[..., int] | None = getattr(ctypes.CDLL(None), "statx", None) if sys.platform == "linux" else None
 
 
 class Companions:
     """The files of a database at ``path``, as a connection found them."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self._paths = [f"{path}{end}" for end in ENDS]
-        self._path, self._name = path, name
+        self._files = [File(f"{path}{end}") for end in ENDS]
+        self._name = name
         self._found: tuple[Place, ...] | None = None
 
     def forget(self) -> None:
@@ -42,7 +67,7 @@ class Companions:
 
     def missing(self, *, writes: bool) -> str | None:
         """The name of a file that is not the one it was, if there is such; ``writes``: all of them must be there."""
-        now = tuple(place_of(each) for each in self._paths)
+        now = tuple([each.place() for each in self._files])
         if self._found is None:
             if None not in now:
                 self._found = now
@@ -68,13 +93,22 @@ def lost(missing: str, name: str, rescued: str | None) -> StorageError:
     )
 
 
-def place_of(path: str) -> Place:
-    """Device and inode of a file; None if there is none."""
-    try:
-        status = os.stat(path)  # noqa: PTH116 - a third of the time
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+class File:
+    """A file that is looked at again and again; not by two threads at once."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._status = os.fsencode(path), _Status()
+        self._pointer = ctypes.byref(self._status)
+
+    def place(self) -> Place:
+        """Device and inode; None if there is no such file."""
+        if _statx is not None and not _statx(_AT_FDCWD, self._path, 0, _STATX_INO, self._pointer):
+            return self._status.major, self._status.minor, self._status.inode
+        try:  # it is not there, or this system does not say
+            status = os.stat(self._path)  # noqa: PTH116 - a third of the time
+        except OSError:
+            return None
+        return os.major(status.st_dev), os.minor(status.st_dev), status.st_ino
 
 
 def rescue(driver: sqlite3.Connection, path: Path) -> str | None:
@@ -130,7 +164,7 @@ def can_only_be_read(path: Path) -> bool:
 
 def who_locks(path: str) -> str:
     """The processes that hold locks on a SQLite file, where the system tells (Linux)."""
-    numbers = {place[1] for end in ENDS if (place := place_of(f"{path}{end}")) is not None}
+    numbers = {place[-1] for end in ENDS if (place := File(f"{path}{end}").place()) is not None}
     holders: dict[int, None] = {}
     try:
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from whichdo._version import __version__
 from whichdo.campaign.chain import Event
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whichdo.campaign.storage.locations import Address
+    from whichdo.campaign.storage.turns import Turns
 
 __all__ = ["AGAIN", "PAGE", "PATIENCE", "Connection", "Place", "Storage", "first_line"]
 
@@ -59,9 +61,27 @@ class Storage(Transactions):
     alone: tuple[str, ...]
     """Statements that begin a transaction in which nobody else adds a campaign or changes a table."""
 
-    def __init__(self, address: Address, name: str, patience: float) -> None:
+    def __init__(self, address: Address, name: str, patience: float, turns: Turns) -> None:
         super().__init__(name, patience)
         self.address = address
+        self._turns = turns
+        finalize(self, turns.close)
+
+    def close(self) -> None:
+        """Close the connection and leave the queue, unless this thread is at work; the next transaction comes back."""
+        with self.lock:
+            if not self._at_work:
+                self._wire.cut()
+                self._turns.close()
+
+    def _done(self, *, writes: bool) -> None:
+        """The next one's turn, even where an interrupt comes just now."""
+        if writes:
+            try:
+                self._turns.leave()
+            except BaseException:
+                self._turns.close()
+                raise
 
     # ----------------------------------------------------------------------------------- campaigns and their events
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import finalize
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -123,14 +122,12 @@ class PostgresStorage(Storage):
         self._prepared: set[bytes] = set()
         self._ahead: _Ahead | None = None
         self._seen: dict[str, tuple[int, int]] = {}  # the id of a campaign, and the events that were seen
-        self._turns = queue_of(address.where)
         self._left: _Left | None = None
         self._alone = False  # whether the last campaign that was locked had been left alone
         self._same_turn = False
         self._guess = False  # whether this transaction rests on a guess
         self._no_guess = 0.0  # until when none is made, after one that was wrong
-        super().__init__(address, name, patience)
-        finalize(self, self._turns.close)
+        super().__init__(address, name, patience, queue_of(address.where))
         self._prepare(create=create)
 
     # ---------------------------------------------------------------------------------------------------- connections
@@ -208,21 +205,6 @@ class PostgresStorage(Storage):
                 self._left = left._replace(length=moved.length, head=moved.head)
         self._queue, self._begun = [], False
         self._last = time.monotonic()
-
-    def _done(self, *, writes: bool) -> None:
-        if writes:
-            try:
-                self._turns.leave()
-            except BaseException:
-                self._turns.close()
-                raise
-
-    def close(self) -> None:
-        """Close the connection and leave the queue, unless this thread is at work; the next transaction comes back."""
-        with self.lock:
-            if not self._at_work:
-                self._wire.cut()
-                self._turns.close()
 
     def _rollback(self, connection: psycopg.Connection) -> None:
         self._queue = []

@@ -21,11 +21,11 @@ from weakref import finalize
 from whichdo.campaign.storage import schema
 from whichdo.campaign.storage.companions import (
     Companions,
+    File,
     abandon,
     can_only_be_read,
     lost,
     make_private,
-    place_of,
     rescue,
     who_locks,
 )
@@ -61,11 +61,10 @@ class SqliteStorage(Storage):
     def __init__(self, address: Address, *, create: bool, patience: float) -> None:
         path = address.path
         self.path = path.absolute()  # the same file, wherever the program goes
-        self._turns = Turns(f"{self.path}-wal")
         self._companions = Companions(self.path, visible(str(path)))
-        self._place: tuple[int, int] | None = None
-        super().__init__(address, visible(str(path)), patience)
-        finalize(self, self._turns.close)
+        self._file = File(str(self.path))
+        self._place: tuple[int, int, int] | None = None
+        super().__init__(address, visible(str(path)), patience, Turns(f"{self.path}-wal"))
         self.mending = (  # what SQLite keeps beside a file would spoil the backup too
             f"Restore a backup in its place (and remove {self.name}-wal and {self.name}-shm, which belong to the "
             f"damaged file), or import an export."
@@ -118,7 +117,7 @@ class SqliteStorage(Storage):
 
     def connect(self) -> sqlite3.Connection:
         """Open the file, unless it is gone, with settings that keep what is acknowledged."""
-        if self._place is not None and place_of(str(self.path)) is None:
+        if self._place is not None and self._file.place() is None:
             raise StorageError(f"{self.name} is gone: it was there when it was opened. Restore it, or a backup.")
         connection = sqlite3.connect(
             self._uri, uri=True, timeout=self.patience, check_same_thread=False, isolation_level=None
@@ -129,7 +128,7 @@ class SqliteStorage(Storage):
             connection.close()
             raise
         self._companions.forget()
-        self._place = place_of(str(self.path))
+        self._place = self._file.place()
         return connection
 
     def _settle(self, connection: Any) -> None:
@@ -151,14 +150,7 @@ class SqliteStorage(Storage):
             raise StorageError(f"{self.name} cannot be kept safe: SQLite answers {found}, not ['wal', 2].")
 
     def _is_stale(self, connection: sqlite3.Connection) -> bool:  # noqa: ARG002
-        return place_of(str(self.path)) != self._place  # another file has taken its place
-
-    def close(self) -> None:
-        """Close the connection and leave the queue, unless this thread is at work; the next transaction comes back."""
-        with self.lock:
-            if not self._at_work:
-                self._wire.cut()
-                self._turns.close()
+        return self._file.place() != self._place  # another file has taken its place
 
     # ---------------------------------------------------------------------------------------------------- transactions
 
@@ -201,7 +193,7 @@ class SqliteStorage(Storage):
         found, self._wire.connection = self._wire.connection, None
         rescued = None
         if found is not None:
-            if place_of(str(self.path)) == self._place:  # else a backup was restored on purpose
+            if self._file.place() == self._place:  # else a backup was restored on purpose
                 rescued = rescue(found, self.path)
             abandon(found)
         raise lost(missing, self.name, rescued)
@@ -212,15 +204,6 @@ class SqliteStorage(Storage):
     def _rollback(self, connection: sqlite3.Connection) -> None:
         if connection is self._wire.connection and connection.in_transaction:
             connection.rollback()
-
-    def _done(self, *, writes: bool) -> None:
-        """The next one's turn, even where an interrupt comes just now."""
-        if writes:
-            try:
-                self._turns.leave()
-            except BaseException:
-                self._turns.close()
-                raise
 
     def _is_broken(self, error: BaseException) -> bool:  # noqa: ARG002
         return False

@@ -145,11 +145,9 @@ class Transactions(ABC):
                 f"another thread, or later; nothing was changed."
             )
 
+    @abstractmethod
     def close(self) -> None:
         """Close the connection, unless this thread is at work with it; the next transaction makes another."""
-        with self.lock:
-            if not self._at_work:
-                self._wire.cut()
 
     def _ready(self) -> Connection:
         """The connection, at rest; a new one where there is none or the old one will not do."""
@@ -189,7 +187,8 @@ class Transactions(ABC):
     def _rollback(self, connection: Connection) -> None:
         """Undo what the transaction did."""
 
-    def _done(self, *, writes: bool) -> None:  # noqa: B027 - where nothing is left to do
+    @abstractmethod
+    def _done(self, *, writes: bool) -> None:
         """The transaction is over, one way or another."""
 
     @abstractmethod

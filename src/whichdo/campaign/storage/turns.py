@@ -32,7 +32,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from whichdo.campaign.storage.companions import place_of
+from whichdo.campaign.storage.companions import File
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,8 +52,9 @@ class Turns:
 
     def __init__(self, path: str, number: int | None = None) -> None:
         self._path, self._number = path, number
+        self._found = File(path)
         self._file: int | None = None
-        self._place: tuple[int, int] | None = None
+        self._place: tuple[int, int, int] | None = None
         self._ends = 0.0
         self._lock = Lock()
         self._kept = False  # whether the turn goes on, with nothing under way
@@ -166,7 +167,7 @@ class Turns:
             self._out_of_line(self._file)
 
     def _opened(self) -> int | None:
-        place = place_of(self._path)
+        place = self._found.place()
         if self._file is None or place != self._place:
             self.close()
             if place is None:

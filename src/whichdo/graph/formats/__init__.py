@@ -63,7 +63,7 @@ FORMATS = {
     ),
     "bif": Format(
         "bif.read_bif_graph",
-        "bif_write.write_bif_graph",
+        "bif.write_bif_graph",
         (".bif",),
         r'network(?:\s*+"[^"]*+"|\s++[^\s{};<>-][^\s{};]*+)?+\s*+\{|variable\s*+[^\s{};<>-][^\s{};]*+\s*+\{',
     ),

@@ -19,9 +19,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from whichdo.world.instances.canonical import CANONICAL, canonical
 from whichdo.world.instances.classics import confounded_parallel, misspecified_parallel, no_backdoor, parallel
-from whichdo.world.instances.confounded import bnlearn, bows, component, front_door, half_open, random_confounded
+from whichdo.world.instances.confounded import (
+    bnlearn,
+    bows,
+    component,
+    front_door,
+    half_open,
+    joint_confounded,
+    random_confounded,
+)
 from whichdo.world.instances.instance import Instance, Seed
-from whichdo.world.instances.joint import joint_confounded
 from whichdo.world.instances.lower_bounds import full_tree, random_tree, theorem_4_1, theorem_4_2
 from whichdo.world.instances.mistakes import MISTAKES, Planted, planted
 from whichdo.world.instances.paper import (

@@ -2,11 +2,12 @@
 
 The paper allows hidden causes but experiments without any.  In `front_door` and `component` the arm that looks best,
 judged by E[Y | X=x], is not the best arm, by construction.  In the random families conditioning is off by at least
-``least_bias`` on some arm: networks are drawn until one is.
+``least_bias`` on some arm: networks are drawn until one is.  `joint_confounded` sets several nodes at once.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
     from whichdo.problem import Value
+    from whichdo.world.instances.instance import Seed
 
-__all__ = ["bnlearn", "bows", "component", "front_door", "half_open", "linear", "random_confounded"]
+__all__ = ["bnlearn", "bows", "component", "front_door", "half_open", "joint_confounded", "linear", "random_confounded"]
 
 DRAWS = 1000
 
@@ -331,3 +333,31 @@ def bnlearn(
     problem = network.problem(reward, intervene, rewards=rewards, goal=goal)
     about = f"a network from a file, {len(network.hidden)} of its nodes hidden"
     return Instance(f"bnlearn/{reward}", network, problem, about)
+
+
+# ------------------------------------------------------------------------------------------------ several nodes at once
+
+
+def joint_confounded(
+    nodes: int = 5,
+    confounders: int = 3,
+    count: int = 1,
+    seed: Seed = 0,
+    *,
+    at_once: int = 2,
+    pruned: bool = False,
+    in_degree: int = 2,
+    bound: float = 0.1,
+) -> list[Instance]:
+    """The networks of `random_confounded` with arms on up to ``at_once`` nodes.
+
+    ``pruned`` leaves out the arms that cannot be best.
+    """
+    made = []
+    for each in random_confounded(nodes, confounders, count, seed, in_degree=in_degree, bound=bound):
+        network = each.network
+        problem = network.problem("Y", at_once=at_once, prune=pruned)
+        kind = "pruned-joint" if pruned else "joint"
+        about = f"{each.about}; {at_once} nodes at once" + (", arms that can be best" if pruned else "")
+        made.append(replace(each, name=each.name.replace("random", kind), problem=problem, about=about))
+    return made

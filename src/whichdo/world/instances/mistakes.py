@@ -104,21 +104,11 @@ class Planted(Instance):
 def planted(family: str, count: int = 1, seed: Seed = 0, *, right: bool = False) -> list[Planted]:
     """Worlds of a family, or their controls.
 
-    Parameters
-    ----------
-    family
-        One of `MISTAKES`.
-    count
-        How many; the n-th is the same however many there are.
-    seed
-        Of the family.
-    right
-        The controls of these worlds instead: the graph is right and the logs are fresh.
-
-    Raises
-    ------
-    UsageError
-        If there is no such family.
+    ``family``: one of `MISTAKES`.
+    ``count``: how many; the n-th is the same however many there are.
+    ``seed``: of the family.
+    ``right``: the controls of these worlds instead: the graph is right and the logs are fresh.
+    Raises `UsageError` if there is no such family.
 
     Examples
     --------

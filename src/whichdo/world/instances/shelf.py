@@ -51,10 +51,7 @@ def is_on_shelf(name: str) -> bool:
 def named_instance(name: str) -> tuple[Instance, str]:
     """The instance of a name, and its full name.
 
-    Raises
-    ------
-    UsageError
-        If there is no such family, or it has no such member.
+    Raises `UsageError` if there is no such family, or it has no such member.
     """
     family, _, member = name.partition(":")
     known: Sequence[Instance]

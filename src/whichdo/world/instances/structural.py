@@ -44,12 +44,8 @@ class Among(StrEnum):
 def structural(task: int, among: str = Among.POSSIBLY_OPTIMAL) -> Instance:
     """One of the three tasks, posed over some of its arms.
 
-    Parameters
-    ----------
-    task
-        1, without hidden causes; 2, an instrument; 3, two hidden causes.
-    among
-        "possibly optimal", "minimal" or "all".
+    ``task``: 1, without hidden causes; 2, an instrument; 3, two hidden causes.
+    ``among``: "possibly optimal", "minimal" or "all".
 
     Examples
     --------
