@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_an_empty_file_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(wd.NotOursError, match="holds no campaigns"):
+    with pytest.raises(wd.NotOursError, match="contains no campaigns"):
         wd.Campaign.open(tmp_path / "empty.db", "a")
     assert (tmp_path / "empty.db").stat().st_size == 0
 

@@ -241,7 +241,7 @@ class _Race:
         gaps = self.means[self.leader] - self.means[rivals] + self.margin
         alike = [str(arms[j]) for j, gap in zip(rivals, gaps, strict=True) if gap <= 0]
         if alike:
-            return None, f"{listed([str(arms[self.leader]), *alike])} have one and the same mean so far"
+            return None, f"{listed([str(arms[self.leader]), *alike])} have the same mean so far"
         needed = self._needed(np.array([self.leader, *rivals]), np.array([gaps.min(), *gaps]) / 2)
         if np.isinf(needed).any():
             return None, f"a gap of {gaps.min() * self.unit:.2g} is too small to tell"
