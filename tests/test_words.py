@@ -31,6 +31,13 @@ INSTEAD = {
     r"looks so often": "draws n observations",
     r"who(?:so)?ever": "anyone who",
     r"(?:database|file)s? of form|form \d+ of": "schema version",
+    r"must be a text": "must be a string",
+    r"(?:is|are|was|were) there already": "already exists",
+    r"(?:is|are) (?:open|paused|forbidden|running) since": "has been ... since",
+    r"told now": "the new row",
+    r"(?:a|one) (?:row|event|line|ticket) a (?:row|line|pull)": "one row per line",
+    r"otherwise than": "differently from",
+    r"logs (?:are )?of today": "logs are up to date",
 }
 """What must not occur, and what to write instead."""
 ALLOWED = (

@@ -363,7 +363,7 @@ def _warnings(state: State, found: Ranking) -> tuple[str, ...]:
 
 
 def _unlike_logs(state: State, problem: Problem) -> tuple[str, ...]:
-    """What fresh looks say otherwise than the logs."""
+    """Where fresh looks disagree with the logs."""
     looks = state.tickets.outcomes(looks_alone=True)
     if not state.trusted or not len(looks):
         return ()

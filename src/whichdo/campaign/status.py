@@ -80,7 +80,7 @@ class Status:
     alarms: tuple[str, ...]
     """Where pulls have contradicted the graph, in sentences."""
     set_aside: tuple[str, ...]
-    """Why logs do not count any more, once for each time that some were set aside."""
+    """Why logs no longer count, once for each time that some were set aside."""
     restarts: tuple[str, ...]
     """Why the play restarted, each time."""
     trouble: str | None

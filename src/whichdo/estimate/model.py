@@ -50,7 +50,7 @@ def model_of(problem: Problem, reading: Reading, rows: int, seen: Tally | None =
     rows
         How many looks there may be in the end, which decides between formulas.
     seen
-        Looks that are there already: a formula whose tables they lack is passed over.
+        Looks that already exist: a formula whose tables they lack is passed over.
     """
     tables: Mapping[Scope, Any] = seen.tables.get(LOOK, {}) if seen is not None and seen.counts[0].any() else {}
     known, key = _models(problem), (reading, max(rows, 1).bit_length(), *sorted(tables))

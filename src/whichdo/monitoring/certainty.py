@@ -4,7 +4,7 @@ Two kinds of intervals, kept apart.  Those of *direct pulls* are valid at every 
 (`whichdo.monitoring.wealth`): a campaign may look at them after every tell and stop when it likes, and all of them hold
 at all times together with the stated confidence.  They do not lean on the graph, nor on logs: of do() only fresh looks
 count.  Those of *looking* (`whichdo.estimate.rank`) hold at one time, and only if the graph is right and the logs are
-of today.  A verdict rests on direct pulls alone; the intervals of looking stand beside it.
+up to date.  A verdict rests on direct pulls alone; the intervals of looking stand beside it.
 
 The verdict is one of three:
 

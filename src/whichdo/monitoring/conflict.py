@@ -87,7 +87,7 @@ class Conflict:
     chance: float
     """In at most this share of whole campaigns with a right graph so much evidence would come up, ever."""
     lost: tuple[Arm, ...]
-    """The arms for which looking is not trusted any more."""
+    """The arms for which looking is no longer trusted."""
     where: str = ""
     """Of the law of a node given others, what these were."""
 

@@ -63,7 +63,7 @@ class Difference:
     logged: int
     fresh: int
     chance: float
-    """In how many campaigns with logs of today so much would come up, at most."""
+    """In how many campaigns with up-to-date logs so much would come up, at most."""
 
     @property
     def text(self) -> str:
