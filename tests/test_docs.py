@@ -73,9 +73,11 @@ def options() -> dict[str, set[str]]:
 
 
 def commands(page: Path) -> list[str]:
-    """What a reader would type: lines of code, and code within a sentence."""
+    """What a reader would type: lines of code, with those that continue them, and code within a sentence."""
     text = page.read_text(encoding="utf-8")
-    return re.findall(r"^ {4}(whichdo [^\n]+)$", text, re.MULTILINE) + re.findall(r"`(whichdo [^`\n]+)`", text)
+    return re.findall(r"^ {4}(whichdo [^\n]+(?:\n {5,}[^\n]+)*)$", text, re.MULTILINE) + re.findall(
+        r"`(whichdo [^`\n]+)`", text
+    )
 
 
 @pytest.mark.parametrize("page", [page for page in PROSE if commands(page)], ids=named)

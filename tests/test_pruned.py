@@ -335,7 +335,7 @@ def test_where_nothing_acts_there_is_nothing_to_decide() -> None:
 def test_an_arm_that_was_pruned_is_named_as_that() -> None:
     problem = Problem("A -> Y; B -> Y", "Y", at_once=2, prune=True)
     for ask in (lambda: problem.index(do(A=1)), lambda: problem.arm("do(A=1)")):
-        with pytest.raises(ProblemError, match=r"do\(A=1\) was pruned, being never better than the best of do\(A=1, B"):
+        with pytest.raises(ProblemError, match=r"do\(A=1\) was pruned: it is never better than the best of do\(A=1, B"):
             ask()
     assert problem.find_arm("do(A=1)") is None
     assert problem.unpruned.arm("do(A=1)") == do(A=1)

@@ -152,17 +152,17 @@ def test_the_example_of_the_formats_page_is_a_problem(tmp_path: Path) -> None:
 def test_the_campaign_of_the_readme_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Line by line; a comment is what the first line of the answer says."""
+    """One after the other; a comment below a command is what the first line of its answer says."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("WHICHDO_DB", str(tmp_path / "campaigns.db"))
     section = README.partition("## Run a campaign")[2].partition("\n## ")[0]
-    lines = re.findall(r"^    whichdo (.+)$", section, re.MULTILINE)
-    assert len(lines) == 5
-    for line in lines:
-        answer = Call(monkeypatch, capsys)(*shlex.split(line, comments=True))
+    typed = re.findall(r"^    whichdo (.+(?:\n {5,}.+)*)(?:\n    # (.+))?", section, re.MULTILINE)
+    assert [command.split()[0] for command, _ in typed] == ["start", "ask", "tell", "status", "recommend"]
+    for command, first_line in typed:
+        answer = Call(monkeypatch, capsys)(*shlex.split(command))
         assert answer.code == 0
-        if "# " in line:
-            assert answer.out.splitlines()[0] == line.partition("# ")[2]
+        assert not first_line or answer.out.splitlines()[0] == first_line
+    assert sum(bool(first_line) for _, first_line in typed) == 2
 
 
 def test_the_lines_on_a_table_of_your_own_run(

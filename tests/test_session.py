@@ -251,7 +251,11 @@ TABLE[1, 0, 1] = 1
 OTHER = wd.Problem("X -> M; M -> Y; X <-> Y", "Y", ["X"], goal="minimize")
 
 REFUSED: list[tuple[Any, Any, str]] = [
-    (X0, {"X": 0, "M": 0, "Y": 1}, "do(X=0) was not asked for now. Outstanding pulls: do(X=1) (2) and do() (1)."),
+    (
+        X0,
+        {"X": 0, "M": 0, "Y": 1},
+        "do(X=0) is not among the pulls asked for. Outstanding pulls: do(X=1) (2) and do() (1).",
+    ),
     (wd.do(Z=1), {"X": 1, "M": 0, "Y": 1}, "do(Z=1) is not an arm of this problem"),
     ("do(X=1)", {"X": 1, "M": 0, "Y": 1}, '"do(X=1)" is a string; problem.arm(text) finds the arm'),
     (X1, {"X": 0, "M": 0, "Y": 1}, "the arm is do(X=1), but X is 0: the intervention was not applied"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import whichdo
+from whichdo import errors
 from whichdo.policies.registry import registered
 
 SCRIPT = Path(__file__).parent / "typed" / "script.py"
@@ -25,6 +27,20 @@ def test_the_script_touches_every_public_name() -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "wd"
     }
     assert used == set(whichdo.__all__)
+    inside = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "wd.errors"
+    }
+    assert set(errors.__all__) <= used | inside
+
+
+def test_errors_that_the_tree_shows_are_public() -> None:
+    """What `whichdo.errors` draws as a tree can be imported from the package."""
+    shown = set(re.findall(r"\b\w+Error\b", (errors.__doc__ or "").partition("A message says")[0]))
+    raised = {name for name in errors.__all__ if name.endswith("Error")}
+    assert shown == raised
+    assert raised <= set(whichdo.__all__)
 
 
 def test_the_script_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "whichdo"
-BEING_REWRITTEN = ("campaign/storage/",)
 INSTEAD = {
     r"dear(?:er|est|ly)?": "expensive",
     r"money": "budget",
@@ -32,6 +31,13 @@ INSTEAD = {
     r"looks so often": "draws n observations",
     r"who(?:so)?ever": "anyone who",
     r"(?:database|file)s? of form|form \d+ of": "schema version",
+    r"must be a text": "must be a string",
+    r"(?:is|are|was|were) there already": "already exists",
+    r"(?:is|are) (?:open|paused|forbidden|running) since": "has been ... since",
+    r"told now": "the new row",
+    r"(?:a|one) (?:row|event|line|ticket) a (?:row|line|pull)": "one row per line",
+    r"otherwise than": "differently from",
+    r"logs (?:are )?of today": "logs are up to date",
 }
 """What must not occur, and what to write instead."""
 ALLOWED = (
@@ -96,7 +102,7 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith(BEING_REWRITTEN)])
+@pytest.mark.parametrize("name", MODULES)
 def test_messages_docstrings_and_help_are_plain(name: str) -> None:
     said = strings((PACKAGE / name).read_text(encoding="utf-8"))
     assert [f"line {line}: {each}" for line, text in said for each in found_in(text)] == []

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from whichdo.drawing.svg import draw_svg
     from whichdo.errors import (
         BusyError,
+        ClusterError,
         ConflictError,
         DamagedError,
         DataError,
@@ -112,6 +113,7 @@ __all__ = [
     "CausalGraph",
     "CausalNetwork",
     "Check",
+    "ClusterError",
     "Comparison",
     "ConflictError",
     "DamagedError",
@@ -208,10 +210,10 @@ _ROOMS = {
     "whichdo.counting": ("count",),
     "whichdo.domains": ("Bins", "bins"),
     "whichdo.errors": (
-        "BusyError", "ConflictError", "DamagedError", "DataError", "GraphError", "GraphSyntaxError", "InputError",
-        "NetworkError", "NotIdentifiedError", "NotOursError", "ProblemError", "ReplayDivergedError", "StorageError",
-        "TooLargeError", "TooNewError", "UnknownCampaignError", "UnknownTicketError", "UnsuitableError", "UsageError",
-        "WaitError", "WhichdoError", "WorkerLostError",
+        "BusyError", "ClusterError", "ConflictError", "DamagedError", "DataError", "GraphError", "GraphSyntaxError",
+        "InputError", "NetworkError", "NotIdentifiedError", "NotOursError", "ProblemError", "ReplayDivergedError",
+        "StorageError", "TooLargeError", "TooNewError", "UnknownCampaignError", "UnknownTicketError", "UnsuitableError",
+        "UsageError", "WaitError", "WhichdoError", "WorkerLostError",
     ),
     "whichdo.estimate.rank": ("ArmRank", "Ranking", "rank"),
     "whichdo.evidence": ("REWARDS", "ROWS", "TABLES", "Batch", "Detail", "Tally", "observe", "pull", "spread"),

@@ -41,6 +41,7 @@ from whichdo.text import visible
 __all__ = [
     "BusyError",
     "CacheWarning",
+    "ClusterError",
     "ConflictError",
     "DamagedError",
     "DataError",
@@ -63,7 +64,6 @@ __all__ = [
     "WaitError",
     "WhichdoError",
     "WorkerLostError",
-    "is_interrupt",
 ]
 
 

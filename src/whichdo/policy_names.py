@@ -122,7 +122,7 @@ def policy_class(name: str) -> type[Policy]:
         return known[name]
     if name in _refused:
         raise UsageError(f"The policy {quoted(name)} cannot be used: {_refused[name]}.")
-    raise UsageError(f"There is no policy {quoted(name)}.{nearest(name, known)} Known are {', '.join(known)}.")
+    raise UsageError(f"There is no policy {quoted(name)}.{nearest(name, known)} Known: {', '.join(known)}.")
 
 
 # -------------------------------------------------------------------------------------------------- installed packages
@@ -246,7 +246,8 @@ def as_policy(given: object) -> Policy:
     """A policy as it is given anywhere: itself, or what `read_policy` reads."""
     made = read_policy(given) if isinstance(given, str) else given
     if not isinstance(made, Policy):
-        raise UsageError(f'{quoted(given)} is not a policy; give a name such as "srm", or what whichdo.policy makes.')
+        found = f"A {type(given).__name__}" if type(given).__module__.startswith("whichdo.") else quoted(given)
+        raise UsageError(f'{found} is not a policy; give a name such as "srm", or what whichdo.policy makes.')
     return made
 
 

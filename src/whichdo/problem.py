@@ -654,11 +654,11 @@ class Problem:
         if isinstance(arm, Arm) and arm.targets in self.merged:
             same = do({name: arm.settings[name] for name in self.merged[arm.targets]})
             return (
-                f"{visible(arm)} is not listed: it is the same as {same}, since the other settings change nothing then."
+                f"{visible(arm)} is not listed: it is the same as {same}, since the other settings then change nothing."
             )
         if isinstance(arm, Arm) and arm in self.pruned:
             pruned = self.pruned[arm]
-            return f"{visible(arm)} was pruned, being {pruned.words}. {pruned.reason}"
+            return f"{visible(arm)} was pruned: it is {pruned.words}. {pruned.reason}"
         twin = self._texts.find(str(arm))
         if isinstance(arm, str) and twin is not None:
             return f"{quoted(arm)} is a string; problem.arm(text) finds the arm that it names."

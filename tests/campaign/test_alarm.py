@@ -273,9 +273,9 @@ def test_a_message_says_what_where_how_much_and_what_to_do() -> None:
     assert found.message == (
         "do(X=1) and looking disagree: 100 direct pulls had mean Y 0.400, where 10,000 looks, worth 5,002 pulls, say "
         f"0.700. With a right graph that happens in at most 1 of {round(1 / found.chance):,} campaigns. X and Y go "
-        "together otherwise than the graph says, so a hidden common cause of X and Y or of X and something between "
-        "them is likely missing in the graph (X <-> Y), or a path from X to Y. Draw it, or observe the common cause. "
-        "Looking is not trusted any more for do(X=0) and do(X=1): only direct pulls count there."
+        "together differently from what the graph says, so a hidden common cause of X and Y or of X and something "
+        "between them is likely missing in the graph (X <-> Y), or a path from X to Y. Draw it, or observe the common "
+        "cause. Looking is no longer trusted for do(X=0) and do(X=1): only direct pulls count there."
     )
 
 
@@ -306,7 +306,7 @@ def test_a_cause_that_moves_points_at_an_arrow_the_wrong_way() -> None:
     found = next(conflict for conflict in conflicts(problem, looks, direct) if conflict.kind is Kind.MOVED)
     assert found.node == "Z"
     assert conflicts(problem, looks, direct, known=[Suspect(do(X=0), Kind.MOVED, "Z")]) == ()
-    assert "The graph has Z acting on X: an arrow on that way points in the wrong direction" in found.message
+    assert "The graph has Z acting on X: an arrow on that path points in the wrong direction" in found.message
 
 
 def test_an_arm_that_should_do_nothing_and_does() -> None:

@@ -46,7 +46,7 @@ def test_late_tells_beyond_the_budget_are_said(tmp_path: Path) -> None:
         campaign.tell(ticket, {"Y": 0})
     status = campaign.status()
     assert (status.spent, status.left) == (20, -10)
-    assert "(late tells count, and were more than the budget)" in status.sentences[0]
+    assert "(late tells count, and exceeded the budget)" in status.sentences[0]
     assert 'class="spent" style="width:100.00%"' in campaign_page(campaign.events())
 
 
@@ -82,7 +82,7 @@ def test_a_voided_ticket_of_a_play_that_is_over_says_so(tmp_path: Path) -> None:
     campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=40)
     (ticket, *_) = campaign.ask(20)
     campaign.restart("anew")
-    assert campaign.void(ticket, "lost").notes[0].startswith("The play that wanted this pull is over")
+    assert campaign.void(ticket, "lost").notes[0].startswith("The play that asked for this pull is over")
     assert not campaign.void(campaign.ask(client="new"), "lost").notes
 
 

@@ -141,7 +141,7 @@ def test_the_guess_shrinks_with_the_gap_and_with_a_margin() -> None:
         (((0, 0), (0, 0), (0, 0)), "nothing has been pulled"),
         (((3, 3), (0, 0), (2, 4)), "do(X=0) was never pulled"),
         (((0, 0), (0, 0), (2, 4)), "do() and do(X=0) were never pulled"),
-        (((3, 3), (4, 2), (3, 3)), "do() and do(X=1) have one and the same mean so far"),
+        (((3, 3), (4, 2), (3, 3)), "do() and do(X=1) have the same mean so far"),
         (
             ((300_000, 300_000), (600_000, 0), (299_999, 300_001)),
             "a gap of 1.7e-06 is too small to tell",

@@ -77,7 +77,7 @@ def test_the_first_row_after_an_amendment_is_answered_with_it(campaign: wd.Campa
     amended = campaign.amend(ticket, second, "misread")
     receipt = campaign.tell(ticket, first)
     assert (receipt.repeated, str(receipt)) == (True, str(amended))
-    assert re.search(r'was amended at \S+ \(misread\): on record is \{.*"Y":0', receipt.notes[0])
+    assert re.search(r'was amended at \S+ \(misread\): the row on record is \{.*"Y":0', receipt.notes[0])
     with pytest.raises(wd.ConflictError):
         campaign.tell(ticket, row_for(ticket) | {"Z": 1})
 

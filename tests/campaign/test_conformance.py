@@ -101,7 +101,7 @@ def test_the_same_terms_again_open_it_and_others_are_a_conflict(database: str) -
     campaign.ask()
     assert create(database).status().tickets["asked"] == 1
     with pytest.raises(
-        wd.ConflictError, match=r'There is a campaign "spring" in .* already, begun at .* on other terms: horizon 40 on'
+        wd.ConflictError, match=r'already has a campaign "spring", started at .* on other terms: horizon 40 on'
     ):
         create(database, horizon=41)
     assert wd.Campaign.list(database) == ["spring"]
@@ -179,7 +179,7 @@ def test_a_pull_counts_when_its_window_closes_whatever_its_outcome(database: str
     campaign.tell(tickets[0], {"Y": 1})
     assert campaign.status().tickets["counted"] == 0
     assert campaign.recommend().pulls + campaign.recommend().looks == 0
-    assert campaign.recommend().warnings == ("Told, but not counted before the reward window closes: 1 pull.",)
+    assert campaign.recommend().warnings == ("Told, but not counted until the reward window closes: 1 pull.",)
     clock.move(days=5)
     assert campaign.status().tickets["counted"] == 1
     for ticket in tickets[1:]:
@@ -278,5 +278,5 @@ def test_an_export_is_imported_with_the_same_receipts(database: str, tmp_path: P
     wd.Campaign.import_(tmp_path / "copy.db", tmp_path / "spring.jsonl")
     run(campaign, rng(), most=1)
     campaign.export(tmp_path / "later.jsonl")
-    with pytest.raises(wd.ConflictError, match="already, which ends with event"):
+    with pytest.raises(wd.ConflictError, match='already has a campaign "spring", which ends with event'):
         wd.Campaign.import_(tmp_path / "copy.db", tmp_path / "later.jsonl")

@@ -85,7 +85,7 @@ def test_a_status_of_a_locked_database_is_given_as_it_stood(tmp_path: Path) -> N
     clock.move(seconds=101)
     other = wd.Campaign.open(tmp_path / "a.db", "spring")
     with transaction(other._store):
-        assert "could not be put on record" in campaign.status().notes[0]
+        assert "could not be recorded" in campaign.status().notes[0]
         assert campaign.recommend().pulls == 0
     assert campaign.status().tickets["expired"] == 3
 
@@ -97,7 +97,7 @@ def test_a_recommendation_says_what_could_not_be_put_on_record(tmp_path: Path) -
     clock.move(seconds=101)
     other = wd.Campaign.open(tmp_path / "a.db", "spring", clock=clock)
     with transaction(other._store):
-        assert "could not be put on record" in campaign.recommend().warnings[-1]
+        assert "could not be recorded" in campaign.recommend().warnings[-1]
     assert campaign.recommend().arm is not None
 
 

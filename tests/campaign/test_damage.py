@@ -127,12 +127,12 @@ def test_files_of_something_else_are_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     text = tmp_path / "text.db"
     text.write_text("A text that is long enough to be no database. " * 50)
-    with pytest.raises(wd.NotOursError, match=r"text\.db is no database of whichdo: file is not a database"):
+    with pytest.raises(wd.NotOursError, match=r"text\.db is not a database of whichdo: file is not a database"):
         wd.Campaign.open(text, "spring")
     with pytest.raises(wd.StorageError, match=r"There is no database .*none\.db\. Start a campaign in it"):
         wd.Campaign.open(tmp_path / "none.db", "spring")
     (tmp_path / "empty.db").touch()
-    with pytest.raises(wd.NotOursError, match=r"empty\.db holds no campaigns"):
+    with pytest.raises(wd.NotOursError, match=r"empty\.db contains no campaigns"):
         wd.Campaign.open(tmp_path / "empty.db", "spring")
 
 
@@ -142,7 +142,7 @@ def test_a_newer_database_is_refused_by_name_and_version(database: str) -> None:
         connection.execute(f"UPDATE whichdo_store SET form = {FORM + 6}, written_by = '9.1.0'")
     with pytest.raises(
         wd.TooNewError,
-        match=rf"has form {FORM + 6} and was written by whichdo 9\.1\.0; this is whichdo .* knows forms .* {FORM}",
+        match=rf"has schema version {FORM + 6} and was written by whichdo 9\.1\.0; this is .* versions .* {FORM}",
     ):
         wd.Campaign.open(database, "spring")
 
@@ -200,7 +200,7 @@ def test_a_database_that_can_only_be_read_is_read(tmp_path: Path) -> None:
     expected = made(path).status().to_dict()
     campaign = wd.Campaign.open(f"sqlite:///file:{path}?mode=ro&uri=true", "spring")
     assert campaign.status().to_dict() == expected
-    with pytest.raises(wd.StorageError, match="can be read only: attempt to write a readonly database"):
+    with pytest.raises(wd.StorageError, match="is read-only: attempt to write a readonly database"):
         campaign.pause("holidays")
     assert campaign.status().to_dict() == expected
     campaign.close()

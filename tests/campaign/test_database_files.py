@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def test_an_empty_file_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(wd.NotOursError, match="holds no campaigns"):
+    with pytest.raises(wd.NotOursError, match="contains no campaigns"):
         wd.Campaign.open(tmp_path / "empty.db", "a")
     assert (tmp_path / "empty.db").stat().st_size == 0
 
@@ -187,7 +187,7 @@ def test_a_backup_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "loop.db").symlink_to("loop.db")
     (tmp_path / "far.db").symlink_to("missing.db")
     for name in ("a.db", "loop.db", "far.db"):
-        with pytest.raises(wd.ConflictError, match=f"{name} is there already"):
+        with pytest.raises(wd.ConflictError, match=f"{name} already exists"):
             campaign.backup(tmp_path / name)
     assert (tmp_path / "loop.db").is_symlink()
     fsync = os.fsync
@@ -198,7 +198,7 @@ def test_a_backup_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", slow)
-        with pytest.raises(wd.ConflictError, match=r"late\.db is there already"):
+        with pytest.raises(wd.ConflictError, match=r"late\.db already exists"):
             campaign.backup(tmp_path / "late.db")
     assert (tmp_path / "late.db").read_text() == "mine"
     assert not list(tmp_path.glob("*.part"))

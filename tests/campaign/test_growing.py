@@ -162,7 +162,7 @@ def test_what_cannot_be_appended_is_said(campaign: wd.Campaign, log: Path) -> No
     other.write_text(HEADER + ROWS + "0,1,0,")
     campaign.observe(other, missing="drop")
     other.write_text(HEADER + ROWS + "0,1,0,1\n")
-    with pytest.raises(wd.DataError, match="its last row was not whole yet"):
+    with pytest.raises(wd.DataError, match="its last row was incomplete"):
         campaign.observe(other, append=True, missing="drop")
 
 

@@ -147,7 +147,7 @@ def test_a_handler_that_comes_in_between_cannot_undo_a_tell(database: str, monke
 
     def append(store: Storage, *given: Any) -> None:
         for verb in (campaign.status, campaign.events, campaign.ask):
-            with pytest.raises(wd.BusyError, match="is at work in this thread") as info:
+            with pytest.raises(wd.BusyError, match="is in use by this thread") as info:
                 verb()
             refusals.append(info.value)
         campaign.close()

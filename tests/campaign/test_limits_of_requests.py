@@ -44,7 +44,7 @@ class Zeros(io.TextIOBase):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("ask", "spring", "-n", "1000000000"), 2, "1,000,000,000 tickets are asked for; at most 10,000"),
+        (("ask", "spring", "-n", "1000000000"), 2, "1,000,000,000 tickets were requested; at most 10,000"),
         (
             ("tell", "spring", "-"),
             3,
@@ -82,7 +82,7 @@ def test_an_event_that_could_not_be_imported_is_not_written(tmp_path: Path, monk
     campaign = create(str(tmp_path / "a.db"), policy="ue")
     before = campaign.status().receipt
     monkeypatch.setattr(chain, "MOST_LETTERS", 500)
-    with pytest.raises(wd.TooLargeError, match=r"one event has at most 500\. Nothing was stored"):
+    with pytest.raises(wd.TooLargeError, match=r"at most 500 are kept\. Nothing was stored"):
         campaign.ask(40)
     assert campaign.status().receipt == before
     assert exchange.LONGEST > 74 * 2**20  # so long was an event of an earlier version

@@ -46,8 +46,8 @@ def test_a_second_outcome_shows_both_and_how_to_amend(campaign: wd.Campaign) -> 
     refused(
         campaign,
         wd.ConflictError,
-        f'Ticket {ticket.id}, {ticket.arm}, was told {{"Y":1}} at 2026-03-01T12:00:00.000000Z; told now is {{"Y":0}}. '
-        f'Nothing was changed. To correct it: campaign.amend("{ticket.id}", row, reason=...).',
+        f'Ticket {ticket.id}, {ticket.arm}, was told {{"Y":1}} at 2026-03-01T12:00:00.000000Z; the new row is {{"Y":0}}'
+        f'. Nothing was changed. To correct it: campaign.amend("{ticket.id}", row, reason=...).',
         "tell",
         ticket,
         {"Y": 0},
@@ -111,7 +111,7 @@ def test_rows_that_lack_or_spoil_a_column_say_which(campaign: wd.Campaign) -> No
     with pytest.raises(wd.DataError, match=r'column X: "7"\. Allowed: 0, 1\..* Nothing was stored\.$'):
         campaign.tell(ticket, {"X": 7, "Y": 1})
     receipt = campaign.tell(ticket, {"Y": 1, "mood": "good"})
-    assert receipt.notes == ('Ignored, no nodes of the graph: "mood".',)
+    assert receipt.notes == ('Ignored, not nodes of the graph: "mood".',)
 
 
 def test_a_voided_ticket_is_told_only_by_amending(campaign: wd.Campaign) -> None:
@@ -120,7 +120,7 @@ def test_a_voided_ticket_is_told_only_by_amending(campaign: wd.Campaign) -> None
     refused(
         campaign,
         wd.ConflictError,
-        f"Ticket {ticket.id}, {ticket.arm}, was voided at 2026-03-01T12:00:00.000000Z (survey lost); told now is "
+        f"Ticket {ticket.id}, {ticket.arm}, was voided at 2026-03-01T12:00:00.000000Z (survey lost); the new row is "
         f'{{"Y":1}}. Nothing was changed. If it was done after all: campaign.amend("{ticket.id}", row, reason=...).',
         "tell",
         ticket,
@@ -132,7 +132,7 @@ def test_a_voided_ticket_is_told_only_by_amending(campaign: wd.Campaign) -> None
 
 def test_a_told_ticket_cannot_be_voided_nor_an_open_one_amended(campaign: wd.Campaign) -> None:
     ticket = campaign.ask()
-    with pytest.raises(wd.ConflictError, match=r"is open since .*: there is nothing to amend yet"):
+    with pytest.raises(wd.ConflictError, match=r"has been open since .*: there is nothing to amend yet"):
         campaign.amend(ticket, {"Y": 1}, "a reason")
     campaign.tell(ticket, {"Y": 1})
     with pytest.raises(wd.ConflictError, match=r'was told \{"Y":1\} at .*, so it cannot be voided'):
@@ -146,7 +146,7 @@ def test_an_expired_ticket_shows_its_times(campaign: wd.Campaign, clock: Clock) 
         campaign.tell(ticket, {"Y": 1})
     assert str(info.value) == (
         f"Ticket {ticket.id}, {ticket.arm}, asked at {NOON}, expired at 2026-03-01T13:00:00.000000Z, "
-        f'and the grace of 1h after it is over; told now is {{"Y":1}}. Nothing was changed. If it should count '
+        f'and the grace of 1h after it is over; the new row is {{"Y":1}}. Nothing was changed. If it should count '
         f'all the same: campaign.amend("{ticket.id}", row, reason=...).'
     )
 
@@ -157,7 +157,7 @@ def test_an_expired_ticket_shows_its_times(campaign: wd.Campaign, clock: Clock) 
         ({"lease": 3600, "window": 7200}, "The lease (1h) ends before the reward window (2h)"),
         ({"lease": -1}, 'The lease is "-1"; it must be a timedelta or a number of seconds above 0.'),
         ({"name": " "}, "The name of a campaign is empty."),
-        ({"name": "a\u202eb"}, "holds characters that cannot be seen"),
+        ({"name": "a\u202eb"}, "contains invisible characters"),
         ({"horizon": 2}, "ue needs a budget of at least 5"),
     ],
 )
@@ -180,7 +180,7 @@ def test_a_reason_is_needed(campaign: wd.Campaign) -> None:
         campaign.void(campaign.ask(), "")
     with pytest.raises(wd.ConflictError, match="is not paused"):
         campaign.resume("a reason")
-    with pytest.raises(wd.UsageError, match=r"do\(\) is what happens by itself; it cannot be forbidden"):
+    with pytest.raises(wd.UsageError, match=r"do\(\) means doing nothing; it cannot be forbidden"):
         campaign.forbid(wd.do(), "a reason")
     with pytest.raises(wd.ConflictError, match=r"Every arm but do\(\) would be forbidden"):
         campaign.forbid([arm for arm in PROBLEM.arms if not arm.is_look], "a reason")
@@ -196,7 +196,7 @@ def test_what_cannot_be_imported_says_where(tmp_path: Path, campaign: wd.Campaig
     for text, kind, message in [
         (whole[:-20], wd.InputError, "line 3 is not an event of a campaign"),
         ("".join(lines[:-1]), wd.InputError, "spring.jsonl ends without its checksum, after 2 events"),
-        (lines[0] + lines[2], wd.DamagedError, "its checksum does not hold for its 1 events"),
+        (lines[0] + lines[2], wd.DamagedError, "its checksum does not match its 1 events"),
         (whole.replace('"seed":0', '"seed":1'), wd.DamagedError, "line 1: event 0 is not what was exported"),
         (whole + lines[0], wd.InputError, "line 4: something follows the checksum"),
         ("", wd.InputError, "ends without its checksum, after 0 events"),
@@ -214,7 +214,7 @@ def test_a_backup_is_a_database_and_overwrites_nothing(tmp_path: Path, campaign:
     campaign.tell(ticket, row_of(ticket, np.random.default_rng(1)))
     copy = campaign.backup(tmp_path / "copy.db")
     assert wd.Campaign.open(copy, "spring").verify() == campaign.verify()
-    with pytest.raises(wd.ConflictError, match=r"copy\.db is there already\. Name another file"):
+    with pytest.raises(wd.ConflictError, match=r"copy\.db already exists\. Name another file"):
         campaign.backup(copy)
 
 

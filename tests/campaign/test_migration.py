@@ -136,7 +136,9 @@ def test_a_program_that_is_at_work_notices_a_migration(
     with monkeypatch.context() as later:
         know_next_form(scripts, later.setattr)
         wd.Campaign.open(database, "spring").close()
-    with pytest.raises(wd.TooNewError, match=r"has form 2 and was written by whichdo .* knows forms up to 1\. Update"):
+    with pytest.raises(
+        wd.TooNewError, match=r"has schema version 2 and was written by whichdo .* knows versions up to 1\. Update"
+    ):
         campaign.ask()
     know_next_form(scripts, monkeypatch.setattr)
     assert wd.Campaign.open(database, "spring").verify() == old

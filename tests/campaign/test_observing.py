@@ -64,7 +64,7 @@ def test_looks_with_the_same_counts_need_a_name(database: str) -> None:
     log = {"Z": [0, 1], "X": [0, 1], "W": [1, 1], "Y": [0, 1]}
     campaign.observe(log, name="monday")
     (again,) = campaign.observe(log, name="monday")
-    assert again.notes[0].endswith("If these are others with the same counts, give them a name.")
+    assert again.notes[0].endswith("If these are different looks with the same counts, give them a name.")
     campaign.observe(log, name="tuesday")
     assert campaign.status().looks_in_logs == 4
 

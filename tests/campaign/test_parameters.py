@@ -143,5 +143,7 @@ def test_parameters_that_are_none_are_damage(tmp_path: Path, parameters: object)
     body["policy"]["parameters"] = parameters
     forged = [sealed("spring", 0, "created", body, first.time, first.previous)]
     (tmp_path / "a.jsonl").write_text("".join(export_lines(forged)))
-    with pytest.raises(wd.DamagedError, match="Event 0 does not hold the terms of a campaign: TypeError parameters is"):
+    with pytest.raises(
+        wd.DamagedError, match="Event 0 does not contain the terms of a campaign: TypeError parameters is"
+    ):
         wd.Campaign.import_(tmp_path / "b.db", tmp_path / "a.jsonl")

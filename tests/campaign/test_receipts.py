@@ -88,7 +88,7 @@ def test_events_that_were_cut_off_are_missed(tmp_path: Path) -> None:
     campaign.ask()
     old = wd.Campaign.open(tmp_path / "b.db", "spring")
     with pytest.raises(
-        wd.DamagedError, match=r"1 receipt in .* are of events from 1 on, and the log ends with event 0"
+        wd.DamagedError, match=r"1 receipt in .* are for events from 1 on, but the log ends with event 0"
     ):
         old.verify(receipts=kept)
 
@@ -107,7 +107,7 @@ def test_a_torn_line_is_passed_over_and_said(tmp_path: Path) -> None:
 def test_files_that_hold_no_receipts(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("mine")
-    with pytest.raises(wd.ConflictError, match="holds no receipts"):
+    with pytest.raises(wd.ConflictError, match="is not a file of receipts"):
         create(str(tmp_path / "a.db"), policy="ue", receipts=notes)
     assert notes.read_text() == "mine"
     campaign = create(str(tmp_path / "a.db"), policy="ue")
@@ -116,7 +116,7 @@ def test_files_that_hold_no_receipts(tmp_path: Path) -> None:
         with pytest.raises(kind):
             wd.Campaign.open(tmp_path / "a.db", "spring", receipts=path).ask()
     assert campaign.verify() == before
-    with pytest.raises(wd.InputError, match="holds no receipt of campaign"):
+    with pytest.raises(wd.InputError, match="contains no receipt of campaign"):
         campaign.verify(receipts=notes)
 
 
@@ -169,7 +169,7 @@ def test_a_key_changes_nothing_for_a_campaign_that_began_without(
     assert again.events()[0].content["format"] == 1
     assert again.verify().notes == ("WHICHDO_KEY is set, but this campaign began without a key: its hashes are plain.",)
     monkeypatch.setenv("WHICHDO_KEY", "short")
-    with pytest.raises(wd.UsageError, match="WHICHDO_KEY has 5 characters, which can be guessed"):
+    with pytest.raises(wd.UsageError, match="WHICHDO_KEY has 5 characters, few enough to guess"):
         create(str(tmp_path / "b.db"), policy="ue")
 
 

@@ -113,7 +113,7 @@ def test_a_database_on_media_that_can_only_be_read(
     assert found.recommend().arm is not None
     assert found.verify(expected["receipt"])
     assert found.export(tmp_path / "a.jsonl") == expected["events"]
-    with pytest.raises(wd.StorageError, match="can be read only"):
+    with pytest.raises(wd.StorageError, match="is read-only"):
         found.ask()
     found.close()
     assert {each: each.read_bytes() for each in (tmp_path / "media").iterdir()} == before

@@ -206,7 +206,7 @@ def test_too_little_for_a_new_play_waits_for_what_is_out_and_then_ends(database:
     assert advice.policy_arm is None
     assert advice.sentences[-1] == (
         "turning is finished (17 of the budget of 20 is spent). Another revision of it decided: the arm that it named "
-        "is not derived again."
+        "is not recomputed."
     )
     assert campaign.verify() == campaign.status().receipt
 
@@ -243,7 +243,7 @@ def test_verify_says_which_asks_were_decided_by_another_revision(database: str, 
     (note,) = whole.notes
     assert note == (
         "Play 0: 8 asks (events 1 to 15) decided by revision 1 of turning; this program has revision 2. Chain and "
-        "slots were checked, the choice of arms is not derived again."
+        "slots were checked; the choice of arms is not recomputed."
     )
     said = campaign.status().update
     assert (
@@ -383,7 +383,7 @@ def test_reports_exports_and_imports_of_an_older_play(database: str, update: Upd
 
 
 def test_an_audit_goes_on_whatever_the_revision(database: str, update: Update) -> None:
-    """Its pulls are on record; only what the policy named is not derived again."""
+    """Its pulls are on record; only what the policy named is not recomputed."""
     before = create(database, policy="warm-halving", horizon=60, audit=True)
     while not (state := before._ledger.state()).auditing:
         ticket = before.ask()
@@ -486,7 +486,7 @@ def test_an_older_program_leaves_decisions_to_the_later_one(
     assert old.status().phase == "stuck"
     text = (
         f'Campaign "spring" is decided by revision 2 of turning since whichdo {wd.__version__}; this is whichdo '
-        f"{wd.__version__}, which has revision 1. Update whichdo to ask for more. Tickets that are out can be told, "
+        f"{wd.__version__}, which has revision 1. Update whichdo to ask for more. Open tickets can be told, "
         f"and reports and exports made, with this version too."
     )
     before = old.status().receipt
@@ -540,7 +540,10 @@ def test_a_revision_that_is_no_number_is_damage(tmp_path: Path, revision: object
     body["policy"]["revision"] = revision
     restart = {"reason": "r", "budget": 40.0, "kept": 0.0, "revision": revision, "made_by": {"whichdo": "9"}}
     for forged, text in (
-        ([sealed("spring", 0, "created", body, first.time, first.previous)], "does not hold the terms of a campaign"),
+        (
+            [sealed("spring", 0, "created", body, first.time, first.previous)],
+            "does not contain the terms of a campaign",
+        ),
         ([first, sealed("spring", 1, "restarted", restart, first.time, first.hash)], "cannot be understood"),
     ):
         (tmp_path / "a.jsonl").write_text("".join(export_lines(forged)))

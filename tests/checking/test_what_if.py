@@ -250,14 +250,14 @@ def test_the_result_as_a_document_a_frame_and_a_page() -> None:
             wd.Problem("X -> Y; X <-> Y", "Y"),
             {"X": [0, 1] * 50, "Y": [0, 1] * 50},
             (
-                "The graph as it is leaves nothing to compare, so that there is no choice to lose; 2 edits would name "
+                "The graph as it is leaves nothing to compare, so there is no choice to lose; 2 edits would name "
                 "a best arm, no X -> Y for one."
             ),
         ),
         (
             wd.Problem("X -> Y", "Y"),
             {"X": [0], "Y": [1]},
-            "The graph as it is leaves nothing to compare, so that there is no choice to lose; no edit changes that.",
+            "The graph as it is leaves nothing to compare, so there is no choice to lose; no edit changes that.",
         ),
     ],
     ids=["one node", "no identified arm", "one row"],

@@ -168,11 +168,11 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
         (["start", "b", "problem.toml"], 2, "Give `horizon`"),
         (["void", "spring", "TICKET"], 2, "Missing option '--reason'"),
         (["ask", "spring", "--db", "nowhere.db"], 5, "There is no database nowhere.db"),
-        (["ask", "spring", "--db", "problem.toml"], 5, "problem.toml is no database of whichdo"),
+        (["ask", "spring", "--db", "problem.toml"], 5, "problem.toml is not a database of whichdo"),
         (["verify", "spring", "--receipt", "5"], 2, "is not a receipt"),
         (["verify", "spring", "--receipt", "99:" + "0" * 64], 5, "Event 99 is not on record"),
         (["import", "problem.toml"], 3, "is not an event of a campaign"),
-        (["backup", "log.csv"], 4, "log.csv is there already"),
+        (["backup", "log.csv"], 4, "log.csv already exists"),
     ],
 )
 def test_mistakes_are_messages_and_codes(call: Call, words: list[str], code: int, text: str) -> None:
@@ -331,8 +331,8 @@ def test_a_policy_that_takes_fewer_says_so(call: Call) -> None:
 def test_an_import_of_what_is_there_says_so(call: Call) -> None:
     call("start", "spring", "problem.toml", "--horizon", "20")
     call("export", "spring", "log.jsonl")
-    assert "It was there already" in call("import", "log.jsonl").out
-    assert "It was there already" not in call("import", "log.jsonl", "--db", "other.db").out
+    assert "It was already there" in call("import", "log.jsonl").out
+    assert "It was already there" not in call("import", "log.jsonl", "--db", "other.db").out
 
 
 def test_tab_does_not_write(call: Call, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_plot_is_drawn(whichdo: Call, folder: Path) -> None:
         (("texts.bif", "--reward", "Y", "--horizon", "60"), 3, "[rewards], and simulate it with --network texts.bif."),
         (("graph.dot", "--reward", "Y", "--horizon", "60"), 3, "a graph without probabilities"),
         (("problem.toml", "--horizon", "60"), 2, "holds no probabilities, so there is nothing to simulate yet."),
-        (("problem.toml", "--reward", "Y", "--horizon", "6"), 2, "problem.toml says these itself: leave out --reward."),
+        (("problem.toml", "--reward", "Y", "--horizon", "6"), 2, "already states these: leave out --reward."),
         (("other.toml", "--network", "front.bif", "--horizon", "6"), 3, "X -> Y is in other.toml and not in front.bif"),
         (("bows", "--network", "front.bif", "--horizon", "6"), 2, "bows is a network itself: leave out --network."),
         (

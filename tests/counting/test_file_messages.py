@@ -135,12 +135,12 @@ def test_what_is_no_utf_8(tmp_path: Path) -> None:
 
 def test_lines_without_end(tmp_path: Path) -> None:
     assert message(log(tmp_path, "x" * 3_000_000), kind=TooLargeError) == (
-        "The first row of log.csv is longer than 1 MB. Is it a CSV file whose first row names the columns, with a row "
-        "a line?"
+        "The first row of log.csv is longer than 1 MB. Is it a CSV file whose first row names the columns, with one "
+        "row per line?"
     )
     assert message(log(tmp_path, "X,Y," * 500_000), kind=TooLargeError).startswith("The first row of log.csv is longer")
     assert message(log(tmp_path, f"{HEAD}1,{'0' * 3_000_000}\n"), kind=TooLargeError) == (
-        "Line 2 of log.csv is longer than 1 MB. Is it a CSV file with a row a line?"
+        "Line 2 of log.csv is longer than 1 MB. Is it a CSV file with one row per line?"
     )
 
 

@@ -137,16 +137,16 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     problem = Problem("Price -> Demand; Demand -> Y", "Y")
     path = log(tmp_path, "Prize,Demand,Y\n1,1,1\n")
     assert message(path, problem) == (
-        'log.csv has no column for the observed node "Price". Did you mean "Prize"? Rename a column, or is Price never '
-        "observed: mark it hidden?"
+        'log.csv has no column for the observed node "Price". Did you mean "Prize"? Rename a column, or mark Price '
+        "hidden if it is never observed."
     )
     assert message({"price": [1], "Demand": [1], "Y": [1]}, problem) == (
-        'The data has no column for the observed node "Price". Did you mean "price"? Rename a column, or is Price '
-        "never observed: mark it hidden?"
+        'The data has no column for the observed node "Price". Did you mean "price"? Rename a column, or mark '
+        "Price hidden if it is never observed."
     )
     assert message({"Y": [1], "Q": [1]}, problem) == (
         'The data has no column for 2 observed nodes: "Price" and "Demand". Its columns are "Y" and "Q". Rename '
-        "columns, or are they never observed: mark them hidden?"
+        "columns, or mark nodes hidden that are never observed."
     )
     assert message({}, problem).startswith(
         'The data has no column for 3 observed nodes: "Price", "Demand" and "Y". It has no columns.'

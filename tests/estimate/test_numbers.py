@@ -130,7 +130,7 @@ def test_unequal_weights_widen_intervals_and_are_said() -> None:
     found = wd.rank(numeric(), {**data, "w": np.tile([1.0, 9.0], 50)}, weights="w")
     plain = wd.rank(numeric(), data)
     assert found[do()].high - found[do()].low > 1.1 * (plain[do()].high - plain[do()].low)
-    assert found.warnings[0] == "Rows have weights: 100 rows tell as much as 61 that weigh alike."
+    assert found.warnings[0] == "Rows have weights: 100 rows tell as much as 61 of equal weight."
 
 
 @pytest.mark.parametrize(

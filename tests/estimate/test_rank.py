@@ -86,7 +86,7 @@ def test_a_bow_is_never_estimated_by_looking_and_nothing_is_called_best() -> Non
     assert math.isnan(found.probability_best)
     assert math.isnan(found.best_low)
     assert math.isnan(found.best_high)
-    assert found.summary[0].startswith("Nothing can be compared: only of do() enough is known, mean Y 0.")
+    assert found.summary[0].startswith("Nothing can be compared: enough is known only of do(), mean Y 0.")
     assert found.warnings == ("Not estimated, to be tried: do(X=0) and do(X=1).",)
     assert repr(found) == "<Ranking of 3 arms from 20,000 looks: nothing to compare>"
 
@@ -253,7 +253,7 @@ def test_says_which_arm_is_likelier_the_best_than_the_one_with_the_best_estimate
     assert found.best.arm == do(X=2)
     assert found.probabilities[do(X=2)] == found.probability_best < 0.5 < found.probabilities[do(X=1)]
     assert found.likelier is found[do(X=1)]
-    assert any("Likelier the best is do(X=1), with" in line for line in found.summary)
+    assert any("More likely the best: do(X=1), with" in line for line in found.summary)
 
 
 def test_mentions_no_likelier_arm_where_the_named_one_is_known_as_well() -> None:
@@ -525,7 +525,7 @@ def test_reasons_by_the_graph_and_by_the_paper_say_what_is_done() -> None:
 def test_without_a_look_nothing_is_said_of_looking() -> None:
     found = rank(XY, {"X": [0] * 5, "Y": [1] * 5, "arm": ["do(X=0)"] * 5}, arm="arm")
     assert found.best is None
-    assert found.summary[0].startswith("Nothing can be compared: only of do(X=0) enough is known, mean Y 1.00")
+    assert found.summary[0].startswith("Nothing can be compared: enough is known only of do(X=0), mean Y 1.00")
     assert (found[do()].method, found[do()].reason) == ("none", "not looked at")
     assert (found[do(X=0)].reason, found[do(X=0)].given) == ("not looked at; 5 direct pulls", ())
 

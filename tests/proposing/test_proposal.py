@@ -109,8 +109,8 @@ def test_words_are_good_or_bad_only_if_someone_says_so() -> None:
     with pytest.raises(ProblemError) as caught:
         wd.propose(data, GRAPH, "earns")
     assert str(caught.value) == (
-        'The reward "earns" has the values cured, dead and ill; which are good is not said. Name the good ones with '
-        "`good`."
+        'The reward "earns" has the values cured, dead and ill; which of them are good is not stated. Name '
+        "the good ones with `good`."
     )
     assert wd.propose(data, GRAPH, "earns", good=["cured"]).rewards == {"cured": 1.0, "dead": 0.0, "ill": 0.0}
     ordered = pd.Categorical(data["earns"], ["dead", "ill", "cured"], ordered=True)

@@ -93,12 +93,17 @@ with wd.Campaign.create("campaigns.db", "spring", "ue", problem, horizon=9, audi
 
 # Errors: each can be caught by its name, and by that of its family.
 errors: list[type[wd.WhichdoError]] = [
-    wd.BusyError, wd.ConflictError, wd.DamagedError, wd.DataError, wd.GraphError, wd.GraphSyntaxError, wd.InputError,
-    wd.NetworkError, wd.NotIdentifiedError, wd.NotOursError, wd.ProblemError, wd.ReplayDivergedError, wd.StorageError,
-    wd.TooLargeError, wd.TooNewError, wd.UnknownCampaignError, wd.UnknownTicketError, wd.UnsuitableError,
-    wd.UsageError, wd.WaitError, wd.WorkerLostError, wd.errors.WhichdoError,
+    wd.BusyError, wd.ClusterError, wd.ConflictError, wd.DamagedError, wd.DataError, wd.GraphError, wd.GraphSyntaxError,
+    wd.InputError, wd.NetworkError, wd.NotIdentifiedError, wd.NotOursError, wd.ProblemError, wd.ReplayDivergedError,
+    wd.StorageError, wd.TooLargeError, wd.TooNewError, wd.UnknownCampaignError, wd.UnknownTicketError,
+    wd.UnsuitableError, wd.UsageError, wd.WaitError, wd.WorkerLostError, wd.errors.WhichdoError,
 ]  # fmt: skip
 try:
     wd.Problem("X -> Y", "Z")
 except wd.ProblemError as error:
     print(error)
+try:
+    wd.CausalGraph.parse("X -> ")
+except wd.GraphSyntaxError as error:
+    where: wd.errors.Place | None = error.place
+warning: type[UserWarning] = wd.errors.CacheWarning

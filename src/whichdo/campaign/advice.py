@@ -193,7 +193,7 @@ def _answer(found: Ranking, known: list[ArmRank], confidence: float) -> tuple[st
     interval = f"{confidence:.0%} interval {best.written(low)} to {best.written(high)}"
     mean = f"{best.arm}, mean {problem.label(problem.reward)} {best.written(best.estimate)} ({interval}; {better})"
     if len(known) == 1:
-        return (f"So far only {mean}. Of all other arms too little was seen to compare them with it.",)
+        return (f"So far only {mean}. Too little was seen of all other arms to compare them with it.",)
     second = known[1]
     apart = best.low > second.high or best.high < second.low
     interval = f"{second.written(second.estimate)}, {second.interval}"
@@ -249,9 +249,9 @@ def _pulled_away(best: ArmRank, looked: ArmRank, sure: Certainty) -> Iterator[st
     low, high = sorted((looked.estimate, own.mean))
     if low < best.estimate < high:
         yield (
-            f"Looks and logs together say {looked.written(looked.estimate)} ({looked.interval}) of {best.arm}, its "
-            f"{counted(own.pulls, 'pull')} in this campaign {best.written(own.mean)}. Either may mislead, so the "
-            f"estimate lies between them; more pulls decide."
+            f"Looks and logs together put {best.arm} at {looked.written(looked.estimate)} ({looked.interval}), its "
+            f"{counted(own.pulls, 'pull')} in this campaign at {best.written(own.mean)}. Either may mislead, so the "
+            f"estimate lies between them; more pulls will decide."
         )
 
 
@@ -313,7 +313,7 @@ def _progress(state: State, best: ArmRank | None) -> str:
             named += _why_not(state, best)
         if state.auditing and not state.finished:
             return f"{name} names {named} ({spent}); what looking says is being audited."
-        rest = "; what is left was kept for audits, of which no more are needed" if _unneeded(state) else ""
+        rest = "; the rest was kept for audits, and no more are needed" if _unneeded(state) else ""
         return f"{name} is finished ({spent}{rest}) and names {named}."
     return f"{name} {_stands(state, spent)}"
 
@@ -323,10 +323,10 @@ def _stands(state: State, spent: str) -> str:
     if state.failure is not None:
         return f"cannot go on ({spent}): {state.failure}"
     if state.resumes and not state.finished:
-        return f"goes on once fresh looks have shown whether the logs are of today ({spent})."
+        return f"goes on once fresh looks have shown whether the logs are up to date ({spent})."
     if state.auditing or state.finished:  # another revision decided, and what it named is not derived again
         how = "is finished" if state.finished else "is done, and what looking says is being audited"
-        return f"{how} ({spent}). Another revision of it decided: the arm that it named is not derived again."
+        return f"{how} ({spent}). Another revision of it decided: the arm that it named is not recomputed."
     return f"is not finished: {spent}."
 
 
@@ -339,7 +339,7 @@ def _why_not(state: State, best: ArmRank) -> str:
         *(["corrections"] if state.tickets.amended else []),
         *(["logs that came after it began"] if len(state.logs) > state.logs_known else []),
     ]
-    why = f"it did not use {_and(since)}" if since else "it weighs the same evidence by a rule of its own"
+    why = f"it did not use {_and(since)}" if since else "it weighs the same evidence by its own rule"
     return f"; all evidence together says {best.arm} ({why})"
 
 
@@ -356,7 +356,7 @@ def _warnings(state: State, found: Ranking) -> tuple[str, ...]:
     said += forbidden_lines(state.forbidden)
     waiting = int(state.tickets.waiting().sum())
     if waiting:
-        said.append(f"Told, but not counted before the reward window closes: {counted(waiting, 'pull')}.")
+        said.append(f"Told, but not counted until the reward window closes: {counted(waiting, 'pull')}.")
     final = state.recommendation
     if final is not None:
         said += final.notes
@@ -364,7 +364,7 @@ def _warnings(state: State, found: Ranking) -> tuple[str, ...]:
 
 
 def _unlike_logs(state: State, problem: Problem) -> tuple[str, ...]:
-    """What fresh looks say otherwise than the logs."""
+    """Where fresh looks disagree with the logs."""
     looks = state.tickets.outcomes(looks_alone=True)
     if not state.trusted or not len(looks):
         return ()

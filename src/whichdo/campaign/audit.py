@@ -1,7 +1,7 @@
 """Audits: direct pulls that a campaign makes to find out whether what it was told still holds.
 
-Looking is right as far as the graph is, and logs are right as far as they are of today.  A policy that trusts both may
-never make the pull that would tell.  So a part of the budget is kept back and spent on three things:
+Looking is right as far as the graph is, and logs are right as far as they are up to date.  A policy that trusts both
+may never make the pull that would tell.  So a part of the budget is kept back and spent on three things:
 
 fresh looks   before the policy begins on logs, and when pulls contradict what logs say: do() is audited like any arm;
 the leader    once the policy is done, direct pulls of the arm that is going to be named;

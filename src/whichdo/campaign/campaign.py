@@ -1,7 +1,7 @@
 """`Campaign`: ask, tell, recommend, for weeks, losing nothing.
 
 An acknowledged ask or tell survives ``kill -9`` and power loss; one that was not acknowledged is wholly there or wholly
-absent; repeating it counts it once; and every recommendation can be derived again from the log.
+absent; repeating it counts it once; and every recommendation can be recomputed from the log.
 """
 
 from __future__ import annotations
@@ -328,8 +328,8 @@ class Campaign:
         wanted = 1 if n is None else whole_number(n, "number of tickets")
         if wanted > MOST_TICKETS:
             raise UsageError(
-                f"{wanted:,} tickets are asked for; at most {MOST_TICKETS:,} can be at once, those that are still held "
-                f"included. Ask for fewer, tell them, and ask again."
+                f"{wanted:,} tickets were requested; at most {MOST_TICKETS:,} can be open at once, including those "
+                f"still held. Ask for fewer, tell them, and ask again."
             )
         who = plain_text(who_am_i() if client is None else client, "client", 200)
         own_key = _key(key)
@@ -657,7 +657,7 @@ class Campaign:
     ) -> Verified:
         """Check everything from the first event on: the chain, the replay, and that receipts are on record.
 
-        Asks that another revision of the policy decided are not derived again; ``notes`` of the result say which.
+        Asks that another revision of the policy decided are not recomputed; ``notes`` of the result say which.
 
         Parameters
         ----------
@@ -751,7 +751,7 @@ class Campaign:
         store = open_storage(str(database), create=True, patience=patience)
         campaign = cls(store, state.terms.name, clock)
         if campaign._ledger.restore(state, read_export(source)).repeated:
-            campaign.notes = ("It was there already, the same to the last event; nothing was changed.",)
+            campaign.notes = ("It was already there, the same to the last event; nothing was changed.",)
         return campaign
 
     def lies_in(self, path: str | os.PathLike[str]) -> bool:
@@ -800,7 +800,7 @@ class Campaign:
         except DamagedError:
             raise
         except (StorageError, BusyError) as error:
-            return (f"What the clock says (leases, reward windows) could not be put on record: {error}",)
+            return (f"Leases and reward windows that ended could not be recorded: {error}",)
         return ()
 
 

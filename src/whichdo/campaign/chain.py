@@ -107,8 +107,8 @@ def sealed(
     draft = Event(campaign, seq, kind, key, canonical(body), time, previous, "")
     if len(draft.body) > MOST_LETTERS:
         raise TooLargeError(
-            f"What would go on record ({kind}) has {len(draft.body):,} characters; one event has at most "
-            f"{MOST_LETTERS:,}. Nothing was stored. Divide it into several."
+            f"This event ({kind}) would have {len(draft.body):,} characters; at most {MOST_LETTERS:,} are kept. "
+            f"Nothing was stored. Divide it into several."
         )
     return Event(*draft[:-1], draft.seal(secret))
 
@@ -139,7 +139,7 @@ def in_chain(
         if event.previous != previous or not _whole(event, secret):
             raise DamagedError(
                 f"Campaign {quoted(event.campaign)} is damaged: event {seq} ({quoted(event.kind)}, "
-                f"{quoted(event.time)}) is not what was written. The {seq} events before it are whole; restore a "
+                f"{quoted(event.time)}) is not what was written. The {seq} events before it are intact; restore a "
                 f"backup, or import an export.",
                 seq,
             )
@@ -192,8 +192,8 @@ def secret_of() -> bytes | None:
         return None
     if len(text) < SHORTEST:
         raise UsageError(
-            f"{ENVIRONMENT} has {len(text)} characters, which can be guessed; give it at least {SHORTEST}, such as "
-            f"from `openssl rand -hex 32`."
+            f"{ENVIRONMENT} has {len(text)} characters, few enough to guess; use at least {SHORTEST}, such as from "
+            f"`openssl rand -hex 32`."
         )
     return text.encode("utf-8", "surrogateescape")
 

@@ -84,7 +84,7 @@ def decide(state: State, order: Command, now: datetime) -> Decision:  # noqa: C9
             return Decision(_observing(state, logs, restart=restart))
         case Pause(reason):
             if state.paused is not None:
-                raise ConflictError(f"Campaign {quoted(state.terms.name)} is paused already: {state.paused}.")
+                raise ConflictError(f"Campaign {quoted(state.terms.name)} is already paused: {state.paused}.")
             return Decision((Paused(reason),))
         case Resume(reason):
             if state.paused is None:
@@ -170,7 +170,7 @@ def _row_of(
             "" if pull.phase is Phase.TOLD else way,
         )
     kept, extra = state.reader.read(pull.arm, row, pull.needed)
-    return pull, kept, (f"Ignored, no nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
+    return pull, kept, (f"Ignored, not nodes of the graph: {listed(map(quoted, extra))}.",) if extra else ()
 
 
 def _telling(state: State, order: Tell, now: datetime) -> Decision:
@@ -189,18 +189,19 @@ def _telling(state: State, order: Tell, now: datetime) -> Decision:
         if pull.row == kept:
             return Decision(before=Receipt.of(pull.receipt, repeated=True, notes=notes))
         if pull.first is not None and pull.first[0] == kept:
-            said = f"Ticket {pull.id} was amended at {pull.since} ({pull.reason}): on record is {canonical(pull.row)}."
+            kept_now = canonical(pull.row)
+            said = f"Ticket {pull.id} was amended at {pull.since} ({pull.reason}): the row on record is {kept_now}."
             return Decision(before=Receipt.of(pull.receipt, repeated=True, notes=(*notes, said)))
         raise ConflictError(
-            f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}; told now is "
+            f"Ticket {pull.id}, {pull.arm}, was told {canonical(pull.row)} at {pull.since}; the new row is "
             f"{canonical(kept)}. Nothing was changed. To correct it: ",
             _way(state, "amend", pull.id, kept),
             ".",
         )
     if pull.phase is Phase.VOIDED:
         raise ConflictError(
-            f"Ticket {pull.id}, {pull.arm}, was voided at {pull.since} ({pull.reason}); told now is {canonical(kept)}. "
-            f"Nothing was changed. If it was done after all: ",
+            f"Ticket {pull.id}, {pull.arm}, was voided at {pull.since} ({pull.reason}); the new row is "
+            f"{canonical(kept)}. Nothing was changed. If it was done after all: ",
             _way(state, "amend", pull.id, kept),
             ".",
         )
@@ -216,7 +217,7 @@ def _check_grace(state: State, pull: Pull, now: datetime, row: dict[str, Any]) -
         return
     raise ConflictError(
         f"Ticket {pull.id}, {pull.arm}, asked at {pull.asked}, expired at {time_text(pull.lease_end)}, and the grace "
-        f"of {in_units(grace)} after it is over; told now is {canonical(row)}. Nothing was changed. If it "
+        f"of {in_units(grace)} after it is over; the new row is {canonical(row)}. Nothing was changed. If it "
         f"should count all the same: ",
         _way(state, "amend", pull.id, row),
         ".",
@@ -244,9 +245,7 @@ def _voiding(state: State, ticket: str, reason: str) -> Decision:
     play = state.play
     if pull.phase is Phase.ASKED and play is not None and play.number != pull.play:
         way = Verb("restart", state.terms.name, {"reason": ...})
-        notes = (
-            Message("The play that wanted this pull is over: what it would have cost is left. To use it: ", way, "."),
-        )
+        notes = (Message("The play that asked for this pull is over: its cost was not spent. To use it: ", way, "."),)
     return Decision((Voided(pull.id, reason),), notes)
 
 
@@ -255,7 +254,7 @@ def _amendment(state: State, order: Amend) -> Decision:
     pull = _found_pull(state, order.ticket)
     if pull.phase is Phase.ASKED:
         raise ConflictError(
-            f"Ticket {pull.id}, {pull.arm}, is open since {pull.asked}: there is nothing to amend yet. Tell it: ",
+            f"Ticket {pull.id}, {pull.arm}, has been open since {pull.asked}: there is nothing to amend yet. Tell it: ",
             _way(state, "tell", pull.id),
             ".",
         )
@@ -283,9 +282,9 @@ def _forbidding(state: State, arms: Sequence[Arm], reason: str, *, forbid: bool)
     for arm in arms:
         state.terms.problem.unpruned.index(arm)
         if arm.is_look:
-            raise UsageError("do() is what happens by itself; it cannot be forbidden.")
+            raise UsageError("do() means doing nothing; it cannot be forbidden.")
         if (arm in state.forbidden) == forbid:
-            what = f"forbidden already: {state.forbidden[arm]}" if forbid else "not forbidden"
+            what = f"already forbidden: {state.forbidden[arm]}" if forbid else "not forbidden"
             raise ConflictError(f"{arm} is {what}. Nothing was changed.")
     if not arms:
         raise UsageError("Name an arm such as do(X=1).")

@@ -63,7 +63,7 @@ PACKED = b"\x1f\x8b"
 def read_export(path: Path) -> Iterator[Event]:
     """The events of an export one by one, an error at the end where its checksum does not hold; maybe packed."""
     if not os.path.isfile(path):  # noqa: PTH113 - nor where its name is too long
-        what = "is not a regular file" if os.path.lexists(path) else "is not there"
+        what = "is not a regular file" if os.path.lexists(path) else "does not exist"
         raise StorageError(f"{visible(path)} cannot be read: it {what}.")
     try:
         with path.open("rb") as file:
@@ -127,7 +127,7 @@ def events_of(lines: Iterable[str], name: str) -> Iterator[Event]:
     if not ended:
         raise InputError(f"{name} ends without its checksum, after {found:,} events: a part is missing. Copy it again.")
     if not found:
-        raise InputError(f"{name} holds no event.")
+        raise InputError(f"{name} contains no events.")
 
 
 def _object(line: str, name: str, number: int) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _event(content: dict[str, Any], line: str, name: str, number: int, secret: b
 def _check_sum(content: dict[str, Any], found: str, events: int, name: str) -> None:
     if content.get("checksum") != found or content.get("events") != events:
         raise DamagedError(
-            f"{name} is damaged: its checksum does not hold for its {events:,} events. Copy the file again."
+            f"{name} is damaged: its checksum does not match its {events:,} events. Copy the file again."
         )
 
 
@@ -177,7 +177,7 @@ def _check_sum(content: dict[str, Any], found: str, events: int, name: str) -> N
 
 
 class Verified(str):
-    """The last receipt of a campaign in which everything holds; ``notes`` say what could not be derived again."""
+    """The last receipt of a campaign in which everything holds; ``notes`` say what could not be recomputed."""
 
     __slots__ = ("campaign", "notes")
     campaign: str
@@ -221,7 +221,7 @@ def verified(
         said += (
             (
                 f"{state.terms.policy.name} stopped with {state.failure.rstrip('.')}. The chain was checked; asks from "
-                f"there on are not derived again."
+                f"there on are not recomputed."
             ),
         )
     return Verified(name, state.receipt, (*said, *decided_elsewhere(state)))

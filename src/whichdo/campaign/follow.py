@@ -161,7 +161,7 @@ def _is_enough(state: State) -> bool:
 
 
 def opening(state: State) -> list[Audited]:
-    """Fresh looks before the policy begins on logs: whether these are of today is found out first."""
+    """Fresh looks before the policy begins on logs: whether these are up to date is found out first."""
     if state.tickets or not state.trusted or state.plan.number or state.audits.left <= 0 or too_new(state) is not None:
         return []
     return _looks(state, _fresh_looks(state))

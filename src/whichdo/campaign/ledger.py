@@ -191,7 +191,7 @@ class Ledger:
     def _cut(self, place: Place, at: int) -> DamagedError:
         return DamagedError(
             f"Campaign {quoted(self.name)} is damaged: its log should have {place.length:,} events and ends after "
-            f"{at:,}, or not with the hash it should. {self.store.mending}",
+            f"{at:,}, or with the wrong hash. {self.store.mending}",
             at,
         )
 
@@ -263,8 +263,8 @@ class Ledger:
                 if not different:
                     return
                 raise ConflictError(
-                    f"There is a campaign {quoted(self.name)} in {self.store.name} already, begun at {state.began} on "
-                    f"other terms: {'; '.join(different)}. Choose another name; nothing was changed."
+                    f"{self.store.name} already has a campaign {quoted(self.name)}, started at {state.began} on other "
+                    f"terms: {'; '.join(different)}. Choose another name; nothing was changed."
                 )
             first = sealed(self.name, 0, "created", dict(body), time_text(self._now(connection)), GENESIS, None)
             self._state = State(first)
@@ -284,7 +284,7 @@ class Ledger:
                 if state.head == imported.head:
                     return Receipt.of(state.receipt, repeated=True)
                 raise ConflictError(
-                    f"There is a campaign {quoted(self.name)} in {self.store.name} already, which ends with event "
+                    f"{self.store.name} already has a campaign {quoted(self.name)}, which ends with event "
                     f"{state.receipt[:24]}..., the import with {imported.receipt[:24]}... Nothing was changed."
                 )
             again = iter(events)

@@ -94,8 +94,8 @@ def counted_log(
                 return before
             if not file.ends_a_line(before.bytes):
                 raise DataError(
-                    f"{visible(path.name)} was observed when its last row was not whole yet, so what is new in it "
-                    f"cannot be told (event {before.receipt.partition(':')[0]}). Nothing was stored."
+                    f"{visible(path.name)} was observed while its last row was incomplete, so its new rows cannot be "
+                    f"told apart (event {before.receipt.partition(':')[0]}). Nothing was stored."
                 )
             data = Tail(path, before.bytes)
         log = _counted(problem, data, scopes, counts=counts, missing=missing)
@@ -210,9 +210,9 @@ def receipts_for(known: Sequence[Log], logs: Sequence[Log], events: Sequence[Sai
         looks = counted(log.looks, "look" if repeated or log.since is None else "new look")
         said = f"{log.name}: {looks} observed{' before; counted once' if repeated else ''}."
         if repeated and not log.is_file:
-            said += " If these are others with the same counts, give them a name."
+            said += " If these are different looks with the same counts, give them a name."
         if begun:
-            said += " The play begins anew with all that is known."
+            said += " The policy restarts with all that is known."
         beginning = next((old for old in known if _begins_with(log, old)), None)
         if beginning is not None:
             said += f" It begins like {visible(beginning.name)}: if that is the same log, its rows count twice now."

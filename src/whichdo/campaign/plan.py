@@ -168,10 +168,10 @@ def without_arms(problem: Problem, forbidden: Collection[Arm]) -> Problem:
         return problem
     arms = [arm for arm in problem.offered if arm not in forbidden]
     if len(arms) < 2:
-        raise ConflictError("Every arm but do() would be forbidden, and nothing left to decide. Nothing was changed.")
+        raise ConflictError("Every arm but do() would be forbidden, leaving nothing to decide. Nothing was changed.")
     left = problem.but(arms=arms)
     if len(left.arms) < 2:
         raise ConflictError(
-            "No arm that is left can be better than do(), so that nothing is left to decide. Nothing was changed."
+            "No arm that is left can be better than do(), so nothing is left to decide. Nothing was changed."
         )
     return left

@@ -56,7 +56,7 @@ class ReceiptFile:
                 os.fsync(file.fileno())
         except OSError as error:
             raise StorageError(
-                f"What was asked for is on record, but its receipt could not be added to {visible(self.path)} "
+                f"The command is on record, but its receipt could not be added to {visible(self.path)} "
                 f"({error.strerror or error}): {lines.strip()} Repeat the command once it can."
             ) from None
 
@@ -67,8 +67,8 @@ class ReceiptFile:
             with self.path.open("rb") as file:
                 if file.read(len(BEGINNING)) not in {BEGINNING, b""}:
                     raise ConflictError(
-                        f"{visible(self.path)} is there already and holds no receipts. Name another file; nothing was "
-                        f"changed."
+                        f"{visible(self.path)} already exists and is not a file of receipts. Name another file; "
+                        f"nothing was changed."
                     )
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         return os.fdopen(os.open(self.path, flags, 0o600), "ab")
@@ -94,13 +94,13 @@ class ReceiptFile:
             if name == campaign:
                 found.setdefault(seq, set()).add(digest)
         if not found:
-            raise InputError(f"{visible(self.path)} holds no receipt of campaign {quoted(campaign)}.")
+            raise InputError(f"{visible(self.path)} contains no receipt of campaign {quoted(campaign)}.")
         return found, torn
 
     def _lines(self) -> Iterator[bytes]:
         try:
             if not self.path.is_file():
-                raise InputError(f"There is no file {quoted(self.path)} with receipts.")
+                raise InputError(f"There is no receipts file {quoted(self.path)}.")
             with self.path.open("rb") as file:
                 while line := file.readline(LONGEST):
                     yield line
@@ -118,15 +118,15 @@ class ReceiptFile:
                 if digest != event.hash:
                     raise DamagedError(
                         f"The receipt {event.seq}:{digest} in {visible(self.path)} is not on record: event {event.seq} "
-                        f"is {event.receipt}. Either it is of another campaign {quoted(campaign)}, or the log was "
+                        f"is {event.receipt}. Either it belongs to another campaign {quoted(campaign)}, or the log was "
                         f"replaced.",
                         event.seq,
                     )
         if wanted:
             first = min(wanted)
             raise DamagedError(
-                f"{counted(sum(map(len, wanted.values())), 'receipt')} in {visible(self.path)} are of events from "
-                f"{first} on, and the log ends with event {last}. Either they are of another campaign "
+                f"{counted(sum(map(len, wanted.values())), 'receipt')} in {visible(self.path)} are for events from "
+                f"{first} on, but the log ends with event {last}. Either they belong to another campaign "
                 f"{quoted(campaign)}, or what they acknowledged was lost.",
                 last + 1,
             )

@@ -44,25 +44,24 @@ def too_new(state: State) -> str | None:
         return None
     if isinstance(policy, AbsentPolicy):
         return (
-            f"Campaign {quoted(state.terms.name)} is decided by the policy {policy.name}, which is not installed here"
+            f"Campaign {quoted(state.terms.name)} uses the policy {policy.name}, which is not installed here"
             f"{came_from(policy)}. Install the package that has it, or name its file: "
-            f"{VARIABLE}=path/to/file.py:Name. Tickets that are out can be told, and reports and exports made, "
-            f"without it."
+            f"{VARIABLE}=path/to/file.py:Name. Open tickets can be told, and reports and exports made, without it."
         )
     return (
         f"Campaign {quoted(state.terms.name)} is decided by revision {plan.revision} of {policy.name} since whichdo "
         f"{plan.made_by}; this is whichdo {__version__}, which has revision {policy.revision}. Update whichdo to ask "
-        f"for more. Tickets that are out can be told, and reports and exports made, with this version too."
+        f"for more. Open tickets can be told, and reports and exports made, with this version too."
     )
 
 
 def decided_elsewhere(state: State) -> tuple[str, ...]:
-    """A sentence for each play whose asks another revision decided, so that they are not derived again."""
+    """A sentence for each play whose asks another revision decided, so that they are not recomputed."""
     policy = state.terms.policy
     return tuple(
         f"Play {play.number}: {counted(play.asks, 'ask')} ({_span(play)}) decided by revision {play.revision} of "
-        f"{policy.name}; this program has revision {policy.revision}. Chain and slots were checked, the choice of arms "
-        f"is not derived again."
+        f"{policy.name}; this program has revision {policy.revision}. Chain and slots were checked; the choice of arms "
+        f"is not recomputed."
         for play in state.followed.values()
     )
 

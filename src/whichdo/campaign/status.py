@@ -80,7 +80,7 @@ class Status:
     alarms: tuple[str, ...]
     """Where pulls have contradicted the graph, in sentences."""
     set_aside: tuple[str, ...]
-    """Why logs do not count any more, once for each time that some were set aside."""
+    """Why logs no longer count, once for each time that some were set aside."""
     restarts: tuple[str, ...]
     """Why the play restarted, each time."""
     trouble: str | None
@@ -123,7 +123,7 @@ class Status:
         money = f"{self.spent:g} of {self.budget:g} spent, {self.promised:g} out, {self.left:g} left"
         parts = ", ".join(f"{count[name]:,} {name}" for name in ("told", "open", "voided", "expired"))
         if self.left < 0:
-            money += " (late tells count, and were more than the budget)"
+            money += " (late tells count, and exceeded the budget)"
         said = [
             f"{self.name}: {self.phase}; {self.goal} by {self.policy}, {money}.",
             f"{counted(count['asked'], 'ticket')}: {parts}.",

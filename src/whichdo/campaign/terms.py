@@ -133,7 +133,7 @@ class Terms:
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise DamagedError(
-                f"Event 0 does not hold the terms of a campaign: {type(error).__name__} {error}.", 0
+                f"Event 0 does not contain the terms of a campaign: {type(error).__name__} {error}.", 0
             ) from None
 
 
@@ -297,7 +297,7 @@ def agreed(
     parameters(policy)
     lease, grace, window = stretches
     if lease is None and grace is not None:
-        raise UsageError("The grace begins when a lease ends, and there is no lease. Name both.")
+        raise UsageError("The grace begins when a lease ends, and there is no lease. Give both.")
     terms = Terms(
         name=plain_text(name, "name of a campaign", 200),
         problem=problem,
@@ -335,14 +335,12 @@ def _margin(value: object) -> float:
 def plain_text(value: object, what: str, most: int = 500) -> str:
     """A user's text that may go on record: something, printable, not too long."""
     if not isinstance(value, str):
-        raise UsageError(f"The {what} is {quoted(value)}; it must be a text.")
+        raise UsageError(f"The {what} is {quoted(value)}; it must be a string.")
     text = unicodedata.normalize("NFC", value).strip()
     if not text:
         raise UsageError(f"The {what} is empty. Say it in a few words.")
     if not text.isprintable():
-        raise UsageError(
-            f"The {what} {quoted(text)} holds characters that cannot be seen. Write it in plain characters."
-        )
+        raise UsageError(f"The {what} {quoted(text)} contains invisible characters. Use visible ones.")
     if len(text) > most:
         raise UsageError(f"The {what} has {len(text):,} characters; at most {most:,} are kept.")
     return text

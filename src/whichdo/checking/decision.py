@@ -302,7 +302,7 @@ def _denied(found: WhatIf) -> tuple[str, ...]:
 
 def _without_choice(found: WhatIf) -> tuple[str, ...]:
     named = [each for each in found.edits if each.best is not None and not each.refuted]
-    opening = "The graph as it is leaves nothing to compare, so that there is no choice to lose"
+    opening = "The graph as it is leaves nothing to compare, so there is no choice to lose"
     if not named:
         return (f"{opening}; no edit changes that.",)
     return (f"{opening}; {counted(len(named), 'edit')} would name a best arm, {_edge(named[0])} for one.",)

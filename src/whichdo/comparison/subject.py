@@ -48,7 +48,7 @@ def read_subject(
     """
     nodes = list(intervene)
     if Path(source).suffix.lower() == ".toml":
-        _refuse_extra(source, "says these itself", reward=reward, intervene=nodes or None, goal=goal)
+        _refuse_extra(source, "already states these", reward=reward, intervene=nodes or None, goal=goal)
         return _from_problem(source, network)
     _refuse_extra(source, "is a network itself", network=network)
     if is_on_shelf(source):
@@ -74,7 +74,7 @@ def _from_network(source: str, reward: str | None, intervene: list[str], goal: s
         known = families()
         raise InputError(
             f"{quoted(source)} is neither a file nor a network by name.{nearest(source.partition(':')[0], known)} "
-            f"Known are {', '.join(known)}; whichdo simulate --list describes them."
+            f"Known: {', '.join(known)}; whichdo simulate --list describes them."
         )
     if path.suffix.lower() in WITHOUT_PROBABILITIES:
         raise InputError(

@@ -260,8 +260,8 @@ class _Check:
         for number, line in enumerate(LINE_END.split(piece), start=self._lines + 1):
             if len(line) > LONGEST_LINE:
                 raise TooLargeError(
-                    f"Line {number:,} of {self._name} is longer than {LONGEST_LINE >> 20} MB. Is it a CSV file with a "
-                    f"row a line?"
+                    f"Line {number:,} of {self._name} is longer than {LONGEST_LINE >> 20} MB. Is it a CSV file with "
+                    f"one row per line?"
                 )
 
     def _line_endings(self, piece: bytes, ends: IntArray | None) -> None:
@@ -460,7 +460,7 @@ def _endless(name: str, *, cut: bool) -> InputError:
     if cut:
         return TooLargeError(
             f"The first row of {name} is longer than {LONGEST_LINE >> 20} MB. Is it a CSV file whose first row names "
-            f"the columns, with a row a line?"
+            f"the columns, with one row per line?"
         )
     return DataError(
         f"The first row of {name} cannot be divided into names: a double quote is opened and not closed, or has text "

@@ -75,7 +75,7 @@ class Gathering:
         self._problem.index(arm)
         if arm not in self.owed:
             waiting = listed((f"{other} ({count:,})" for other, count in self.owed.items()), most=12)
-            raise UsageError(f"{arm} was not asked for now. Outstanding pulls: {waiting}.")
+            raise UsageError(f"{arm} is not among the pulls asked for. Outstanding pulls: {waiting}.")
         if isinstance(outcome, Told):
             told = outcome  # read before, as a campaign reads a tell when it comes
         elif isinstance(outcome, Tally):

@@ -414,9 +414,9 @@ def absent_columns(part: Part, absent: Sequence[str], problem: Problem) -> str:
     if len(absent) == 1:
         return (
             f"{_holder(part)} has no column for the observed node {quoted(absent[0])}. {hints} "
-            f"Rename a column, or is {absent[0]} never observed: mark it hidden?"
+            f"Rename a column, or mark {absent[0]} hidden if it is never observed."
         )
     return (
         f"{_holder(part)} has no column for {len(absent):,} observed nodes: {listed(map(quoted, absent))}. {hints} "
-        f"Rename columns, or are they never observed: mark them hidden?"
+        f"Rename columns, or mark nodes hidden that are never observed."
     )

@@ -123,14 +123,14 @@ def draw_svg(
     reward
         The node to mark as the reward.
     marks
-        Node to "adjustment", "component", "general", "same", "try", "pruned", "choice" or "plain"; a legend explains
+        Nodes to "adjustment", "component", "general", "same", "try", "pruned", "choice" or "plain"; a legend explains
         those that occur.
     title
         The title above the graph.
     edges
-        Edge to "rests", "vouched" or "idle"; the legend explains those that occur.
+        Edges, written ``(tail, head, hidden)``, to "rests", "vouched" or "idle"; the legend explains those that occur.
     missing
-        Edges to draw although the graph does not have them.
+        Edges, written in the same way, to draw although the graph does not have them.
     adapts
         Whether the colours follow a dark screen.  Use False on a page whose colours do not, such as a notebook.
 

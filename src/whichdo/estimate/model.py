@@ -43,7 +43,7 @@ def model_of(problem: Problem, reading: Reading, rows: int, seen: Tally | None =
 
     ``reading``: how estimates lean on the graph.
     ``rows``: how many looks there may be in the end, which decides between formulas.
-    ``seen``: looks that are there already: a formula whose tables they lack is passed over.
+    ``seen``: looks that already exist: a formula whose tables they lack is passed over.
     """
     tables: Mapping[Scope, Any] = seen.tables.get(LOOK, {}) if seen is not None and seen.counts[0].any() else {}
     known, key = _models(problem), (reading, max(rows, 1).bit_length(), *sorted(tables))

@@ -356,7 +356,7 @@ def _weighted(seen: Tally, looked: Looked) -> tuple[str, ...]:
     rows = int(seen.pulls[0])
     if not any("weight" in table.statistics for table in seen.tables.get(LOOK, {}).values()):
         return ()
-    return (f"Rows have weights: {counted(rows, 'row')} tell as much as {looked.looks:,.0f} that weigh alike.",)
+    return (f"Rows have weights: {counted(rows, 'row')} tell as much as {looked.looks:,.0f} of equal weight.",)
 
 
 def _uncounted(looked: Looked) -> tuple[str, ...]:

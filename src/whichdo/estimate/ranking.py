@@ -193,7 +193,9 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         if self.likelier is None:
             return ()
         chance = self.probabilities[self.likelier.arm]
-        return (f"Likelier the best is {self.likelier.arm}, with {chance:.0%}: it is less good, but known better.",)
+        return (
+            f"More likely the best: {self.likelier.arm}, with {chance:.0%}; its estimate is worse, but more certain.",
+        )
 
     @cached_property
     def summary(self) -> tuple[str, ...]:
@@ -238,7 +240,7 @@ class Ranking(Plotted, Mapping[Arm, ArmRank]):
         if not nothing.is_known:
             return "Nothing can be compared: no arm is known."
         return (
-            f"Nothing can be compared: only of {nothing.arm} enough is known, mean "
+            f"Nothing can be compared: enough is known only of {nothing.arm}, mean "
             f"{self.problem.label(self.problem.reward)} "
             f"{nothing.written(nothing.estimate)} ({nothing.interval})."
         )

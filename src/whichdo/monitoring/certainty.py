@@ -4,7 +4,7 @@ Two kinds of intervals, kept apart.  Those of *direct pulls* are valid at every 
 (`whichdo.monitoring.wealth`): a campaign may look at them after every tell and stop when it likes, and all of them hold
 at all times together with the stated confidence.  They do not lean on the graph, nor on logs: of do() only fresh looks
 count.  Those of *looking* (`whichdo.estimate.rank`) hold at one time, and only if the graph is right and the logs are
-of today.  A verdict rests on direct pulls alone; the intervals of looking stand beside it.
+up to date.  A verdict rests on direct pulls alone; the intervals of looking stand beside it.
 
 The verdict is one of three:
 
@@ -241,7 +241,7 @@ class _Race:
         gaps = self.means[self.leader] - self.means[rivals] + self.margin
         alike = [str(arms[j]) for j, gap in zip(rivals, gaps, strict=True) if gap <= 0]
         if alike:
-            return None, f"{listed([str(arms[self.leader]), *alike])} have one and the same mean so far"
+            return None, f"{listed([str(arms[self.leader]), *alike])} have the same mean so far"
         needed = self._needed(np.array([self.leader, *rivals]), np.array([gaps.min(), *gaps]) / 2)
         if np.isinf(needed).any():
             return None, f"a gap of {gaps.min() * self.unit:.2g} is too small to tell"

@@ -87,7 +87,7 @@ class Conflict:
     chance: float
     """In at most this share of whole campaigns with a right graph so much evidence would come up, ever."""
     lost: tuple[Arm, ...]
-    """The arms for which looking is not trusted any more."""
+    """The arms for which looking is no longer trusted."""
     where: str = ""
     """Of the law of a node given others, what these were."""
 
@@ -112,7 +112,7 @@ class Conflict:
         found = self._moved() if self.kind is Kind.MOVED else self._estimate() if self.value is None else self._law()
         rare = f"With a right graph that happens in at most 1 of {round(1 / max(self.chance, 1e-9)):,} campaigns."
         lost = listed([str(arm) for arm in self.lost], most=12)
-        judged = f" Looking is not trusted any more for {lost}: only direct pulls count there." if self.lost else ""
+        judged = f" Looking is no longer trusted for {lost}: only direct pulls count there." if self.lost else ""
         return f"{found[0]} {rare} {found[1]}{judged}"
 
     def _estimate(self) -> tuple[str, str]:
@@ -123,12 +123,12 @@ class Conflict:
             f"say {self._mean(self.looked)}."
         )
         if self.sure_of_node:
-            where = f"{self.node} is the first node to behave otherwise than when {node} comes by itself"
+            where = f"{self.node} is the first node to behave differently from when {node} comes by itself"
             likely = (
                 f"a hidden common cause of {node} and {self.node} is likely missing in the graph ({self.suspect.edge})"
             )
         else:
-            where = f"{node} and {reward} go together otherwise than the graph says"
+            where = f"{node} and {reward} go together differently from what the graph says"
             likely = (
                 f"a hidden common cause of {node} and {reward} or of {node} and something between them is likely "
                 f"missing in the graph ({self.suspect.edge}), or a path from {node} to {reward}"
@@ -145,7 +145,7 @@ class Conflict:
             f"{self.looked:.1%}."
         )
         return what, (
-            f"Given its causes {self.node} should not mind whether {node} was set or came by itself, so that a hidden "
+            f"Given its causes, {self.node} should not depend on whether {node} was set or came by itself, so a hidden "
             f"common cause of {node} and {self.node} is likely missing in the graph ({self.suspect.edge}), or an arrow "
             f"into {self.node}. Draw it, or observe the common cause."
         )
@@ -169,7 +169,7 @@ class Conflict:
         )
         if set(self.arm.targets).intersection(self.problem.graph.descendants([self.node])):
             return what, (
-                f"The graph has {self.node} acting on {node}: an arrow on that way points in the wrong direction, or "
+                f"The graph has {self.node} acting on {node}: an arrow on that path points in the wrong direction, or "
                 f"setting {node} was not clean and touched {self.node} as well. Turn it round, or set {node} alone."
             )
         return what, (

@@ -80,7 +80,7 @@ class Difference:
     logged: int
     fresh: int
     chance: float
-    """In how many campaigns with logs of today so much would come up, at most."""
+    """In how many campaigns with up-to-date logs so much would come up, at most."""
 
     @property
     def text(self) -> str:
@@ -207,12 +207,12 @@ def _homogeneity(problem: Problem, logs: Tables, fresh: Tables, least: int) -> t
 def set_aside_text(names: Sequence[str], found: Difference | str, conflict: Conflict | None = None) -> str:
     """What is reported when logs are set aside, after fresh looks or a contradiction that they are to blame for."""
     if isinstance(found, Difference):
-        rare = f"With logs of today that happens in at most 1 of {round(1 / max(found.chance, 1e-9)):,} campaigns"
+        rare = f"With up-to-date logs that happens in at most 1 of {round(1 / max(found.chance, 1e-9)):,} campaigns"
         why = f"{found.text[0].upper()}{found.text[1:]}. {rare}"
     else:
         clash = "" if conflict is None else f"direct pulls of {conflict.arm} contradict what looking says, and "
         why = f"{clash}{found}"
-        why = f"{why[0].upper()}{why[1:]}, so that the logs and not the graph are to blame"
+        why = f"{why[0].upper()}{why[1:]}, so the logs and not the graph are to blame"
     return (
         f"The logs are out of date. {why}. Set aside for all arms: {listed(names, most=12)}; only what was seen in "
         f"this campaign counts."

@@ -123,7 +123,7 @@ class CUCB(Sequential):
     def check(self, problem: Problem, budget: float) -> None:
         """The graph must let the laws be used, they must be there and fit, and there must be two pulls."""
         refuse_laws(self, problem, self.laws, "ucb or ts")  # type: ignore[arg-type] # a tuple by now
-        refuse_below(self, budget, 2 * max(problem.costs.values()), "two pulls of any arm, as one tells no two apart")
+        refuse_below(self, budget, 2 * max(problem.costs.values()), "one pull cannot tell two arms apart")
 
     def columns(self, problem: Problem) -> tuple[str, ...]:
         """The reward and its parents."""

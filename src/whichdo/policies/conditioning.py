@@ -40,7 +40,7 @@ def refuse_backdoors(policy: Policy, problem: Problem) -> None:
         node, path = found
         raise UnsuitableError(
             f"{policy.name} conditions, and conditioning on {node} is not setting it: {path} is a back-door path. "
-            f"Choose srm, which adjusts, drop {node} from `intervene`, or say trust=True to condition all the same."
+            f"Choose srm, which adjusts, drop {node} from `intervene`, or give trust=True to condition anyway."
         )
 
 

@@ -65,7 +65,7 @@ class Importance(Policy):
         unit_costs(self, problem)
         refuse_laws(self, problem, self.laws, "srm or warm-halving")  # type: ignore[arg-type] # a tuple by now
         self._fit(problem)
-        refuse_below(self, budget, 2, "one pull tells no two arms apart")
+        refuse_below(self, budget, 2, "one pull cannot tell two arms apart")
 
     def play(self, problem: Problem, budget: float, rng: np.random.Generator, seen: Tally) -> Play:  # noqa: ARG002
         """One batch."""

@@ -133,7 +133,7 @@ def refuse_laws(policy: Policy, problem: Problem, laws: Laws | None, instead: st
         )
     if laws is None:
         raise UnsuitableError(
-            f"{policy.name} needs to know the law of {problem.reward}'s parents under each arm: say laws=, an array "
+            f"{policy.name} needs to know the law of {problem.reward}'s parents under each arm: give laws=, an array "
             f"of {arms} arms by {cells} cells; in a simulation, laws=network.parent_laws(problem)."
         )
     if (len(laws), len(laws[0])) != (arms, cells):

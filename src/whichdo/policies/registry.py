@@ -59,7 +59,7 @@ def register(name: str) -> Callable[[Kind], Kind]:
         known = registered.get(name)
         if known is not None and not _one_source(known, kind):
             raise UsageError(
-                f"There already is a policy {quoted(name)}, {_place(known)}. Register {_place(kind)} by another name."
+                f"There is already a policy {quoted(name)}, {_place(known)}. Register {_place(kind)} by another name."
             )
         kind.name = name
         registered[name] = kind

@@ -426,7 +426,7 @@ def _of_reward(
         return tuple(texts), None, worth, "equal steps from the first category to the last"
     chosen = {str(each) for each in ([good] if isinstance(good, (str, int, float)) else good or ())}
     if not chosen or not chosen <= set(map(str, texts)):
-        what = f"{listed(sorted(chosen))} is not among them" if chosen else "which are good is not said"
+        what = f"{listed(sorted(chosen))} is not among them" if chosen else "which of them are good is not stated"
         raise ProblemError(
             f"The reward {name} has the values {listed(map(str, texts), most=12)}; {what}. Name the good ones with ",
             Option("good"),

@@ -1,7 +1,7 @@
 """What a storage promises, and the part of it that does not depend on the kind of database.
 
 A storage keeps campaigns, each an append-only list of events.  It stores and no more: what events mean, when they are
-due and what is said about them is the campaign's business.
+due and what is reported about them is the campaign's business.
 
 A write takes one transaction: lock the campaign, read what others have appended, validate, append, commit.  When `run`
 returns, the events are on the disk, and settings that would not keep them there are refused when a connection is made.
@@ -37,7 +37,7 @@ PAGE = 10_000
 """Events that are read at a time: a database over a network hands over all that is asked for at once."""
 MOST_BYTES = 1 << 28
 """Of a snapshot."""
-AGAIN = "Nothing was half written; repeat the command once it is mended."
+AGAIN = "Nothing was half written; repeat the command once this is fixed."
 
 
 class Place:
@@ -161,7 +161,7 @@ class Storage(Transactions):
             raise self._too_new(*self._form(connection))
         if (type(number), type(length), type(head)) != (int, int, str):
             raise DamagedError(
-                f"{self.name} is damaged: the row of campaign {quoted(name)} does not say what it should."
+                f"{self.name} is damaged: the row of campaign {quoted(name)} does not contain what it should."
             )
         return Place(number, own_name, length, head)
 
@@ -205,7 +205,7 @@ class Storage(Transactions):
             return 0, ""
         rows = self._do(connection, schema.FORM_OF)
         if len(rows) != 1 or type(rows[0][0]) is not int:
-            raise DamagedError(f"{self.name} does not say which form its tables have. Restore a backup.")
+            raise DamagedError(f"{self.name} does not say which schema version it has. Restore a backup.")
         return rows[0][0], rows[0][1]
 
     @abstractmethod
@@ -242,15 +242,15 @@ class Storage(Transactions):
             raise said from error
 
     def _empty(self) -> NotOursError:
-        return NotOursError(f"{self.name} holds no campaigns. Start one in it: ", self._start(), ".")
+        return NotOursError(f"{self.name} contains no campaigns. Start one in it: ", self._start(), ".")
 
     def _start(self) -> Verb:
         return Verb("start", "NAME", {"problem": "problem.toml", "horizon": 100, "db": self.name})
 
     def _too_new(self, form: int, written_by: str) -> TooNewError:
         return TooNewError(
-            f"{self.name} has form {form} and was written by whichdo {written_by}; this is whichdo {__version__}, "
-            f"which knows forms up to {schema.FORM}. Update whichdo; nothing was changed."
+            f"{self.name} has schema version {form} and was written by whichdo {written_by}; this is whichdo "
+            f"{__version__}, which knows versions up to {schema.FORM}. Update whichdo; nothing was changed."
         )
 
     def _busy(self) -> BusyError:

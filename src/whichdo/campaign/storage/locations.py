@@ -62,7 +62,7 @@ def address_of(address: str | os.PathLike[str]) -> Address:
 
 @lru_cache(maxsize=1)
 def user_at_host() -> str:
-    """``user@host``: the client of commands, each of which is a process of its own."""
+    """``user@host``: the client of commands, each of which is a separate process."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):

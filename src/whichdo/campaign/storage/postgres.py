@@ -358,19 +358,19 @@ class PostgresStorage(Storage):
             if state.startswith(start):
                 return StorageError(f"{what.format(self.name)}: {words}. {AGAIN}")
         if state.startswith("42"):
-            return NotOursError(f"{self.name} does not hold the tables of whichdo as they should be: {words}.")
+            return NotOursError(f"{self.name} does not have the tables of whichdo as they should be: {words}.")
         if state.startswith("XX"):
             return DamagedError(f"{self.name} is damaged: {words}. {self.mending}")
         return StorageError(f"The database {self.name} cannot be reached: {words}. {AGAIN}")
 
 
 _COMPLAINTS = {
-    "53300": "{} takes no more connections",
+    "53300": "{} accepts no more connections",
     "53": "There is no room left to write {}",
-    "25006": "{} can be read only",
-    "42501": "{} may not be used by this user",
-    "57014": "{} took longer than is waited for",
-    "25P03": "{} ended the transaction, in which nothing was done for minutes",
+    "25006": "{} is read-only",
+    "42501": "{} denies access to this user",
+    "57014": "{} took too long to answer",
+    "25P03": "{} ended the transaction, which had been idle for minutes",
 }
 _HOLDERS = """
 SELECT DISTINCT a.pid, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid

@@ -221,7 +221,7 @@ class SqliteStorage(Storage):
         return self._found(connection, name, rows[0]) if rows else None
 
     def time(self, connection: sqlite3.Connection) -> datetime:  # noqa: ARG002
-        """The time of day: whoever can open the file is on this machine."""
+        """The time of day: all who can open the file are on this machine."""
         return datetime.now(UTC)
 
     def _added(self, connection: sqlite3.Connection, first: Event) -> int:
@@ -249,7 +249,7 @@ class SqliteStorage(Storage):
 
     def backup(self, target: Path, *, replace: bool = False) -> Path:
         """Copy the database as it stands into a file, while others work on it; whole or not at all."""
-        taken = ConflictError(f"{visible(target)} is there already. Name another file; nothing was written.")
+        taken = ConflictError(f"{visible(target)} already exists. Name another file; nothing was written.")
         if not replace and os.path.lexists(target):
             raise taken
         try:
@@ -305,7 +305,7 @@ class SqliteStorage(Storage):
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return self._busy()
         if code == "SQLITE_NOTADB":
-            return NotOursError(f"{self.name} is no database of whichdo: {words}. Name another file.")
+            return NotOursError(f"{self.name} is not a database of whichdo: {words}. Name another file.")
         if code.startswith("SQLITE_CORRUPT"):
             return DamagedError(f"{self.name} is damaged: {words}. {self.mending}")
         for start, what in _COMPLAINTS.items():
@@ -321,6 +321,6 @@ def _uri(path: Path, options: str = "") -> str:
 
 _COMPLAINTS = {
     "SQLITE_FULL": "There is no room left to write {}",
-    "SQLITE_READONLY": "{} can be read only",
-    "SQLITE_CANTOPEN": "{} cannot be opened; is the folder there, and may you write to it",
+    "SQLITE_READONLY": "{} is read-only",
+    "SQLITE_CANTOPEN": "{} cannot be opened; does its folder exist, and may you write to it",
 }

@@ -49,7 +49,7 @@ class Transactions(ABC):
         """Whether the last transaction failed because its connection broke, or it was overtaken; surely before it was
         committed."""
         self.lock = RLock()
-        """Held in every transaction, and by whoever wants none to begin."""
+        """Held in every transaction, and by a caller that wants none to begin."""
         self._at_work = False
         self._wire = Wire()
         finalize(self, self._wire.cut)
@@ -71,12 +71,12 @@ class Transactions(ABC):
         ``meanwhile``: what a transaction that writes may read before, where it has to wait for others.
         ``waits``: for them at all; else it is a `BusyError` at once where another writes.
 
-        A transaction that reads and whose connection breaks is tried again; one that writes is repeated by whoever
-        keeps a state (`may_repeat`).
+        A transaction that reads and whose connection breaks is tried again; one that writes is repeated by a caller
+        that keeps a state (`may_repeat`).
         """
         if writes and self.only_reads:
             raise StorageError(
-                f"{self.name} can be read only: nothing can be written there. Copy it, or import an export elsewhere."
+                f"{self.name} is read-only: nothing can be written there. Copy it, or import an export elsewhere."
             )
         try:
             return self._run(work, writes=writes, meanwhile=meanwhile, waits=waits)
@@ -138,11 +138,11 @@ class Transactions(ABC):
                 self._done(writes=writes)
 
     def check_free(self) -> None:
-        """Refuse whoever comes in while this very thread is at work: a handler of a signal, or of garbage."""
+        """Refuse a call that comes while this very thread is at work: a handler of a signal, or of garbage."""
         if self._at_work:
             raise BusyError(
-                f"{self.name} is at work in this thread, and was interrupted by what asks for it now. Ask from "
-                f"another thread, or later; nothing was changed."
+                f"{self.name} is in use by this thread, in the middle of a transaction that this call interrupted. "
+                f"Call from another thread, or later; nothing was changed."
             )
 
     @abstractmethod
@@ -198,7 +198,7 @@ class Transactions(ABC):
     def _said(self, error: Exception) -> WhichdoError | None:
         """What an error in a transaction means, if it is the database's."""
         if isinstance(error, UnicodeDecodeError):  # a text of the database, or of its complaint about it
-            return DamagedError(f"{self.name} is damaged: it holds texts that are none. {self.mending}")
+            return DamagedError(f"{self.name} is damaged: it contains values that are not strings. {self.mending}")
         return self._complaint(error)
 
     @abstractmethod

@@ -1,15 +1,15 @@
-"""Turns at a database: the writers of one machine wait in a queue of the system's, not each by itself.
+"""Turns at a database: the writers of one machine wait in one queue of the operating system, not each by itself.
 
-SQLite lets those who wait for its lock sleep and try again, longer each time: with many writers whoever comes in at the
-right moment is served, and others wait for half a minute.  A lock that the system hands on, taken in front of it, gives
-turns.  For SQLite it is on the ``-wal`` file, which all connections have in common and on which SQLite itself has no
-locks, so to open and close it undoes none of them.  For a server it is on a file of the user's own.
+SQLite lets those who wait for its lock sleep and try again, longer each time: with many writers the one that comes at
+the right moment is served, and others wait for half a minute.  A lock that the system hands on, taken in front of it,
+gives turns.  For SQLite it is on the ``-wal`` file, which all connections have in common and on which SQLite itself has
+no locks, so to open and close it undoes none of them.  For a server it is on a file that belongs to the user.
 
-The system wakes whoever waits for a lock, but does not keep it for him: on a busy machine the one that has just set it
-free takes it again, many times over.  So there are two locks, and only the one that is next in line, which has the
-first, may wait for the second, which is the turn.  Whoever comes back from a turn has to get in line again, while the
-next one still has its place.  Being next is also the time to read what others have written (``meanwhile``): the turn is
-shorter by it, and the reading goes on beside another's writing.
+The system wakes a process that waits for a lock, but does not keep the lock for it: on a busy machine the one that has
+just released it takes it again, many times over.  So there are two locks, and only the one that is next in line, which
+has the first, may wait for the second, which is the turn.  A process that comes back from a turn has to get in line
+again, while the next one still has its place.  Being next is also the time to read what others have written
+(``meanwhile``): the turn is shorter by it, and the reading goes on beside another's writing.
 
 A turn lasts for some transactions, if one follows the other at once: to hand it on after each would cost more than they
 do.  It only makes waiting fair, and the database's own lock still keeps writers apart; so where a turn does not come in
@@ -185,7 +185,7 @@ class Turns:
 
 
 def _locked(file: int, place: int | None, *, wait: bool) -> bool:
-    """Whether a byte of a file could be locked by whoever has it open, or the file itself; True where none can be."""
+    """Whether a byte of a file, or the file itself, could be locked; True where nothing can be locked."""
     try:
         import fcntl
 

@@ -138,7 +138,7 @@ def format_graph(graph: MixedGraph, format: str) -> str:  # noqa: A002
     """The graph as text in one of `FORMATS`."""
     if format not in FORMATS:
         raise UsageError(
-            f"There is no format {show(format)}.{nearest(str(format), FORMATS)} Known are {', '.join(FORMATS)}."
+            f"There is no format {show(format)}.{nearest(str(format), FORMATS)} Known: {', '.join(FORMATS)}."
         )
     text: str = _function(FORMATS[format].write)(graph)
     return text

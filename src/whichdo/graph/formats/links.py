@@ -127,7 +127,7 @@ def role(scanner: Scanner, key: str, value: str | None, start: int, *, short: bo
     known = ROLES | SHORT if short else ROLES
     if word not in known:
         raise scanner.error(
-            f"{show(key)} is not an attribute of a node.{nearest(word, ROLES)} Known are {', '.join(ROLES)}; "
+            f"{show(key)} is not an attribute of a node.{nearest(word, ROLES)} Known: {', '.join(ROLES)}; "
             f"an attribute for drawing has a value, as in colour=red.",
             start,
         )

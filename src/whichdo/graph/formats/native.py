@@ -35,7 +35,7 @@ def read_json(text: str) -> MixedGraph:
         raise GraphSyntaxError(f"the JSON holds {_kind(data)}: expected an object {SHAPE}.")
     for key in data:
         if key not in KEYS:
-            raise GraphSyntaxError(f"unknown key {show(key)}.{nearest(key, KEYS)} Known are {', '.join(KEYS)}.")
+            raise GraphSyntaxError(f"unknown key {show(key)}.{nearest(key, KEYS)} Known: {', '.join(KEYS)}.")
     if "nodes" not in data and "directed" not in data:
         raise GraphSyntaxError(f'neither "nodes" nor "directed" is given: expected an object {SHAPE}.')
     return _draft(data).finish()
