@@ -232,3 +232,16 @@ def test_a_server_that_is_not_there_is_a_clear_error() -> None:
         wd.Campaign.open("mysql://here/there", "spring")
     with pytest.raises(wd.UsageError, match="its database is a file: name one"):
         create("sqlite://")
+
+
+def test_a_campaign_whose_name_is_damaged(tmp_path: Path) -> None:
+    """As a log of SQLite that was cut off under a process left it: the name was taken for a string."""
+    made(tmp_path / "a.db").close()
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("UPDATE whichdo_campaign SET name = x'00ff'")
+    connection.close()
+    for name in ("spring", "another"):
+        with pytest.raises(wd.DamagedError, match=r"a\.db is damaged: a campaign has no name\. Restore a backup"):
+            wd.Campaign.open(tmp_path / "a.db", name)
+    with pytest.raises(wd.DamagedError, match="a campaign has no name"):
+        wd.Campaign.list(tmp_path / "a.db")

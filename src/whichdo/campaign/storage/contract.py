@@ -91,7 +91,10 @@ class Storage(Transactions):
 
     def names(self, connection: Connection) -> list[str]:
         """The campaigns that are here."""
-        return [name for (name,) in self._do(connection, schema.NAMES)]
+        found = [name for (name,) in self._do(connection, schema.NAMES)]
+        if not all(isinstance(name, str) for name in found):
+            raise DamagedError(f"{self.name} is damaged: a campaign has no name. {self.mending}")
+        return found
 
     @abstractmethod
     def find(self, connection: Connection, name: str, *, lock: bool = False) -> Place | None:
