@@ -134,6 +134,16 @@ class Ledger:
         if state is None and self._snapshots and self._reads_snapshots:
             state = opened(self.store, connection, place, self.known)
             self._kept = 0 if state is None else state.events
+        if state is None or state is not self._state or state.events != place.length:
+            state = self._with_new(connection, place, state)
+        if state is None or state.events != place.length or state.head != place.head:
+            raise self._cut(place, 0 if state is None else state.events)
+        self._state, self._sound = state, state.events
+        self.known = state.events, state.head
+        return state, place
+
+    def _with_new(self, connection: Connection, place: Place, state: State | None) -> State | None:
+        """The state with the events that are not in it; None where there are none at all."""
         was_on = gc.isenabled()
         gc.disable()  # of a hundred thousand tickets none is garbage, and looking for it takes long
         try:
@@ -149,11 +159,7 @@ class Ledger:
                 gc.enable()
         if state is not None:
             state.tickets.record = self
-        if state is None or state.events != place.length or state.head != place.head:
-            raise self._cut(place, 0 if state is None else state.events)
-        self._state, self._sound = state, state.events
-        self.known = state.events, state.head
-        return state, place
+        return state
 
     def _do_without(self) -> None:
         """Replay the log where the snapshot turns out not to fit; another is kept in its place."""
