@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+
 import pytest
 
+from whichdo import policy_names
 from whichdo.errors import UsageError
 from whichdo.policy_names import available_policies, policy, policy_text, read_policy
 
@@ -57,3 +60,32 @@ def test_what_is_no_policy_is_told(text: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         read_policy(text)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (
+            "math:pi",
+            r'a package offers it as math:pi, and UsageError: "3\.14\d+" is not a subclass of whichdo\.Policy\.',
+        ),
+        ("whichdo.policies.uniform:UniformExploration", 'UsageError: it registers itself as "ue"'),
+        ("no_such_package:Best", "ModuleNotFoundError: No module named 'no_such_package'"),
+    ],
+)
+def test_what_a_package_offers_wrongly_is_refused_when_somebody_asks_for_it(
+    value: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_names, "_refused", {})
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [EntryPoint("another", value, group)])
+    assert "ue" in available_policies()
+    with pytest.raises(UsageError, match=f'The policy "another" cannot be used: .*{said}'):
+        policy("another")
+
+
+def test_a_listed_file_must_name_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHICHDO_POLICIES", "my_policy.py")
+    with pytest.raises(
+        UsageError, match=r'"my_policy\.py" does not name a class in a file; write path/to/file\.py:Name'
+    ):
+        available_policies()

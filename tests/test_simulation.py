@@ -152,3 +152,12 @@ def test_an_error_while_simulating_ends_the_workers() -> None:
     with pytest.raises(KeyboardInterrupt):
         simulate(Slow(), instance.network, instance.problem, horizon=6, runs=2000, workers=2, progress=stop)
     assert active_children() == []
+
+
+def test_rounds_that_cannot_be_recorded_are_refused() -> None:
+    instance = canonical("frontdoor")
+    with pytest.raises(UsageError, match="ue recommends at the end; its regret has no rounds to record"):
+        simulate(policy("ue"), instance.network, instance.problem, horizon=30, runs=1, rounds=[10])
+    for rounds in ([0], [31], []):
+        with pytest.raises(UsageError, match="The rounds to record must lie between 1 and 30"):
+            simulate(policy("ucb"), instance.network, instance.problem, horizon=30, runs=1, rounds=rounds)

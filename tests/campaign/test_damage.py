@@ -147,6 +147,30 @@ def test_a_newer_database_is_refused_by_name_and_version(database: str) -> None:
         wd.Campaign.open(database, "spring")
 
 
+def test_tables_that_do_not_contain_what_they_should_are_damage(tmp_path: Path) -> None:
+    """SQLite keeps any value in any column."""
+    for statement, said in (
+        ("UPDATE whichdo_campaign SET length = 'many'", 'the row of campaign "spring" does not contain what it should'),
+        ("DELETE FROM whichdo_store", "does not say which schema version it has. Restore a backup"),
+    ):
+        path = tmp_path / f"{said[:7]}.db"
+        create(str(path)).close()
+        with sqlite3.connect(path) as connection:
+            connection.execute(statement)
+        connection.close()
+        with pytest.raises(wd.DamagedError, match=said):
+            wd.Campaign.open(path, "spring").status()
+
+
+def test_a_server_is_backed_up_by_its_own_programs(database: str, tmp_path: Path) -> None:
+    campaign = create(database)
+    if database.startswith("postgresql"):
+        with pytest.raises(wd.StorageError, match="is a PostgreSQL database: back it up with pg_dump, or export each"):
+            campaign.backup(tmp_path / "copy.db")
+    else:
+        assert wd.Campaign.list(campaign.backup(tmp_path / "copy.db")) == ["spring"]
+
+
 def test_a_locked_database_says_who_holds_it(database: str) -> None:
     holder = create(database)
     other = wd.Campaign.open(database, "spring", patience=0.2)

@@ -104,6 +104,12 @@ def test_a_torn_line_is_passed_over_and_said(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_of_receipts_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with create("a.db") as campaign, pytest.raises(wd.InputError, match=r'There is no receipts file "none\.jsonl"'):
+        campaign.verify(receipts="none.jsonl")
+
+
 def test_files_that_hold_no_receipts(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("mine")

@@ -18,6 +18,7 @@ import pytest
 
 import whichdo as wd
 from tests.cli.calling import Answer, Call
+from whichdo.campaign.storage import open_storage
 from whichdo.cli import completion
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.setenv("WHICHDO_DB", str(tmp_path / "campaigns.db"))
     (tmp_path / "problem.toml").write_text(PROBLEM)
     (tmp_path / "log.csv").write_text("Z,X,Y\n" + "0,0,0\n1,1,1\n0,1,1\n1,0,0\n" * 10)
+    (tmp_path / "latin.jsonl").write_bytes(b"\xe4")
+    (tmp_path / "other.jsonl").write_text('{"ticket": "1-ab"}')
+    (tmp_path / "two.jsonl").write_text('{"Y": 1}\n{"Y": 0}\n')
     monkeypatch.chdir(tmp_path)
     return Call(monkeypatch, capsys)
 
@@ -173,6 +177,11 @@ def test_an_update_is_shown_and_work_goes_on(call: Call, monkeypatch: pytest.Mon
         (["verify", "spring", "--receipt", "99:" + "0" * 64], 5, "Event 99 is not on record"),
         (["import", "problem.toml"], 3, "is not an event of a campaign"),
         (["backup", "log.csv"], 4, "log.csv already exists"),
+        (["backup", " "], 2, "Name the file to write."),
+        (["tell", "spring", "-", "--key", "k"], 2, "--key and --arm go with one ticket and its row."),
+        (["tell", "spring", "latin.jsonl"], 3, "latin.jsonl is not UTF-8 text: byte 0. Save it as UTF-8."),
+        (["tell", "spring", "other.jsonl"], 3, 'where {"ticket": "1-ab", "row": {"Y": 1}} is expected.'),
+        (["tell", "spring", "TICKET", "two.jsonl"], 3, "two.jsonl holds 2 rows; a ticket takes one."),
     ],
 )
 def test_mistakes_are_messages_and_codes(call: Call, words: list[str], code: int, text: str) -> None:
@@ -192,6 +201,25 @@ def test_a_conflict_says_what_to_type(call: Call) -> None:
     found = call("tell", "spring", ticket["id"], '{"Y": 0}')
     assert found.code == 4
     assert f'whichdo amend spring {ticket["id"]} \'{{"Y":0}}\' --reason "...".' in found.err
+
+
+def test_what_the_ends_of_a_campaign_look_like(call: Call, tmp_path: Path) -> None:
+    """Before the first, with more open tickets than are shown, and once nothing is left to ask."""
+    open_storage(tmp_path / "campaigns.db", create=True).close()
+    assert call("status").out == "No campaign yet.\n"
+    call("start", "spring", "problem.toml", "--policy", "ue", "--horizon", "3", "--no-audit")
+    tickets = answer(call("ask", "spring", "-n", "3", "-f", "json"))["tickets"]
+    assert call("status", "spring", "--top", "1").out.endswith("  ... and 2 more (--top, or -f json).\n")
+    lines = [{"ticket": each["id"], "row": {"Z": 0, "X": 0, "Y": 1, **each["arm"]["settings"]}} for each in tickets]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, [*lines[:2], {"ticket": "9-zz", "row": {"Y": 1}}])))
+    found = call("tell", "spring", "rows.jsonl")
+    assert found.err.endswith(
+        "It was not stored; the 2 lines before it were, and telling them again changes nothing.\n"
+    )
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert call("tell", "spring", "rows.jsonl").code == 0
+    assert call("ask", "spring").out == "Finished: nothing is left to ask. See: whichdo recommend spring\n"
+    assert call("backup", "copy.db").out == "Copied into copy.db.\n"
 
 
 def test_a_wait_ends_with_code_6(call: Call) -> None:
