@@ -418,6 +418,14 @@ class Tally:
             self.__dict__["_pulls"] = pulls
         return pulls
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no arm was pulled."""
+        empty: bool | None = self.__dict__.get("_is_empty")
+        if empty is None:
+            empty = self.__dict__["_is_empty"] = not np.count_nonzero(self.counts)
+        return empty
+
     @cached_property
     def levels(self) -> dict[Arm, IntArray]:
         """For each arm that was pulled, how often each reward level came."""
@@ -466,7 +474,7 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         if self.problem is not other.problem and self.problem != other.problem:
             raise UsageError("Tallies of different problems do not add up.")
-        if not self.tables and self.rows is None and not self.counts.any():
+        if self.is_empty and not self.tables and self.rows is None:
             return other
         tables = {}
         for arm in {**self.tables, **other.tables}:

@@ -99,7 +99,7 @@ class Denial:
 
     @cached_property
     def chances(self) -> FloatArray:
-        """For each arm how likely it is that what looking says of it is wrong for what was denied."""
+        """For each arm how likely it is that what looking says of it is wrong for what was denied; only to be read."""
         if not self.anything:
             return np.zeros(len(self.problem.arms))
         found: FloatArray = np.minimum(self.anything * self.touched, CAPPED)
@@ -134,12 +134,18 @@ def denial(problem: Problem, seen: Tally, doubt: float, reading: str = "robust")
     ``reading``: how much of the graph the estimates lean on that may be doubted.
     """
     if not 0 < doubt < 1 or not seen.counts[0].any() or not seen.tables.get(LOOK):
-        return Denial(problem, doubt)
+        return _nothing(problem, doubt)
     known = _FOUND.setdefault(seen, {})
     if reading not in known:
         known[reading] = _ask(problem, seen, checked_reading(reading))
     failing, apart, chance, touched = known[reading]
     return Denial(problem, doubt, failing, apart, chance, touched)
+
+
+@per_problem
+def _nothing(problem: Problem, doubt: float) -> Denial:
+    """Where nothing was asked: the same in every run of a simulation."""
+    return Denial(problem, doubt)
 
 
 _Found = tuple[tuple["Tested", ...], tuple["Targets", ...], float, "FloatArray"]

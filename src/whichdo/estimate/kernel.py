@@ -17,7 +17,7 @@ import numpy as np
 
 from whichdo.estimate.settled import ROUNDING
 from whichdo.estimate.shrinkage import EDGE, STRENGTH
-from whichdo.kernels.compiling import compiled
+from whichdo.kernels.compiling import compiled, inlined
 
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray
@@ -88,20 +88,26 @@ class _Tables(NamedTuple):
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
-# Helpers take the arrays they need and not the whole plan, and where their part of these begins and ends: passing the
-# plan, or cutting parts out of a dozen arrays for each table, costs more than most of them do.
+# Helpers take the arrays they need and not the whole plan, and where their part of these begins and ends: cutting parts
+# out of a dozen arrays for each table costs more than most of them do.  They have no early return and no range with a
+# step, for the reason that `inlined` gives.
 
 
-@compiled
-def _count_table(
+@inlined
+def _count_law(
+    counts: FloatArray, begin: int, goes: IntArray, first: int, last: int, start: int, mass: FloatArray
+) -> None:
+    """Put the counts of one table where they belong."""
+    for i in range(last - first):
+        mass[start + goes[first + i]] += counts[begin + i]
+
+
+@inlined
+def _count_reward(
     counts: FloatArray, begin: int, goes: IntArray, first: int, last: int, worth: FloatArray, step: int, start: int,
     mass: FloatArray, values: FloatArray, squares: FloatArray,
 ) -> None:  # fmt: skip
-    """Put the counts of one table where they belong; of the reward (``step`` above 0) its sum and squares too."""
-    if step == 0:
-        for i in range(last - first):
-            mass[start + goes[first + i]] += counts[begin + i]
-        return
+    """The same for a table of the reward, with its sum and squares."""
     level, left = 0, step  # counted along: a division for each count would cost more than all the rest
     for i in range(last - first):
         seen = counts[begin + i]
@@ -115,7 +121,7 @@ def _count_table(
             level, left = level + 1 if level + 1 < worth.size else 0, step
 
 
-@compiled
+@inlined
 def _shrink_law(
     own: int, strength: float, uniform: int, margin: FloatArray, start: int, end: int, mass: FloatArray,
     values: FloatArray, raw: FloatArray, sizes: FloatArray,
@@ -124,13 +130,16 @@ def _shrink_law(
     whole = 0.0
     for v in range(own):
         margin[v] = 0.0
-    for row in range(start, end, own):
+    row = start
+    while row < end:
         for v in range(own):
             margin[v] += mass[row + v]
             whole += mass[row + v]
+        row += own
     for v in range(own):
         margin[v] = 1.0 / own if uniform or whole <= 0.0 else margin[v] / whole
-    for row in range(start, end, own):
+    row = start
+    while row < end:
         total = 0.0
         for cell in range(row, row + own):
             total += mass[cell]
@@ -140,19 +149,20 @@ def _shrink_law(
             plain = mass[cell] / total if total > 0.0 else margin[cell - row]
             values[cell] = part * plain + (1.0 - part) * margin[cell - row]
             raw[cell] = plain if total > 0.0 else values[cell]
+        row += own
 
 
-@compiled
+@inlined
 def _logit(share: float) -> float:
     return float(log(share) - log1p(-share))
 
 
-@compiled
-def _expect(
+@inlined
+def _margins(
     settings: int, strata: int, setting: IntArray, stratum: IntArray, by_setting: FloatArray, by_stratum: FloatArray,
-    start: int, end: int, mass: FloatArray, values: FloatArray, squares: FloatArray, prior: FloatArray,
+    start: int, end: int, mass: FloatArray, values: FloatArray, squares: FloatArray,
 ) -> None:  # fmt: skip
-    """What the margins of setting and stratum expect of each cell; rows of ``by_setting``: see the names below."""
+    """What the margins of setting and stratum are; rows of ``by_setting``: see the names below."""
     seen, own, square, without, dispersion = 0, 1, 2, 3, 4
     whole, total, squared = 0.0, 0.0, 0.0
     for x in range(settings):
@@ -183,10 +193,22 @@ def _expect(
         by_setting[dispersion, x] = (spread - middle * middle) / (middle * (1.0 - middle))
         by_setting[own, x] = middle
         by_setting[without, x] = (by_setting[without, x] + STRENGTH * mean) / room
-    if strata == 1:  # nothing but the setting itself to lean on
-        for cell in range(start, end):
-            prior[cell] = by_setting[own, setting[cell]]
-        return
+
+
+@inlined
+def _expect_of_setting(setting: IntArray, by_setting: FloatArray, start: int, end: int, prior: FloatArray) -> None:
+    """What is expected of each cell where there is nothing but the setting itself to lean on."""
+    for cell in range(start, end):
+        prior[cell] = by_setting[1, setting[cell]]
+
+
+@inlined
+def _expect_of_both(
+    settings: int, strata: int, setting: IntArray, stratum: IntArray, by_setting: FloatArray, by_stratum: FloatArray,
+    start: int, end: int, prior: FloatArray,
+) -> None:  # fmt: skip
+    """What setting and stratum together expect of each cell."""
+    own, without = 1, 3
     for x in range(settings):
         by_setting[without, x] = _logit(by_setting[own, x]) - _logit(by_setting[without, x])
     for z in range(strata):
@@ -195,7 +217,7 @@ def _expect(
         prior[cell] = 1.0 / (1.0 + exp(-(by_stratum[own, stratum[cell]] + by_setting[without, setting[cell]])))
 
 
-@compiled
+@inlined
 def _lean(
     strength: float, guess: float, wanted: float, cell: int, mass: FloatArray, values: FloatArray, raw: FloatArray,
     squares: FloatArray, prior: FloatArray, sizes: FloatArray,
@@ -212,7 +234,7 @@ def _lean(
     squares[cell] = part * plain_square + (1.0 - part) * wanted
 
 
-@compiled
+@inlined
 def _lean_on_middle(
     strength: float, middle: float, middle_square: float, start: int, end: int, mass: FloatArray, values: FloatArray,
     raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
@@ -222,12 +244,12 @@ def _lean_on_middle(
         _lean(strength, middle, middle_square, cell, mass, values, raw, squares, prior, sizes)
 
 
-@compiled
+@inlined
 def _shrink_reward(
     strength: float, setting: IntArray, by_setting: FloatArray, start: int, end: int, mass: FloatArray,
     values: FloatArray, raw: FloatArray, squares: FloatArray, prior: FloatArray, sizes: FloatArray,
 ) -> None:  # fmt: skip
-    """Sums of rewards into means that lean on what `_expect` has found."""
+    """Sums of rewards into means that lean on what is expected of them."""
     for cell in range(start, end):
         guess = prior[cell]
         wanted = guess * guess + by_setting[4, setting[cell]] * guess * (1.0 - guess)
@@ -249,29 +271,36 @@ def _make_tables(plan: KernelPlan, counts: FloatArray, worth: FloatArray) -> _Ta
     middle, middle_square = worth.mean(), (worth * worth).mean()
     for t in range(own.size):
         start, end = table_start[t], table_start[t + 1]
-        step = level_step[t] if is_reward[t] else 0
-        _count_table(
-            counts, count_start[t], goes, goes_start[t], goes_start[t + 1], worth, step, start, mass, values, squares,
-        )  # fmt: skip
-        if is_reward[t] and uniform[t]:
-            _lean_on_middle(strength[t], middle, middle_square, start, end, mass, values, raw, squares, prior, sizes)
-        elif is_reward[t]:
-            _expect(
-                settings[t], strata[t], setting, stratum, by_setting, by_stratum, start, end, mass, values, squares,
-                prior,
-            )  # fmt: skip
-            _shrink_reward(
-                strength[t], setting, by_setting, start, end, mass, values, raw, squares, prior, sizes,
-            )  # fmt: skip
-        else:
+        begin, first, last = count_start[t], goes_start[t], goes_start[t + 1]
+        if not is_reward[t]:
+            _count_law(counts, begin, goes, first, last, start, mass)
             _shrink_law(own[t], strength[t], uniform[t], margin, start, end, mass, values, raw, sizes)
+            continue
+        _count_reward(
+            counts, begin, goes, first, last, worth, level_step[t], start, mass, values, squares,
+        )  # fmt: skip
+        if uniform[t]:
+            _lean_on_middle(strength[t], middle, middle_square, start, end, mass, values, raw, squares, prior, sizes)
+            continue
+        _margins(
+            settings[t], strata[t], setting, stratum, by_setting, by_stratum, start, end, mass, values, squares,
+        )  # fmt: skip
+        if strata[t] == 1:
+            _expect_of_setting(setting, by_setting, start, end, prior)
+        else:
+            _expect_of_both(
+                settings[t], strata[t], setting, stratum, by_setting, by_stratum, start, end, prior,
+            )  # fmt: skip
+        _shrink_reward(
+            strength[t], setting, by_setting, start, end, mass, values, raw, squares, prior, sizes,
+        )  # fmt: skip
     return _Tables(mass, values, raw, squares, prior, sizes)
 
 
 # ------------------------------------------------------------------------------------------------------------- formulas
 
 
-@compiled
+@inlined
 def _terms(
     first: int, width: int, begin: IntArray, places: IntArray, place_start: IntArray, inverse: IntArray,
     values: FloatArray, away: float, at: IntArray, factor: FloatArray, before: FloatArray, slopes: FloatArray,
@@ -296,7 +325,7 @@ def _terms(
             after *= factor[j]
 
 
-@compiled
+@inlined
 def _law_error(
     own: int, strength: float, looks: float, shared: int, start: int, end: int, values: FloatArray, raw: FloatArray,
     sizes: FloatArray, slopes: FloatArray, found: FloatArray,
@@ -305,7 +334,8 @@ def _law_error(
 
     Where tables share their looks, the slopes become what one more look in each cell would do.
     """
-    for row in range(start, end, own):
+    row = start
+    while row < end:
         middle, low, high, square = 0.0, np.inf, -np.inf, 0.0
         for cell in range(row, row + own):
             middle += values[cell] * slopes[cell]
@@ -322,9 +352,10 @@ def _law_error(
             slopes[cell] = apart * room
         if seen and not shared:
             found[0] += square / (sizes[row] + strength)
+        row += own
 
 
-@compiled
+@inlined
 def _shared_variance(
     uses: IntArray, first: int, last: int, table_start: IntArray, goes: IntArray, goes_start: IntArray,
     counts: FloatArray, begin: int, slopes: FloatArray, looks: float,
@@ -344,7 +375,7 @@ def _shared_variance(
     return max(square / looks - (total / looks) ** 2, 0.0) / looks
 
 
-@compiled
+@inlined
 def _clear(
     start: int, end: int, first: int, last: int, uses: IntArray, table_start: IntArray, slopes: FloatArray
 ) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.kernels.compiling import compiled, popcount, trailing_zeros
+from whichdo.kernels.compiling import compiled, inlined, popcount, trailing_zeros
 from whichdo.kernels.plans import BLOCK
 from whichdo.kernels.random import fill, next_word
 
@@ -32,7 +32,7 @@ WIDEST = 6  # inputs up to which a node is drawn under masks; more would need ov
 LARGEST = 8  # columns up to which a scope is counted by AND and popcount
 
 
-@compiled
+@inlined
 def _masks(inputs: IntArray, words: WordArray, width: int, masks: WordArray) -> None:
     """For each setting of the inputs, in C order, the samples that have it; without inputs, all samples."""
     masks[0, :width] = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -46,7 +46,7 @@ def _masks(inputs: IntArray, words: WordArray, width: int, masks: WordArray) -> 
                 zero[w] = above[w] ^ one[w]
 
 
-@compiled
+@inlined
 def _threshold_bits(
     thresholds: WordArray, level: int, masks: WordArray, bits: WordArray, width: int
 ) -> tuple[bool, bool]:
@@ -74,7 +74,7 @@ def _threshold_bits(
     return bool(inverted), empty
 
 
-@compiled
+@inlined
 def _levels(
     state: WordArray, thresholds: WordArray, depth: int, masks: WordArray, scratch: WordArray, width: int
 ) -> None:
@@ -103,7 +103,7 @@ def _levels(
                 tied[w] &= ~(bits[w] ^ random[w])
 
 
-@compiled
+@inlined
 def _finish(
     state: WordArray, thresholds: WordArray, depth: int, masks: WordArray, scratch: WordArray, width: int
 ) -> None:
@@ -214,7 +214,7 @@ def _count_block(words: WordArray, width: int, samples: int, scopes: Places, cel
             cells[base + subset] += np.int64(found)
 
 
-@compiled
+@inlined
 def _count_ones(column: WordArray, width: int) -> int:
     found = np.uint64(0)
     for w in range(width):

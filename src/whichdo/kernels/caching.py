@@ -38,8 +38,8 @@ __all__ = ["dispatcher_of", "overload_for"]
 LONGEST_COMPILATION = 120.0  # seconds after which a lock is taken for one that nobody will release
 
 
-def dispatcher_of(function: Callable[..., Any]) -> Any:
-    """Numba's dispatcher of a kernel, with the options all kernels share; kept on disk where a folder can be had.
+def dispatcher_of(function: Callable[..., Any], *, inline: bool = False) -> Any:
+    """Numba's dispatcher of a kernel, kept on disk where a folder can be had; ``inline`` as `compiling.inlined` says.
 
     numba reads its setting for the folder when a function is decorated; it is put back, so that functions of others
     are kept where they want them.
@@ -47,7 +47,7 @@ def dispatcher_of(function: Callable[..., Any]) -> Any:
     before, folder = numba.config.CACHE_DIR, folder_of(function.__module__)
     numba.config.CACHE_DIR = str(folder or "")
     try:
-        made = numba.njit(nogil=True)(function)
+        made = numba.njit(nogil=True, forceinline=inline, error_model="numpy" if inline else "python")(function)
         if folder is not None and isinstance(made, Dispatcher):
             try:
                 made._cache = _SharedCache(function, folder)  # type: ignore[attr-defined]

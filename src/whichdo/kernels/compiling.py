@@ -24,6 +24,7 @@ __all__ = [
     "before_first_use",
     "bound",
     "compiled",
+    "inlined",
     "is_cold",
     "popcount",
     "trailing_zeros",
@@ -72,8 +73,9 @@ def before_first_use(announce: Callable[[], None]) -> None:
 class Kernel(Compilable):
     """A function that is compiled when it is first called; inside another kernel it is called as machine code."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, inline: bool = False) -> None:
         update_wrapper(self, function)
+        self._inline = inline
         self.py_func = function
         self._dispatcher: Any = None
         self._plain: Callable[..., Any] | None = None
@@ -102,7 +104,7 @@ class Kernel(Compilable):
                 while _announcements:
                     _announcements.pop()()
                 if self._dispatcher is None:
-                    self._dispatcher = dispatcher_of(self.py_func)
+                    self._dispatcher = dispatcher_of(self.py_func, inline=self._inline)
         return self._dispatcher
 
     def __getattr__(self, name: str) -> Any:
@@ -118,6 +120,18 @@ def compiled(function: Function) -> Function:
     """Compile when first called, with the options all kernels share."""
     _modules[function.__module__] = None
     return cast("Function", Kernel(function))
+
+
+def inlined(function: Function) -> Function:
+    """As `compiled`, for a small helper with many arrays, whose code is put into that of its callers.
+
+    An array goes into a call as seven words, so that passing a dozen of them takes as long as a small table.  Where a
+    helper has a second way out (an early return, a range with a step, a check of a divisor), each array is counted as
+    used at every call too, by an instruction that takes as long as a dozen sums.  So write it without; a division by 0
+    gives infinity or NaN, as in numpy.  For `whichdo.estimate.kernel` this saves a third of the time.
+    """
+    _modules[function.__module__] = None
+    return cast("Function", Kernel(function, inline=True))
 
 
 def bound(function: Function, *arguments: object) -> Function:

@@ -62,6 +62,7 @@ def sources() -> dict[str, bytes]:
     return found
 
 
+KERNEL = re.compile(rb"^@(?:compiled|inlined)\b", re.MULTILINE)
 IMPORTS = re.compile(
     rb"^(?:from|import|    from(?= whichdo\.kernels)) (whichdo[\w.]*)(?: import (\([^)]*\)|[^\n]*))?", re.MULTILINE
 )
@@ -82,7 +83,7 @@ def dependencies(module: str) -> set[str]:
         if each in found or each not in sources():
             continue
         found.add(each)
-        if each in {module, "whichdo.kernels"} or b"@compiled" in sources()[each]:
+        if each in {module, "whichdo.kernels"} or KERNEL.search(sources()[each]):
             for name, members in IMPORTS.findall(sources()[each]):
                 waiting.append(name.decode())
                 waiting += [f"{name.decode()}.{member}" for member in re.findall(r"\w+", members.decode())]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.kernels.compiling import compiled
+from whichdo.kernels.compiling import compiled, inlined
 
 if TYPE_CHECKING:
     from whichdo.arrays import WordArray
@@ -51,7 +51,7 @@ def seed_streams(sequence: np.random.SeedSequence) -> WordArray:
     return state
 
 
-@compiled
+@inlined
 def fill(state: WordArray, out: WordArray, count: int) -> None:
     """Put a random word into each of the first ``count`` places of ``out``, at most STREAMS."""
     a, b, c = state[0], state[1], state[2]
@@ -65,7 +65,7 @@ def fill(state: WordArray, out: WordArray, count: int) -> None:
     state[3, 0] = counter + np.uint64(1)
 
 
-@compiled
+@inlined
 def next_word(state: WordArray) -> np.uint64:
     """One random word."""
     a, b, c, counter = state[0, STREAMS], state[1, STREAMS], state[2, STREAMS], state[3, STREAMS]

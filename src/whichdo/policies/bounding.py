@@ -128,15 +128,15 @@ def counts_with_bounds(problem: Problem, counts: FloatArray, counted: Sequence[S
             found = tables.get(scope) or smallest_table(tables, scope)
             empty = np.zeros(problem.cells(scope))
             parts.append(empty if found is None else found.marginal(scope).dense().count.ravel().astype(np.float64))
-    return np.concatenate(parts)
+    return np.concatenate(parts) if len(parts) > 1 else counts
 
 
 def bounds_of(problem: Problem, scopes: Sequence[Scope], counts: FloatArray, utility: FloatArray) -> Bounds:
-    """What looks say, no arm being pulled yet."""
-    found = start_bounds(problem, scopes)
-    if found.arms.size:
-        nothing = np.zeros(len(problem.arms))
-        rebound(found, counts, utility, nothing, nothing)
+    """What looks say, no arm being pulled yet; not to be written to."""
+    if not bounding_scopes(problem):
+        return _laid_out(problem, ())
+    found, nothing = start_bounds(problem, scopes), np.zeros(len(problem.arms))
+    rebound(found, counts, utility, nothing, nothing)
     return found
 
 

@@ -55,20 +55,25 @@ State = TypeVar("State", bound=RaceState)
 class Race(Generic[State]):
     """A race: ``step(state)`` gives the number of arms to pull next, 0 at the end.
 
-    ``loop(state, streams, number)`` pulls that many and goes on to the end.
+    ``loop(state, streams, number)`` pulls that many and goes on to the end.  A race whose first step was made with its
+    state is given its first ``number``.
     """
 
     def __init__(
-        self, state: State, step: Callable[[State], int], loop: Callable[[State, RewardStreams, int], None]
+        self,
+        state: State,
+        step: Callable[[State], int],
+        loop: Callable[[State, RewardStreams, int], None],
+        number: int | None = None,
     ) -> None:
-        self.state, self._step, self._loop = state, always_of_types(step, state), loop
-        self.number = self._step(state)
+        self.state, self._step, self._loop = state, step, loop
+        self.number = always_of_types(step, state)(state) if number is None else number
 
     def take(self, told: Tally) -> None:
         """What came of the arms that were to be pulled, unless the race was `run`."""
         if self.number:
             np.add(self.state.levels, told.counts, out=self.state.levels)
-            self.number = self._step(self.state)
+            self.number = always_of_types(self._step, self.state)(self.state)
 
     def run(self, streams: RewardStreams) -> IntArray:
         """The rest of the race, against a simulated world: how often each reward came."""
@@ -95,16 +100,19 @@ class Pulling:
 
     def pull(self, arms: IntArray, counts: IntArray, course: Course | None = None) -> Generator[Batch, Tally, Tally]:
         """Pull some arms so often."""
-        told, taken = Tally.empty(self.problem), counts > 0
+        told, taken = None, counts > 0
         if self.is_apart:
             looks = int(counts[arms == 0].sum())
             taken &= arms != 0
             if looks:
-                told = told + (yield observe(looks, scopes=self.looks))
-        if taken.any():
-            batch = Batch.at(self.problem, arms[taken], counts[taken], self.detail, self.scopes, course)
-            told = told + (yield batch) if self.is_apart else (yield batch)
-        return told
+                told = yield observe(looks, scopes=self.looks)
+        number = np.count_nonzero(taken)
+        if number:
+            if number < len(arms):
+                arms, counts = arms[taken], counts[taken]
+            pulled = yield Batch.at(self.problem, arms, counts, self.detail, self.scopes, course)
+            told = pulled if told is None else told + pulled
+        return Tally.empty(self.problem) if told is None else told
 
 
 def raced(problem: Problem, race: Race[State], pulling: Pulling | None = None) -> Generator[Batch, Tally, Tally]:

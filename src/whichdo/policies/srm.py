@@ -33,7 +33,7 @@ from whichdo.evidence import all_prices, utilities
 from whichdo.formulas import Formula
 from whichdo.graph.identify import Route
 from whichdo.identification.forms import paper_estimand
-from whichdo.kernels.compiling import compiled
+from whichdo.kernels.compiling import always_of_types, compiled
 from whichdo.policies.allocation import means_of
 from whichdo.policies.base import Objective, Play, Policy, best_arm, equal_batch, look_batch, refuse_below
 from whichdo.policies.racing import raced
@@ -136,7 +136,9 @@ class _Known:
     def looked(self, counts: FloatArray, left: float) -> _Looked:
         """Steps 4 to 7; ``left`` is the budget of the second phase."""
         levels, sources = counts[: len(self.utility)], self.model.sources
-        found = look(self.model.plan, counts, self.utility)  # step 4
+        found = always_of_types(look, self.model.plan, counts, self.utility)(
+            self.model.plan, counts, self.utility
+        )  # step 4
         means = np.where(self.settled, found[sources, MEAN], np.nan)
         looks = levels.sum()
         if looks > 0:  # do(), and arms that do not act on the reward, are plainly averaged

@@ -141,11 +141,12 @@ class WarmHalving(Policy):
         luck, price, utility = rng.random(len(problem.arms)), all_prices(problem), utilities(problem)
         known, logs, left = self._known(problem, budget, seen), seen, float(budget)
         model, counted, scopes = known.model, known.counted, known.scopes
-        fresh = Tally.empty(problem)
         if known.looks:
             fresh = yield look_batch(problem, known.looks, scopes or counted)
             seen = seen + fresh
             left -= known.looks * float(price[0])
+        else:
+            fresh = Tally.empty(problem)
         counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
         base, sizes = always_of_types(evidence, model.plan, counts, model.sources, utility)(
             model.plan, counts, model.sources, utility
@@ -154,24 +155,26 @@ class WarmHalving(Policy):
         denied = denial(problem, logs, self.doubt, self.reading)
         levels, duels = logs.counts.copy(), bool(self.doubt and logs.counts[0].any())
         levels[0] = 0
-        direct = Tally(problem, levels.copy())
+        direct = Tally(problem, levels.copy()) if duels else None
         if self.doubt:
             base[0], sizes[0] = _logged(logs, utility)
             levels[0] = fresh.counts[0]
         held = _Held(base, sizes, bounds.lows, bounds.highs, denied.chances, price, luck, utility)
         terms = _Terms(float(self.caution), float(self.optimism), float(self.doubt), duels, problem.first_answer)
-        race = Race(_start(levels, held, terms, left), step, loop)
+        state, number = _start(levels, held, terms, left)
+        race = Race(state, step, loop, number)
         held_scopes = logs.tables.get(LOOK, {})
         looks = tuple(scope for scope in counted if scope in held_scopes) if duels else None
         pulling = Pulling(problem, TABLES if scopes else REWARDS, scopes, looks or None)
         tried = yield from raced(problem, race, pulling)
-        if duels:
+        if direct is not None:
             believed = Logged(logs, utility, self.doubt, denied.chances, Rule(checked_reading(self.reading)))
             last = Duels(pulling, price, luck, terms.optimism, believed, fresh, bounds, terms.first)
             money = race.state.money
             unspent = left - (money[GIVEN] - money[LEFT_NOW])
             return (yield from last.run(direct + tried, int(race.state.winners[0]), unspent, known.notes))
-        means, winner, chance = always_of_types(last_word, race.state)(race.state)
+        final = race.state.levels, race.state.winners, held, terms
+        means, winner, chance = always_of_types(last_word, *final)(*final)
         if scopes and chance <= 0.5:
             means = learned_means(problem, seen + tried)
             return Recommendation(problem.arms[best_of(means, luck, problem.first_answer)], means)
@@ -179,9 +182,7 @@ class WarmHalving(Policy):
 
     def _known(self, problem: Problem, budget: float, seen: Tally) -> _Known:
         """What is known before the first look; worked out once where nothing is known yet."""
-        if seen.counts.any():
-            return self._prepare(problem, budget, seen)
-        return _unseen(problem, self, budget)
+        return _unseen(problem, self, budget) if seen.is_empty else self._prepare(problem, budget, seen)
 
     def _prepare(self, problem: Problem, budget: float, seen: Tally) -> _Known:
         model = self._model(problem, budget, seen)
@@ -284,30 +285,35 @@ LEFT_NOW, GIVEN, IN_ALL = 0, 1, 2  # of the money
 ROUND, ROUNDS, ALIVE, TO_COME = 0, 1, 2, 3  # of the clock
 
 
-def _start(levels: IntArray, held: _Held, terms: _Terms, money: float) -> _Racing:
-    """The first race: as if looking were wrong, among all arms; without doubt the only one, among those left."""
+def _start(levels: IntArray, held: _Held, terms: _Terms, money: float) -> tuple[_Racing, int]:
+    """The first race, and how many arms it pulls first.
+
+    As if looking were wrong, among all arms; without doubt the only one, among those left.
+    """
     arms, rounds = len(held.base), _most_rounds(len(held.base))
+    sizes, lows, highs = held.sizes, held.lows, held.highs
+    if terms.doubt:  # other ones hold in each race
+        sizes, lows, highs = np.empty(arms), np.empty(arms), np.empty(arms)
     state = _Racing(
-        arms=np.zeros(arms, np.int64),
-        counts=np.zeros(arms, np.int64),
+        arms=np.empty(arms, np.int64),
+        counts=np.empty(arms, np.int64),
         levels=levels,
-        alive=np.zeros(arms, np.int64),
-        known=np.zeros(arms),
-        prices=np.zeros(arms),
-        luck=np.zeros(arms),
-        sizes=held.sizes.copy(),
-        lows=held.lows.copy(),
-        highs=held.highs.copy(),
-        staying=np.zeros(rounds + 1, np.int64),
-        shares=np.zeros(rounds),
+        alive=np.empty(arms, np.int64),
+        known=np.empty(arms),
+        prices=np.empty(arms),
+        luck=np.empty(arms),
+        sizes=sizes,
+        lows=lows,
+        highs=highs,
+        staying=np.empty(rounds + 1, np.int64),
+        shares=np.empty(rounds),
         money=np.array([0.0, 0.0, money]),
         clock=np.zeros(4, np.int64),
         winners=np.zeros(2, np.int64),
         held=held,
         terms=terms,
     )
-    always_of_types(_enter, state)(state)
-    return state
+    return state, always_of_types(_enter, state)(state)
 
 
 @cache
@@ -388,18 +394,19 @@ def weighed(
 
 
 @compiled
-def _enter(state: _Racing) -> None:
-    """Who enters the first race, with which evidence, and for how much."""
+def _enter(state: _Racing) -> int:
+    """Who enters the first race, with which evidence, and for how much; then its first step."""
     held, terms = state.held, state.terms
     if terms.doubt == 0.0:
         chosen = plausible(held.base, held.sizes, terms.caution, held.lows, held.highs, terms.first)
         _line_up(state, chosen, state.money[IN_ALL], 0)
-        return
+        return step(state)
     some = state.money[IN_ALL] * (AS_IF_WRONG if terms.duels else _as_if_wrong(held.sizes))
     for arm in range(held.sizes.size):
         state.sizes[arm] = min(held.sizes[arm], LEFT)
         state.lows[arm], state.highs[arm] = 0.0, 1.0  # bounds are looks too
     _line_up(state, np.arange(terms.first, held.base.size), some, 0 if terms.duels else 1)
+    return step(state)
 
 
 @compiled
@@ -440,17 +447,16 @@ def _by_all(levels: IntArray, held: _Held, terms: _Terms) -> tuple[FloatArray, F
 
 
 @compiled
-def last_word(state: _Racing) -> tuple[FloatArray, int, float]:
+def last_word(levels: IntArray, winners: IntArray, held: _Held, terms: _Terms) -> tuple[FloatArray, int, float]:
     """The means of all arms in the end, the arm that is named, and how likely looking is wrong."""
-    held, terms, levels = state.held, state.terms, state.levels
     if terms.doubt == 0.0:
         everyone = np.arange(held.base.size)
         means = pooled(held.base, held.sizes, levels, held.utility, everyone, held.lows, held.highs)
-        return means, state.winners[0], 0.0
+        return means, winners[0], 0.0
     means, believed, chance = _by_all(levels, held, terms)
     for arm in range(believed.size):
         believed[arm] += levels[arm].sum()
-    races = (state.winners[1], state.winners[0])
+    races = (winners[1], winners[0])
     return means, best_left(means, believed, held.luck, terms.optimism, held.highs, races, terms.first), chance
 
 
