@@ -16,6 +16,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from itertools import chain
+from time import thread_time
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,7 +26,7 @@ from whichdo.errors import DataError, InputError, TooLargeError
 from whichdo.text import counted, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -36,8 +37,9 @@ __all__ = ["EXPORT", "CsvPart", "first_bytes"]
 
 EXPORT = "Export the rows as CSV in UTF-8, or as Parquet"
 LONGEST_LINE = 1 << 20  # bytes a row may have
-UNPACKED = 16 << 30
-"""Bytes of a packed file, unpacked: some minutes.  A few megabytes can hold more than a disk."""
+UNPACKED, UNPACKING = 16 << 30, 600.0
+"""Bytes of a packed file, unpacked, and seconds that this may take.  A few megabytes can hold more than a disk, or
+nothing at all in a great many parts."""
 BLOCK = 1 << 22  # bytes read at a time, more than the longest line
 DELIMITERS = ",;\t|"
 BOM = b"\xef\xbb\xbf"
@@ -351,10 +353,53 @@ def first_bytes(path: Path, count: int, *, packed: bool) -> bytes:
 
 def _open(path: Path, *, packed: bool, start: int = 0) -> BinaryIO:
     """The file as bytes, unpacked if it is gzip; of one that is read from a byte on, the header and what follows."""
-    if packed:
-        return cast("BinaryIO", gzip.open(path, "rb"))
     file = path.open("rb")
+    if packed:
+        return cast("BinaryIO", _Unpacked(file, path.name))
     return cast("BinaryIO", io.BufferedReader(_HeadAndTail(file, start), BLOCK)) if start else file
+
+
+class _Unpacked(gzip.GzipFile):
+    """What a gzip file holds, up to a size and for as long as unpacking may take."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._packed, self._called = file, name
+        self._done, self._busy, self._begun = 0, 0.0, 0.0
+        super().__init__(mode="rb", fileobj=cast("BinaryIO", _Metered(file, self._check_time)))
+
+    def read(self, size: int | None = -1) -> bytes:
+        self._begun = thread_time()
+        block = super().read(size)
+        self._busy += thread_time() - self._begun
+        self._done += len(block)
+        if self._done > UNPACKED:
+            raise self._too_large(f"holds more than {UNPACKED >> 30} GB when it is unpacked")
+        return block
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+    def _check_time(self) -> None:
+        if self._busy + thread_time() - self._begun > UNPACKING:
+            raise self._too_large(f"takes more than {UNPACKING / 60:g} minutes to unpack")
+
+    def _too_large(self, why: str) -> TooLargeError:
+        return TooLargeError(f"{self._called} {why}, the limit for a packed file. Unpack it yourself, or split it.")
+
+
+class _Metered(io.RawIOBase):
+    """The bytes of a file; before any of them are read, a check."""
+
+    def __init__(self, file: BinaryIO, check: Callable[[], None]) -> None:
+        self._file, self._check = file, check
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        self._check()
+        return self._file.readinto(into)  # type: ignore[attr-defined, no-any-return]
 
 
 class _HeadAndTail(io.RawIOBase):
@@ -389,16 +434,9 @@ def _up_to(file: BinaryIO, end: int) -> Iterator[bytes]:
 
 def _blocks(path: Path, *, packed: bool, size: int | None = None, start: int = 0) -> Iterator[bytes]:
     """The bytes of a file; one that is gzip is unpacked and its checksum verified at its end."""
-    done = 0
     try:
         with _open(path, packed=packed, start=start) as file:
             while block := file.read(BLOCK if size is None else size):
-                done += len(block)
-                if packed and done > UNPACKED:
-                    raise TooLargeError(
-                        f"{path.name} holds more than {UNPACKED >> 30} GB when it is unpacked, the limit "
-                        f"for a packed file. Unpack it yourself, or split it."
-                    )
                 yield block
     except EOFError:
         raise DataError(f"{path.name} is a gzip file that ends too early. Copy or download it again.") from None
