@@ -82,7 +82,7 @@ def test_a_horizon_is_a_number_of_pulls_and_a_budget_is_money() -> None:
             wd.Session(srm, PROBLEM, budget=wrong)  # type: ignore[arg-type]
     with pytest.raises(wd.UsageError, match=r'"600" is not a policy; give a name such as "srm"'):
         wd.Session(600, PROBLEM, horizon=600)  # type: ignore[arg-type]
-    with pytest.raises(wd.UsageError, match="^A Problem is not a policy; give a name"):
+    with pytest.raises(wd.UsageError, match=r"^A Problem is not a policy; give a name"):
         wd.Session(PROBLEM, "ue", horizon=600)  # type: ignore[arg-type]
     assert wd.Session("srm(second_phase=rejects)", PROBLEM, horizon=600).batch.arms == (wd.do(),)
 
