@@ -265,7 +265,9 @@ def test_a_campaign_whose_name_is_damaged(tmp_path: Path) -> None:
         connection.execute("UPDATE whichdo_campaign SET name = x'00ff'")
     connection.close()
     for name in ("spring", "another"):
-        with pytest.raises(wd.DamagedError, match=r"a\.db is damaged: a campaign has no name\. Restore a backup"):
+        with pytest.raises(
+            wd.DamagedError, match=r"a\.db is damaged: the name of a campaign is not a string\. Restore a backup"
+        ):
             wd.Campaign.open(tmp_path / "a.db", name)
-    with pytest.raises(wd.DamagedError, match="a campaign has no name"):
+    with pytest.raises(wd.DamagedError, match="the name of a campaign is not a string"):
         wd.Campaign.list(tmp_path / "a.db")

@@ -93,7 +93,7 @@ class Storage(Transactions):
         """The campaigns that are here."""
         found = [name for (name,) in self._do(connection, schema.NAMES)]
         if not all(isinstance(name, str) for name in found):
-            raise DamagedError(f"{self.name} is damaged: a campaign has no name. {self.mending}")
+            raise DamagedError(f"{self.name} is damaged: the name of a campaign is not a string. {self.mending}")
         return found
 
     @abstractmethod
