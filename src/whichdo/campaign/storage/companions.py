@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Companions", "File", "abandon", "can_only_be_read", "lost", "make_private", "rescue", "who_locks"]
 
-Place = tuple[int, int, int] | None
+Place = tuple[int, int] | None
 ENDS = ("", "-wal", "-shm")
 
 
@@ -103,12 +103,12 @@ class File:
     def place(self) -> Place:
         """Device and inode; None if there is no such file."""
         if _statx is not None and not _statx(_AT_FDCWD, self._path, 0, _STATX_INO, self._pointer):
-            return self._status.major, self._status.minor, self._status.inode
+            return os.makedev(self._status.major, self._status.minor), self._status.inode
         try:  # it is not there, or this system does not say
             status = os.stat(self._path)  # noqa: PTH116 - a third of the time
         except OSError:
             return None
-        return os.major(status.st_dev), os.minor(status.st_dev), status.st_ino
+        return status.st_dev, status.st_ino
 
 
 def rescue(driver: sqlite3.Connection, path: Path) -> str | None:

@@ -60,10 +60,11 @@ class SqliteStorage(Storage):
 
     def __init__(self, address: Address, *, create: bool, patience: float) -> None:
         path = address.path
+        _check_name(path)
         self.path = path.absolute()  # the same file, wherever the program goes
         self._companions = Companions(self.path, visible(str(path)))
         self._file = File(str(self.path))
-        self._place: tuple[int, int, int] | None = None
+        self._place: tuple[int, int] | None = None
         super().__init__(address, visible(str(path)), patience, Turns(f"{self.path}-wal"))
         self.mending = (  # what SQLite keeps beside a file would spoil the backup too
             f"Restore a backup in its place (and remove {self.name}-wal and {self.name}-shm, which belong to the "
@@ -312,6 +313,16 @@ class SqliteStorage(Storage):
             if code.startswith(start):
                 return StorageError(f"{what.format(self.name)}: {words}. {AGAIN}")
         return StorageError(f"{self.name} cannot be read or written ({code or 'SQLite'}): {words}. {AGAIN}")
+
+
+def _check_name(path: Path) -> None:
+    """Refuse a path that no file can have: the system cuts it at a NUL, or cannot be given it at all."""
+    try:
+        possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise StorageError(f"{visible(str(path))} cannot be opened: no file can have this name.")
 
 
 def _uri(path: Path, options: str = "") -> str:

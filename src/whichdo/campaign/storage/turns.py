@@ -54,7 +54,7 @@ class Turns:
         self._path, self._number = path, number
         self._found = File(path)
         self._file: int | None = None
-        self._place: tuple[int, int, int] | None = None
+        self._place: tuple[int, int] | None = None
         self._ends = 0.0
         self._lock = Lock()
         self._kept = False  # whether the turn goes on, with nothing under way
