@@ -56,6 +56,13 @@ def test_a_budget_is_not_exceeded_by_more_than_rounding() -> None:
         assert session.finished
 
 
+def test_half_a_pull_too_much_is_too_much_however_large_the_budget() -> None:
+    problem = wd.Problem("X -> Y", "Y")
+    batches = (wd.pull(problem.arms[1], 10**12),)
+    with pytest.raises(wd.UsageError, match="breaks the rules: it asked for 1,000,000,000,000 pulls"):
+        wd.Session(Scripted(batches), problem, budget=1e12 - 0.5)
+
+
 def told_all(session: wd.Session) -> None:
     while not session.finished:
         for arm in session.ask(100):

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
+LAST_BITS = 1e-15
+"""Of a budget: what sums of costs that come to it may be off by, a whole pull of it only beyond 10^15 pulls."""
+
 MOST_EMPTY = 10_000
 FEW_NUMBERS, FEW_ARMS = 1_000, 4_000
 """A built-in policy that works with at most this many numbers decides without the compiler, and decides the same."""
@@ -297,12 +300,12 @@ class Session:
         return asked
 
     def _rounding(self, batch: Batch) -> float:
-        """By how much a batch may exceed the budget: policies round to a billionth of a pull, sums of costs lose bits.
+        """By how much a batch may exceed the budget: policies round to a billionth of a pull, sums lose bits.
 
         A budget of 404 times 147,738.95 pays for 404 such pulls, however they add up.
         """
         dearest = max((self._problem.costs[arm] for arm in batch.arms), default=0.0)
-        return ROUNDING * max(1.0, dearest, self._budget / 1_000)
+        return max(ROUNDING * max(1.0, dearest), LAST_BITS * self._budget)
 
     def _check_seen(self, asked: Gathering) -> None:
         """Refuse logged looks that are counted by other scopes than new ones will be: the two would not add up."""

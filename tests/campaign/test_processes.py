@@ -66,6 +66,6 @@ def test_two_campaigns_in_one_database_do_not_starve_each_other(database: str) -
     for job in jobs:
         job.join()
     assert [job.exitcode for job in jobs] == [0] * 6
-    assert min(done[:]) * 5 >= PAIRS / 6, done[:]  # a fifth of a fair share at least
+    assert min(done[:]) * 4 >= PAIRS / 6, done[:]  # a quarter of a fair share at least
     for name in ("busy", "quiet"):
         assert wd.Campaign.open(database, name).verify()
