@@ -13,12 +13,9 @@ FULL = os.environ.get("WHICHDO_SOAK") == "1"
 QUICK = os.environ.get("WHICHDO_QUICK") == "1"
 
 
-def scaled(count: int, least: int = 1, *, part: int = 20) -> int:
-    """The number to run of a promised ``count``: all under ``make soak``, else one in ``part``.
-
-    A twentieth, or less of statistics whose repetitions are expensive and have found nothing that fewer do not find.
-    """
-    return count if FULL else max(least, count // part)
+def scaled(count: int, least: int = 1) -> int:
+    """The number to run of a promised ``count``: all under ``make soak``, else about a twentieth."""
+    return count if FULL else max(least, count // 20)
 
 
 def repeated(count: int, *, quick: int) -> int:

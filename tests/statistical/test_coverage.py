@@ -3,7 +3,7 @@
 At the full count (2,000 data sets a cell, ``make soak``) no cell may be below 93% by a one-sided binomial test at 1e-4,
 and the mean over cells in which an arm expects ten successes, and hardly anything was never seen, is 94.5 to 97.5%.
 (With fewer successes an interval that covers 93% everywhere covers nearly always somewhere: of 20 rows at .5% none can
-have between 90.5 and 99.55%.)  At a fiftieth the binomial test is the same with fewer data sets, and its
+have between 90.5 and 99.55%.)  At a twentieth the binomial test is the same with fewer data sets, and its
 level 1e-7, since it is run often; the mean has five standard errors of room.
 """
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
 DATA_SETS = 2_000
-SETS = scaled(DATA_SETS, part=50)
 SEED = 20_261_131
 PROMISED, LEVEL = 0.93, 1e-4 if FULL else 1e-7
 MEAN = (0.945, 0.975)
@@ -125,22 +124,22 @@ def covered(
     return Covered(held, said, float((looked + cell.pulls) * rare), unseen / max(said, 1))
 
 
-@pytest.mark.slow("32 s: 40 data sets in each of 150 cells; finds intervals that are too narrow, or too wide")
+@pytest.mark.slow("30 s: 100 data sets in each of 150 cells; finds intervals that are too narrow, or too wide")
 @pytest.mark.soak
 @pytest.mark.parametrize("covers", ["mean", "effect", "named"])
 def test_95_percent_intervals_cover_as_promised(covers: str, record_property: Callable[[str, object], None]) -> None:
     """Each kind of interval keeps the promise by itself, the mean over its ordinary cells too."""
-    found = {cell: covered(cell, SETS) for cell in CELLS if cell.covers == covers}
+    found = {cell: covered(cell, scaled(DATA_SETS)) for cell in CELLS if cell.covers == covers}
     low = {cell: each.share for cell, each in found.items() if each.is_too_low}
     ordinary = [each.share for each in found.values() if each.is_ordinary]
     mean = float(np.mean(ordinary))
     shares = [each.share for each in found.values()]
-    record_property("data sets a cell", SETS)
+    record_property("data sets a cell", scaled(DATA_SETS))
     record_property("cells", len(found))
     record_property("coverage", f"{min(shares):.3f} to {max(shares):.3f}")
     record_property("mean of ordinary cells", f"{mean:.4f} ({len(ordinary)})")
     record_property("seed", SEED)
-    room = 0.0 if FULL else 5 * sqrt(0.05 * 0.95 / (SETS * len(ordinary)))
+    room = 0.0 if FULL else 5 * sqrt(0.05 * 0.95 / (scaled(DATA_SETS) * len(ordinary)))
     assert not low
     assert MEAN[0] - room <= mean <= MEAN[1] + room
 
