@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +16,6 @@ import whichdo as wd
 from tests.campaign.trials import create, rng, run
 from whichdo.campaign.storage.companions import File
 from whichdo.report.campaign_page import write_report
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_an_empty_file_is_left_as_it_is(tmp_path: Path) -> None:
@@ -74,6 +75,13 @@ def test_a_folder_is_no_database(tmp_path: Path) -> None:
         create(str(tmp_path))
 
 
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="this system has no such device")
+def test_a_device_is_no_database() -> None:
+    for call in (create, lambda name: wd.Campaign.open(name, "spring")):
+        with pytest.raises(wd.StorageError, match=r"/dev/null is not a regular file; name another, such as"):
+            call("/dev/null")
+
+
 def test_nobody_opens_the_files_of_a_database_to_see_what_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +114,7 @@ def test_files_removed_under_a_campaign_are_noticed_before_the_next_commit(tmp_p
     last = campaign.status().receipt
     ticket = campaign.ask()
     (tmp_path / f"a.db{end}").unlink()
-    with pytest.raises(wd.StorageError, match=rf"a\.db{end} was removed or replaced while .*a\.db was in use"):
+    with pytest.raises(wd.StorageError, match=rf"a\.db{end} was removed, replaced or cut while .*a\.db was in use"):
         campaign.tell(ticket, {"Y": 1})
     assert told == 10
     rescued = wd.Campaign.open(tmp_path / "a.db.rescued-1", "spring")
@@ -116,6 +124,73 @@ def test_files_removed_under_a_campaign_are_noticed_before_the_next_commit(tmp_p
         for call in (campaign.verify, campaign.ask):  # what was in it is not there, whatever SQLite makes of that
             with pytest.raises(wd.StorageError):
                 call()
+
+
+needs_descriptors = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="nothing tells what SQLite has open")
+
+
+@needs_descriptors
+@pytest.mark.parametrize("left", [0, 31, 4_000, -1])
+def test_a_log_that_is_cut_in_its_place_is_noticed_before_the_next_commit(tmp_path: Path, left: int) -> None:
+    """SQLite goes on behind the hole, and what is acknowledged from then on is gone with the last process."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    run(campaign, rng(3), most=10)
+    ticket = campaign.ask()
+    log = tmp_path / "a.db-wal"
+    os.truncate(log, left % log.stat().st_size)
+    for _ in range(2):
+        with pytest.raises(wd.StorageError, match=r"a\.db-wal was removed, replaced or cut while .*a\.db was in use"):
+            campaign.tell(ticket, {"Y": 1})
+    for copy in tmp_path.glob("a.db.rescued-*"):
+        assert wd.Campaign.open(copy, "spring").verify()
+
+
+@needs_descriptors
+def test_a_log_that_is_cut_is_noticed_by_one_who_comes_later(tmp_path: Path) -> None:
+    campaign = create(str(tmp_path / "a.db"), policy="ue")
+    campaign.backup(tmp_path / "old.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as put_away:
+        put_away.execute("PRAGMA wal_checkpoint")  # all that is in the log is in the database too
+    campaign.ask(client="me")
+    os.truncate(tmp_path / "a.db-wal", 100)
+    with pytest.raises(wd.StorageError, match=r"a\.db-wal was removed, replaced or cut"):
+        wd.Campaign.open(tmp_path / "a.db", "spring").ask(client="you")
+    with pytest.raises(wd.StorageError, match=r"a\.db-wal was removed, replaced or cut"):
+        campaign.ask(client="you")
+
+
+@needs_descriptors
+def test_a_log_that_was_put_away_is_not_taken_for_one_that_was_cut(tmp_path: Path) -> None:
+    """Whoever tidies up with SQLite's own means empties the log, too; it begins anew, under another number."""
+    campaign = create(str(tmp_path / "a.db"), policy="ue", horizon=400)
+    other = wd.Campaign.open(tmp_path / "a.db", "spring")
+    for how in ("TRUNCATE", "RESTART", "FULL", "PASSIVE", "TRUNCATE"):
+        run(campaign, rng(3), most=4, client="one")
+        run(other, rng(4), most=4, client="two")
+        with closing(sqlite3.connect(tmp_path / "a.db")) as tidy:
+            assert tidy.execute(f"PRAGMA wal_checkpoint({how})").fetchone()[0] == 0
+        if how == "TRUNCATE":
+            assert not (tmp_path / "a.db-wal").stat().st_size
+        run(other, rng(4), most=4, client="two")
+    assert campaign.verify()
+    assert wd.Campaign.open(tmp_path / "a.db", "spring").verify()
+
+
+@needs_descriptors
+def test_what_a_campaign_opens_to_look_at_its_log_is_closed_with_it(tmp_path: Path) -> None:
+    def opened() -> int:
+        gc.collect()
+        return sum(1 for _ in Path("/dev/fd").iterdir())
+
+    before = opened()
+    for _ in range(3):
+        campaign = create(str(tmp_path / "a.db"), policy="ue")
+        run(campaign, rng(3), most=2)
+        campaign.close()
+        assert opened() == before
+        campaign.ask()
+        del campaign
+        assert opened() == before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -214,10 +289,15 @@ def test_a_file_is_known_by_what_the_system_says_of_it(tmp_path: Path) -> None:
     file.touch()
     status = file.stat()
     assert found.place() == (status.st_dev, status.st_ino)
+    file.write_bytes(bytes(70_000))
+    assert found.place()
+    assert found.size == 70_000
     with pytest.MonkeyPatch.context() as patched:  # as on a system without statx, which may not divide devices either
         patched.setattr("whichdo.campaign.storage.companions._statx", None)
         patched.delattr(os, "major")
+        file.write_bytes(bytes(7))
         assert found.place() == (status.st_dev, status.st_ino)
+        assert found.size == 7
     file.rename(tmp_path / "another.db-wal")
     assert found.place() is None
 

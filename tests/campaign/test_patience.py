@@ -228,6 +228,42 @@ def test_whoever_had_a_turn_lets_the_next_one_have_his(tmp_path: Path, number: i
     assert order == ["next", "again"]
 
 
+@pytest.mark.skipif(not hasattr(fcntl, "F_OFD_SETLK"), reason="the system has no such locks")
+@pytest.mark.parametrize("number", [None, 7])
+def test_two_read_while_a_third_has_its_turn(tmp_path: Path, number: int | None) -> None:
+    """Where many write, to read what they wrote takes longer than a turn, and would hold all of them up."""
+    (tmp_path / "a.db-wal").touch()
+    has, *others = (Turns(str(tmp_path / "a.db-wal"), number) for _ in range(4))
+    has.wait()
+    reading, both = [threading.Event() for _ in others], threading.Barrier(3)
+    order: list[int] = []
+
+    def take(place: int) -> None:
+        def read() -> None:
+            if not reading[place].is_set():
+                reading[place].set()
+                both.wait(30)
+
+        others[place].wait(read)
+        order.append(place)
+        others[place].close()
+
+    threads = [threading.Thread(target=take, args=(place,)) for place in range(3)]
+    for place, thread in enumerate(threads[:2]):
+        thread.start()
+        assert reading[place].wait(30)
+    threads[2].start()
+    time.sleep(0.1)
+    assert not reading[2].is_set()
+    reading[2].set()  # when it comes to it, nobody else is there
+    both.wait(30)
+    assert order == []
+    has.close()
+    for thread in threads:
+        thread.join(30)
+    assert order == [0, 1, 2]
+
+
 def test_what_others_wrote_is_read_before_the_turn(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that within it there is little left to read."""
     campaign, other = create(database, policy="ue"), wd.Campaign.open(database, "spring")
@@ -364,6 +400,15 @@ def test_a_worker_that_goes_off_keeps_nobody_waiting(tmp_path: Path, monkeypatch
         one.wait()
         one.leave()
     assert not other.take()
+    one.close()
+    monkeypatch.setattr(turns, "AT_ONCE", 0.0)  # held up once, by a busy machine
+    one.wait()
+    one.leave()
+    assert not other.take()
+    one.close()
+    one.wait()
+    one.leave()
+    assert other.take()
     one.close()
     other.close()
 

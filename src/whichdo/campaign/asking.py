@@ -67,11 +67,17 @@ def tickets_of(state: State, names: Sequence[str], new: int | None = None) -> li
     found = []
     for name in names:
         pull = state.tickets[name]
-        ends = None if pull.lease_end is None else time_text(pull.lease_end)
-        to = f"process {pull.process} of {pull.client}" if pull.process else pull.client
-        again = "" if pull.asked_at == new else f"handed out before, at {pull.asked}, to {to}"
+        end = pull.lease_end
+        ends = None if end is None else time_text(end)
+        again = "" if pull.asked_at == new else _before(pull)
         found.append(Ticket(pull.id, pull.arm, pull.needed, ends, pull.asked_receipt, again))
     return found
+
+
+def _before(pull: Pull) -> str:
+    """When a ticket was handed out, and to whom."""
+    to = f"process {pull.process} of {pull.client}" if pull.process else pull.client
+    return f"handed out before, at {pull.asked}, to {to}"
 
 
 def _check_open(state: State) -> None:

@@ -165,7 +165,8 @@ def _whole(event: Event, secret: bytes | None) -> bool:
 def time_text(when: datetime) -> str:
     """A moment as events hold it: UTC, to the microsecond."""
     here = when if when.tzinfo is UTC else when.astimezone(UTC)
-    return f"{here.isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
+    day = f"{here.year:04}-{here.month:02}-{here.day:02}"  # `isoformat` asks for the offset, and takes twice as long
+    return f"{day}T{here.hour:02}:{here.minute:02}:{here.second:02}.{here.microsecond:06}Z"
 
 
 def moment(text: str) -> datetime:

@@ -8,7 +8,7 @@ default, as it was before it was added.  Keys that a later program added are not
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,8 +88,7 @@ class Observed(Said):
     database: Body | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Handed:
+class Handed(NamedTuple):
     """A ticket of an ask: its arm and its place in the play."""
 
     id: str

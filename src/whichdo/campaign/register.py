@@ -226,6 +226,9 @@ class Deadlines:
     def __init__(self) -> None:
         self._queue: list[tuple[int, str]] = []
 
+    def __len__(self) -> int:
+        return len(self._queue)
+
     def add(self, when: int, ticket: str) -> None:
         """Something about a ticket is over then."""
         heappush(self._queue, (when, ticket))

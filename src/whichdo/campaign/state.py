@@ -185,6 +185,8 @@ class State(Knowledge):
 
     def due(self, now: datetime) -> tuple[list[str], list[str]]:
         """The tickets whose lease has ended, and those whose reward window has closed, by ``now``."""
+        if not self.leases and not self.windows:
+            return [], []
         tickets, at = self.tickets, instant(now)
         return (
             self.leases.over(at, lambda name: tickets.phase[tickets.position(name)] == ASKED),

@@ -125,6 +125,7 @@ class RowReader:
         self._domains: dict[str, Sequence[Value] | None] = {**problem.domains}
         if problem.reward_range is not None:
             self._domains[problem.reward] = None  # on record as it is
+        self._plain_values = {name: self._kept_as_told(name) for name in self._domains}
 
     def read(self, arm: Arm, row: object, needed: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The row as it goes on record, and the columns that are not nodes; or an error."""
@@ -156,8 +157,11 @@ class RowReader:
 
     def _plain(self, arm: Arm, row: Mapping[Any, Any], needed: Sequence[str]) -> dict[str, Any] | None:
         """The row, if there is nothing to say of it: so are nearly all, and it takes a fraction of the time."""
-        kept = {}
+        kept: dict[str, Any] = {}
         for name, value in row.items():
+            if type(value) is int and value in self._plain_values.get(name, ()):  # as most are
+                kept[name] = value
+                continue
             book = self._books.get(name)
             if book is None or (code := book.code(value)) < 0:
                 return None
@@ -166,6 +170,11 @@ class RowReader:
             if kept.get(name, value) != value:
                 return None
         return kept if kept.keys() >= set(needed) else None
+
+    def _kept_as_told(self, name: str) -> frozenset[Value]:
+        """The whole numbers among the values of a node, which go on record as they are told."""
+        values, code = enumerate(self._domains[name] or ()), self._books[name].code
+        return frozenset(value for number, value in values if type(value) is int and code(value) == number)
 
     def _kept(self, name: str, value: Any, code: int) -> Value:
         """The value that goes on record: the declared one, or a numeric reward as it is."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import threading
 import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import whichdo as wd
 from tests.graph.formats.strategies import FORMATS
 from whichdo.errors import GraphError, GraphSyntaxError, InputError, Place, TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph, read_graph
 from whichdo.graph.formats import format_graph, parse_graph, reading, write_graph
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 GRAPH = CausalGraph("XMY", [("X", "M"), ("M", "Y")], [("X", "Y")], hidden=["U"], exposures="X", outcomes="Y")
 
@@ -202,6 +205,42 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
         write_graph(GRAPH, path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["graph.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("read", [read_graph, wd.read_problem, wd.CausalNetwork.read_bif])
+def test_a_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    said: list[str] = []
+
+    def refuse() -> None:
+        with pytest.raises(InputError) as error:
+            read(Path("pipe"))
+        said.append(str(error.value))
+
+    reader = threading.Thread(target=refuse, daemon=True)
+    reader.start()
+    reader.join(60)
+    assert said == ['"pipe" is not a regular file. Write its content to a file first.']
+
+
+@pytest.mark.skipif(not Path(os.devnull).is_char_device(), reason="this system has no such device")
+def test_a_device_is_not_read() -> None:
+    with pytest.raises(InputError, match="is not a regular file"):
+        read_graph(os.devnull)
+
+
+def test_the_database_of_an_open_campaign_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system takes a process's locks on a file away when any handle of it is closed."""
+    monkeypatch.chdir(tmp_path)
+    campaign = wd.Campaign.create("a.db", "spring", wd.policy("ue"), wd.Problem("X -> Y", "Y", ["X"]), horizon=9)
+    monkeypatch.setattr(Path, "open", None)
+    with pytest.raises(InputError, match=r'^"a\.db" is the database of a campaign'):
+        read_graph("a.db")
+    assert campaign.ask().id
 
 
 def test_writing_where_there_is_no_directory(tmp_path: Path) -> None:

@@ -4,6 +4,10 @@ SQLite goes on with files that somebody has removed, because it holds them open.
 and gone with the process; another process begins new files, and the two do not see each other.  So before and after
 every transaction that writes, the files must be those that it began with.
 
+Nor does SQLite notice a log that was cut in its place: it goes on writing where its index says that the log ends,
+behind a hole, and what lies there is lost with the index.  So before every commit the log must be as long as its index
+says, and have the same number (salt).
+
 Which files they are is found without a question for their times (``statx``).  Since Linux 6.13 a file whose times
 somebody has seen gets new ones with its next write, which costs a commit of one event half as much again.
 """
@@ -13,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
+import struct
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
@@ -37,14 +42,19 @@ class _Status(ctypes.Structure):
     _fields_ = (
         ("_before", ctypes.c_uint32 * 8),
         ("inode", ctypes.c_uint64),
-        ("_between", ctypes.c_uint32 * 24),
+        ("size", ctypes.c_uint64),
+        ("_between", ctypes.c_uint32 * 22),
         ("major", ctypes.c_uint32),
         ("minor", ctypes.c_uint32),
         ("_after", ctypes.c_uint32 * 28),
     )
 
 
-_AT_FDCWD, _STATX_INO = -100, 0x100
+_INDEX = struct.Struct("=I10xHI12x8s")
+"""Of the head of an index: its form, the size of a page, how many pages the log has, and the number of the log."""
+_INDEX_FORM = 3_007_000
+"""The only one that there has been, since 2010."""
+_AT_FDCWD, _STATX_INO, _STATX_SIZE = -100, 0x100, 0x200
 _statx: Callable[..., int] | None = getattr(ctypes.CDLL(None), "statx", None) if sys.platform == "linux" else None
 
 
@@ -55,10 +65,19 @@ class Companions:
         self._files = [File(f"{path}{end}") for end in ENDS]
         self._name = name
         self._found: tuple[Place, ...] | None = None
+        self._opened: tuple[int, int] | None = None
+        """The descriptors of index and log, where the system tells the former."""
 
     def forget(self) -> None:
         """A new connection opens the files that are there then."""
         self._found = None
+        self._close()
+
+    def _close(self) -> None:
+        """Close the log, which is ours, but not the index, which is SQLite's."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            os.close(opened[1])
 
     @property
     def known(self) -> bool:
@@ -69,12 +88,44 @@ class Companions:
         """The name of a file that is not the one it was, if there is such; ``writes``: all of them must be there."""
         now = tuple([each.place() for each in self._files])
         if self._found is None:
-            if None not in now:
-                self._found = now
-            elif writes:
-                return self._names(now, (None,) * len(now), gone=True)
-            return None
-        return None if now == self._found else self._names(now, self._found, gone=False)
+            if None in now:
+                return self._names(now, (None,) * len(now), gone=True) if writes else None
+            self._found = now
+            self._open()
+        elif now != self._found:
+            return self._names(now, self._found, gone=False)
+        return f"{self._name}-wal" if writes and self._is_cut() else None
+
+    def _is_cut(self) -> bool:
+        """Whether the log is not what its index says; to be asked while nobody else writes."""
+        if self._is_as_indexed():
+            return False
+        self._open()  # something other than SQLite may have had the descriptor, and closed it
+        return not self._is_as_indexed()
+
+    def _open(self) -> None:
+        """The log, on which SQLite has no locks, and the index as SQLite has it: to close that would undo its locks."""
+        self._close()
+        index = None if self._found is None else _descriptor_of(self._found[2])
+        if index is not None:
+            with suppress(OSError):
+                self._opened = index, os.open(self._files[1].path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _is_as_indexed(self) -> bool:
+        """Whether the log is as long as the index says, and has the same number; where that cannot be told, it is."""
+        if self._opened is None:
+            return True
+        index, log = self._opened
+        try:
+            head = os.pread(index, _INDEX.size, 0)
+            form, size, frames, salt = _INDEX.unpack(head)
+            if not frames or form != _INDEX_FORM:
+                return True
+            page = (size & 0xFE00) + ((size & 1) << 16)
+            same: bool = os.pread(log, len(salt), 16) == salt
+            return same and 32 + frames * (24 + page) <= self._files[1].size
+        except (OSError, struct.error):
+            return False
 
     def _names(self, now: tuple[Place, ...], then: tuple[Place, ...], *, gone: bool) -> str:
         return next(
@@ -88,8 +139,8 @@ def lost(missing: str, name: str, rescued: str | None) -> StorageError:
     """What to say when a file was removed under a connection."""
     kept = f" All that it could still see is in {rescued}, a database to look at with --db." if rescued else ""
     return StorageError(
-        f"{missing} was removed or replaced while {name} was in use. Nothing was written now, but what this process "
-        f"wrote before may be lost.{kept} Stop all that use the database, and verify it with your last receipt."
+        f"{missing} was removed, replaced or cut while {name} was in use. Nothing was written now, but what this "
+        f"process wrote before may be lost.{kept} Stop all that use the database, and verify it with your last receipt."
     )
 
 
@@ -97,18 +148,36 @@ class File:
     """A file that is looked at again and again; not by two threads at once."""
 
     def __init__(self, path: str) -> None:
-        self._path, self._status = os.fsencode(path), _Status()
+        self.path, self._status = os.fsencode(path), _Status()
         self._pointer = ctypes.byref(self._status)
+
+    @property
+    def size(self) -> int:
+        """Of the file, when its place was found last."""
+        return int(self._status.size)
 
     def place(self) -> Place:
         """Device and inode; None if there is no such file."""
-        if _statx is not None and not _statx(_AT_FDCWD, self._path, 0, _STATX_INO, self._pointer):
-            return os.makedev(self._status.major, self._status.minor), self._status.inode
+        status = self._status
+        if _statx is not None and not _statx(_AT_FDCWD, self.path, 0, _STATX_INO | _STATX_SIZE, self._pointer):
+            return os.makedev(status.major, status.minor), status.inode
         try:  # it is not there, or this system does not say
-            status = os.stat(self._path)  # noqa: PTH116 - a third of the time
+            found = os.stat(self.path)  # noqa: PTH116 - a third of the time
         except OSError:
             return None
-        return status.st_dev, status.st_ino
+        status.size = found.st_size
+        return found.st_dev, found.st_ino
+
+
+def _descriptor_of(place: Place) -> int | None:
+    """The number under which this process has a file open, where the system tells."""
+    with suppress(OSError):
+        for number in map(int, os.listdir("/dev/fd")):  # noqa: PTH208 - numbers
+            with suppress(OSError):
+                status = os.fstat(number)
+                if (status.st_dev, status.st_ino) == place:
+                    return number
+    return None
 
 
 def rescue(driver: sqlite3.Connection, path: Path) -> str | None:
@@ -122,6 +191,8 @@ def rescue(driver: sqlite3.Connection, path: Path) -> str | None:
         with draft_of(target, private=True) as (draft, file):
             with closing(sqlite3.connect(draft)) as copy:
                 driver.backup(copy)
+                if copy.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+                    return None  # it saw a hole
                 copy.execute("PRAGMA journal_mode = DELETE")
             os.fsync(file.fileno())
             draft.replace(target)

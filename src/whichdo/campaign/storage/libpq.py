@@ -12,14 +12,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg.adapt import Transformer
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
 
 from whichdo.errors import InputError
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from psycopg.abc import Transformer as Reader
     from psycopg.pq.abc import PGconn, PGresult
 
 __all__ = ["Command", "Rows", "ServerError", "exchange", "is_ready"]
@@ -27,12 +29,6 @@ __all__ = ["Command", "Rows", "ServerError", "exchange", "is_ready"]
 Command = tuple[str, tuple[object, ...]]
 """A statement, with question marks where its values go, and the values."""
 Rows = list[tuple[Any, ...]]
-
-_READERS: dict[int, Callable[[bytes], Any]] = {
-    17: lambda value: bytes.fromhex(value[2:].decode()),
-    **dict.fromkeys((20, 21, 23), int),
-}
-"""By the numbers of types: bytes and whole numbers; the rest is text."""
 
 
 class ServerError(Exception):
@@ -68,7 +64,8 @@ def exchange(
     line.pipeline_sync()
     results = _answers(line, time.monotonic() + seconds)
     line.exit_pipeline_mode()
-    return [_rows(result) for result, wanted in zip(results, asked, strict=True) if wanted]
+    reader = Transformer()
+    return [_rows(result, reader) for result, wanted in zip(results, asked, strict=True) if wanted]
 
 
 @cache
@@ -132,13 +129,9 @@ def is_ready(number: int, seconds: float, *, write: bool = False) -> bool:
     return any(select.select([number], [number] if write else [], [], max(0.0, seconds)))
 
 
-def _rows(result: PGresult) -> Rows:
-    """The rows of a result; of one that has none, how many were changed."""
+def _rows(result: PGresult, reader: Reader) -> Rows:
+    """The rows of a result, read by psycopg's compiled loop; of one that has none, how many were changed."""
     if result.status != ExecStatus.TUPLES_OK:
         return [(result.command_tuples,)]
-    value = result.get_value
-    read = [_READERS.get(result.ftype(column), bytes.decode) for column in range(result.nfields)]
-    return [
-        tuple([None if (cell := value(row, column)) is None else of(cell) for column, of in enumerate(read)])
-        for row in range(result.ntuples)
-    ]
+    reader.set_pgresult(result)
+    return reader.load_rows(0, result.ntuples, tuple)

@@ -63,6 +63,7 @@ class SqliteStorage(Storage):
         _check_name(path)
         self.path = path.absolute()  # the same file, wherever the program goes
         self._companions = Companions(self.path, visible(str(path)))
+        finalize(self, self._companions.forget)
         self._file = File(str(self.path))
         self._place: tuple[int, int] | None = None
         super().__init__(address, visible(str(path)), patience, Turns(f"{self.path}-wal"))
@@ -92,7 +93,9 @@ class SqliteStorage(Storage):
             raise StorageError(f"{self.name} cannot be opened: {error.strerror}.") from None
         if stat.S_ISDIR(found.st_mode):
             raise StorageError(f"{self.name} is a folder; name a file in it, such as {self.name}/campaigns.db.")
-        if not create and stat.S_ISREG(found.st_mode) and not found.st_size:
+        if not stat.S_ISREG(found.st_mode):
+            raise StorageError(f"{self.name} is not a regular file; name another, such as campaigns.db.")
+        if not create and not found.st_size:
             raise self._empty()
 
     # ---------------------------------------------------------------------------------------------------- connections
@@ -149,6 +152,13 @@ class SqliteStorage(Storage):
         found = [connection.execute(f"PRAGMA {each}").fetchone()[0] for each in ("journal_mode", "synchronous")]
         if found != ["wal", 2]:
             raise StorageError(f"{self.name} cannot be kept safe: SQLite answers {found}, not ['wal', 2].")
+
+    def close(self) -> None:
+        """Close the connection, and what its files were looked at with."""
+        with self.lock:
+            super().close()
+            if self._wire.connection is None:
+                self._companions.forget()
 
     def _is_stale(self, connection: sqlite3.Connection) -> bool:  # noqa: ARG002
         return self._file.place() != self._place  # another file has taken its place
@@ -299,12 +309,14 @@ class SqliteStorage(Storage):
 
     # --------------------------------------------------------------------------------------------------- its complaints
 
-    def _complaint(self, error: Exception) -> WhichdoError | None:
+    def _complaint(self, error: Exception) -> WhichdoError | None:  # noqa: PLR0911 - a rule for each code
         if not isinstance(error, sqlite3.Error):
             return None
         code, words = getattr(error, "sqlite_errorname", "") or "", first_line(error)
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return self._busy()
+        if code == "SQLITE_IOERR_SHORT_READ":  # of the database itself it would read zeros
+            return lost(f"{self.name}-wal", self.name, None)
         if code == "SQLITE_NOTADB":
             return NotOursError(f"{self.name} is not a database of whichdo: {words}. Name another file.")
         if code.startswith("SQLITE_CORRUPT"):

@@ -6,14 +6,16 @@ gives turns.  For SQLite it is on the ``-wal`` file, which all connections have 
 no locks, so to open and close it undoes none of them.  For a server it is on a file that belongs to the user.
 
 The system wakes a process that waits for a lock, but does not keep the lock for it: on a busy machine the one that has
-just released it takes it again, many times over.  So there are two locks, and only the one that is next in line, which
-has the first, may wait for the second, which is the turn.  A process that comes back from a turn has to get in line
-again, while the next one still has its place.  Being next is also the time to read what others have written
-(``meanwhile``): the turn is shorter by it, and the reading goes on beside another's writing.
+just released it takes it again, many times over.  So there is a lock for each of the first places in line, and only a
+process that has a place may wait for the next, the last of which is the turn.  A process that comes back from a turn
+has to get in line again, while those before it still have their places.  A place in line is also the time to read what
+others have written (``meanwhile``), beside another's writing.  With many processes reading takes longer than a turn, as
+each reads what all others write.  So two read at a time, and of what comes after that little is left for the turn.
 
 A turn lasts for some transactions, if one follows the other at once: to hand it on after each would cost more than they
-do.  It only makes waiting fair, and the database's own lock still keeps writers apart; so where a turn does not come in
-a few seconds, because a process is frozen within its own, one goes on without.
+do.  Whether they do is known from those before: a process that was held up once, as happens on a busy machine, keeps
+its turns.  A turn only makes waiting fair, and the database's own lock still keeps writers apart; so where a turn does
+not come in a few seconds, because a process is frozen within its own, one goes on without.
 
 Threads are begun and told by C alone, not through events: an interrupt that comes while an event is set or waited for
 can leave its lock taken.
@@ -27,6 +29,7 @@ import tempfile
 import time
 from _thread import start_new_thread
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -39,10 +42,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Turns", "queue_of"]
 
-TURN = 0.01
+TURN = 0.015
 """Seconds that a turn lasts at most, if nothing is under way when it ends."""
 AT_ONCE = 0.002
 """Seconds between two transactions of which one follows the other at once."""
+ENOUGH, MOST = 2, 4
+"""Transactions at once after which a turn is kept, and how many of them are remembered; a pause counts against two."""
+LINE = (0, 1, 2)
+"""The places in line, the last of them the turn; those who wait in one read what others have written."""
 WITHOUT = 5.0
 """Seconds after which one goes on without a turn."""
 
@@ -61,16 +68,17 @@ class Turns:
         self._ender: tuple[int, SimpleQueue[None]] | None = None
         self._noted = 0.0  # the end of the turn that the ender knows of
         self._left = 0.0  # when the last transaction ended
-        self._at_once = 0  # how many have followed one another at once
+        self._at_once = 0  # how many have followed one another at once, less the pauses
 
     def wait(self, meanwhile: Callable[[], object] | None = None) -> bool:
         """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is.
 
         Whether it is the same turn as before, in which nobody else of this queue has had one.
-        ``meanwhile``: what can be done while next in line; not done where there is nothing to wait for.
+        ``meanwhile``: what can be done in line; not done where there is nothing to wait for.
         """
         now = time.monotonic()
-        self._at_once = self._at_once + 1 if now - self._left < AT_ONCE else 0
+        at_once = now - self._left < AT_ONCE
+        self._at_once = min(self._at_once + 1, MOST) if at_once else max(self._at_once - ENOUGH, 0)
         with self._lock:
             if self._kept and now < self._ends:
                 self._kept = False
@@ -91,34 +99,39 @@ class Turns:
         file = self._opened()
         if file is None:
             return True
-        if not self._next_in_line(file, wait=False):
-            return False
-        found = self._turn(file, wait=False)
-        self._out_of_line(file)
-        return found
+        if all(self._has(file, place, wait=False) for place in LINE):
+            for place in LINE[:-1]:
+                _unlock(file, self._where(place))
+            return True
+        self._give_up(file)
+        return False
 
     def _came(self, file: int, until: float, meanwhile: Callable[[], object] | None) -> bool:
-        """Get in line, then take the turn; False where that takes too long."""
-        if not self._next_in_line(file, wait=False) and not _Waiter.came(self, file, self._next_in_line, until):
-            return False
-        if not self._turn(file, wait=False):
-            if meanwhile is not None:
-                meanwhile()
-            if not _Waiter.came(self, file, self._turn, until):
-                return False
-        self._out_of_line(file)
+        """Get in line, and go from place to place until the turn comes; False where that takes too long."""
+        before: int | None = None
+        for place in LINE:
+            if not self._has(file, place, wait=False):
+                if before is not None and meanwhile is not None:
+                    meanwhile()
+                if not _Waiter.came(self, file, partial(self._has, place=place), until):
+                    return False
+            if before is not None:
+                _unlock(file, self._where(before))
+            before = place
         return True
 
-    def _next_in_line(self, file: int, *, wait: bool) -> bool:
-        """Whether this process is next in line; true where the system has no such lock."""
-        return _locked(file, 2 * (self._number or 0), wait=wait)
+    def _has(self, file: int, place: int, *, wait: bool) -> bool:
+        """Whether this process has a place in line; true where the system has no such lock."""
+        return _locked(file, self._where(place), wait=wait)
 
-    def _out_of_line(self, file: int) -> None:
-        _unlock(file, 2 * (self._number or 0))
+    def _where(self, place: int) -> int | None:
+        """What is locked for a place: a byte of the file; for the turn all of it, where there is no other queue."""
+        return None if place == LINE[-1] and self._number is None else len(LINE) * (self._number or 0) + place
 
-    def _turn(self, file: int, *, wait: bool) -> bool:
-        """Whether it is the turn of this process; true where turns cannot be taken."""
-        return _locked(file, None if self._number is None else 2 * self._number + 1, wait=wait)
+    def _give_up(self, file: int) -> None:
+        """Leave the line, and the turn."""
+        for place in LINE:
+            _unlock(file, self._where(place))
 
     def leave(self) -> None:
         """What was under way is done: the next one's turn, unless this one goes on for a moment."""
@@ -126,7 +139,7 @@ class Turns:
             if self._file is None:
                 return
             self._left = time.monotonic()
-            if self._left >= self._ends or self._at_once < 2:  # a worker tells, asks at once, and goes off to work
+            if self._left >= self._ends or self._at_once < ENOUGH:  # a worker tells, asks at once, and goes off to work
                 self._hand_on()
                 return
             self._kept = True
@@ -163,8 +176,7 @@ class Turns:
     def _hand_on(self) -> None:
         self._kept = False
         if self._file is not None:
-            _unlock(self._file, None if self._number is None else 2 * self._number + 1)
-            self._out_of_line(self._file)
+            self._give_up(self._file)
 
     def _opened(self) -> int | None:
         place = self._found.place()
@@ -181,7 +193,7 @@ class Turns:
         """Leave the file to the thread that waits for it, which closes it when the turn comes."""
         file, self._file, self._place = self._file, None, None
         if file is not None:
-            self._out_of_line(file)
+            self._give_up(file)
 
 
 def _locked(file: int, place: int | None, *, wait: bool) -> bool:

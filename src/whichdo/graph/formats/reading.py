@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import stat
 import zlib
 from typing import TYPE_CHECKING
 
 from whichdo.errors import InputError, TooLargeError
+from whichdo.files import is_guarded
 from whichdo.graph.formats.scan import show
 from whichdo.text import visible
 
@@ -64,8 +66,13 @@ def read_file(path: Path) -> str:
 
 def _bytes(path: Path) -> bytes:
     try:
-        if path.is_dir():
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
             raise InputError(f"{show(str(path))} is a directory: expected a file with a graph.")
+        if not stat.S_ISREG(mode):  # a pipe waits for its writer for ever
+            raise InputError(f"{show(str(path))} is not a regular file. Write its content to a file first.")
+        if is_guarded(path):  # to open it here would undo SQLite's locks
+            raise InputError(f"{show(str(path))} is the database of a campaign: expected a file with a graph.")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
