@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Blend", "borrowed_sources", "experiment_scopes", "find_blend", "is_equal", "uses_blend"]
-
 
 @dataclass(frozen=True)
 class Blend:

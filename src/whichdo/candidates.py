@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
 
-__all__ = ["Candidates", "Pruned", "PrunedArms"]
 
 MOST_NAMED = 8
 MOST_WORK = 50_000_000

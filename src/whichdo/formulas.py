@@ -44,11 +44,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = [
-    "Formula", "FormulaMaker", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope",
-    "few_cells", "formulas", "naive_scope", "needed_scopes", "setting_numbers",
-]  # fmt: skip
-
 
 FEW_CELLS = 64
 ROWS_PER_CELL = 10

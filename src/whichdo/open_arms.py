@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["factor_law", "lower_law_scopes", "natural_scope", "open_targets"]
-
 
 @per_problem
 def open_targets(problem: Problem) -> tuple[Targets, ...]:

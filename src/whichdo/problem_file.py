@@ -52,10 +52,6 @@ if TYPE_CHECKING:
 
     from whichdo.problem import Arm
 
-__all__ = [
-    "problem_from_json", "problem_to_json", "problem_to_toml", "read_problem", "toml_list", "toml_text",
-    "write_problem",
-]  # fmt: skip
 
 KEYS = (
     "graph", "graph_file", "reward", "reward_range", "intervene", "at_once", "arms", "prune", "goal", "domains", "bins",

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Session"]
 
 LAST_BITS = 1e-15
 """Of a budget: what sums of costs that come to it may be off by, a whole pull of it only beyond 10^15 pulls."""

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     Events = list[Event]
     Lines = Iterator[str]
 
-__all__ = ["Campaign"]
 
 MOST_TICKETS = 10_000
 """Of one ask."""

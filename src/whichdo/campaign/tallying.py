@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem, Value
     from whichdo.tables import Scope
 
-__all__ = ["Log", "Outcomes", "RowReader", "pooled", "teaching_scopes"]
 
 STORED = "Nothing was stored."
 FEW_CELLS = 256

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whichdo.problem import Arm
 
-__all__ = ["NEVER", "PHASES", "Phase", "Ticket", "instant", "moment_of", "ticket_id"]
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm
     from whichdo.tables import Scope
 
-__all__ = ["check"]
 
 WHOLE = 1 << 14
 """Cells of all columns together up to which they are counted as one table, of which every other is a margin."""

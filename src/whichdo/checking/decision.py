@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from whichdo.checking.edits import Edit
     from whichdo.drawing.svg import Edge
 
-__all__ = ["WhatIf", "cells", "titles"]
 
 NAMED = 4
 """How many edits the headline names."""

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Denial", "denial", "statement_scopes"]
 
 MOST_CELLS = 1 << 12
 """Cells of a table that is counted for one statement."""

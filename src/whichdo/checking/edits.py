@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     Rows = Sequence[tuple[int, ...]]
 
-__all__ = ["MOST_EDITS", "Edit", "likely_missing", "single_edits", "unseen_edges"]
 
 MOST_EDITS = 20_000
 """The most edits that are examined: all those among about 115 nodes."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from whichdo.checking.edits import Edit
     from whichdo.graph.admg import CausalGraph
 
-__all__ = ["Adjustment", "AdjustmentSearch", "ByNode", "Graphs", "ManyGraphs", "groups"]
 
 Graphs = int
 """A set of graphs, a bit for each."""

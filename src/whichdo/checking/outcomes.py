@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from whichdo.checking.edits import Edit
     from whichdo.problem import Arm
 
-__all__ = ["EditOutcome", "Predictions", "Pulls", "pulls_to_tell"]
 
 REACH = normal_quantile(0.975) + normal_quantile(0.8)
 """How many standard errors a difference must be to be found: 5% two-sided, power 80%."""

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.tables import Scope
 
-__all__ = ["what_if"]
-
 
 def what_if(
     problem: Problem,

@@ -14,7 +14,6 @@ from whichdo._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["VERBS", "make_app", "state"]
 
 CAMPAIGNS = "Campaigns"
 VERBS = {

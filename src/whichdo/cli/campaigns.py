@@ -32,21 +32,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from whichdo.campaign.advice import Advice
 
-__all__ = [
-    "allow",
-    "backup",
-    "export",
-    "forbid",
-    "import_",
-    "observe",
-    "pause",
-    "recommend",
-    "restart",
-    "resume",
-    "start",
-    "status",
-    "verify",
-]
 
 MissingOption = Annotated[
     str, typer.Option(help="Missing values in logs: error, drop (their rows) or level (as a value).")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.campaign import Campaign
 
-__all__ = ["arms", "campaigns", "policies", "tickets"]
 
 PATIENCE = 0.5
 """Seconds to wait for a database that is locked: somebody has pressed a key."""

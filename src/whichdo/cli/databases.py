@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.campaign import Campaign
     from whichdo.campaign.commands import Receipt
 
-__all__ = [
-    "ClientOption",
-    "DatabaseOption",
-    "KeyOption",
-    "NameArgument",
-    "ReasonOption",
-    "ReceiptsOption",
-    "address",
-    "database",
-    "lines_of",
-    "one_row",
-    "opened",
-    "print_lines",
-    "print_receipts",
-    "stretch",
-]
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONGEST = 2**20

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.commands import Receipt
 
-__all__ = ["amend", "ask", "tell", "void"]
 
 TicketArgument = Annotated[str, typer.Argument(help="The ticket's id.", show_default=False, autocompletion=tickets)]
 RowArgument = Annotated[

@@ -12,8 +12,6 @@ from whichdo.cli.databases import DatabaseOption, NameArgument, opened, print_li
 from whichdo.cli.output import ForceOption, Format, FormatOption, print_json, say_when_compiling
 from whichdo.text import visible
 
-__all__ = ["report"]
-
 
 def report(
     name: NameArgument,

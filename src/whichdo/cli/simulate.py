@@ -28,12 +28,10 @@ if TYPE_CHECKING:
     from whichdo.comparison.side_by_side import Cell, Comparison
     from whichdo.comparison.subject import Subject
 
-    class Lengths(TypedDict, total=False):
+    class _Lengths(TypedDict, total=False):
         horizons: list[int]
         budgets: list[float]
 
-
-__all__ = ["simulate"]
 
 POLICIES = ["warm-halving", "srm", "ue"]
 
@@ -99,7 +97,7 @@ def simulate(
 def _compare(
     subject: Subject,
     policies: list[str],
-    lengths: Lengths,
+    lengths: _Lengths,
     numbers: tuple[int, int, int | None],
     format: TableFormat,  # noqa: A002
 ) -> Comparison:
@@ -128,7 +126,7 @@ def _parts(given: list[str] | None) -> list[str]:
     return [part.strip() for text in given or () for part in text.split(",") if part.strip()]
 
 
-def _lengths(horizons: list[str] | None, budgets: list[str] | None) -> Lengths:
+def _lengths(horizons: list[str] | None, budgets: list[str] | None) -> _Lengths:
     """How long the runs are, as `compare` takes it."""
     if bool(_parts(horizons)) == bool(_parts(budgets)):
         found = "both" if _parts(horizons) else "neither"

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from whichdo.problem import Problem
 
-__all__ = ["Subject", "read_subject"]
 
 WITHOUT_PROBABILITIES = (".dag", ".dagitty", ".dot", ".gml", ".gv", ".json", ".txt")
 

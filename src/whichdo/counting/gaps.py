@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope, Table
 
-__all__ = ["Compared", "Gaps", "with_missing_levels"]
-
 
 @dataclass
 class Compared:

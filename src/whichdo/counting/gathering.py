@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope, Table
 
-__all__ = ["Desk", "Gathering"]
 
 MOST_PLANS = 64
 WAITING = 4096  # rows that are kept before they are counted together: one at a time each would cost a pass

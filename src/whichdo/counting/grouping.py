@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from whichdo.counting.warehouse import Engine
     from whichdo.tables import Scope
 
-__all__ = ["DROPPED", "FAULTY", "JOINED", "SIDE", "CellSet", "Cells", "ask_codes", "ask_sets", "joined"]
 
 JOINED = 1 << 12
 """Cells of scopes that are counted as one, because their margins are cheaper to take here."""

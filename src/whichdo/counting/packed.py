@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["DENSE_TOTAL", "Adder", "MomentAdder", "Plan"]
 
 DENSE_TOTAL = 1 << 25  # cells that all tables laid out may have together, 256 MB; the largest give way
 FEW_CELLS = 1 << 12  # cells that are laid out however few the rows are

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm
     from whichdo.tables import Scope
 
-__all__ = ["MOST_RETURNED", "SqlCounter"]
 
 MOST_RETURNED = 1 << 20
 """Rows that a database may return for one log: cells, whatever the number of rows."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from whichdo.counting.warehouse import Engine, TablePart
     from whichdo.problem import Problem
 
-__all__ = ["TableFaults"]
-
 
 class TableCounter(Protocol):
     """What is asked of a counter of a database (`whichdo.counting.sql.SqlCounter`)."""

@@ -20,7 +20,6 @@ from whichdo.world.network import CausalNetwork, bernoulli
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ROWS", "SEED", "population", "write_logs", "write_problem_file"]
 
 ROWS = 4_000
 SEED = 2022

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["PULLS", "RUNS", "story"]
 
 PULLS = 300
 RUNS = 200

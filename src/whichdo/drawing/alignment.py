@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from whichdo.drawing.layers import Ladder
 
-__all__ = ["align", "mean", "settle"]
 
 MEAN_ROUNDS = 16
 MEDIAN_ROUNDS = 10

@@ -19,7 +19,6 @@ from whichdo.drawing.alignment import mean, settle
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Block", "Curve", "Plane", "arc", "arrow", "ports", "sample", "swap"]
 
 Point = tuple[float, float]
 #: A start, then three points (two controls and an end) for each piece.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["Box", "Layout", "layout"]
 
 Point = tuple[float, float]
 Pair = tuple[str, str]

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope, Table
 
-__all__ = ["Difference", "contradiction_words", "disagreements"]
 
 FEW = 2_000
 """Looks below which the normal law of the differences is not trusted."""

@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "FOLDS", "LEAST_ROWS", "CrossFit", "UnitAnswer", "UnitModelled", "check_models", "deal", "least_propensity",
-    "one_thread",
-]  # fmt: skip
 
 FOLDS = 5
 LEAST_ROWS = 10

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from whichdo.identification.estimand import Estimand, Expression, Names
 
-__all__ = ["MAX_CELLS", "Evaluator", "evaluator", "table_evaluator"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 Axes = tuple[str, ...]

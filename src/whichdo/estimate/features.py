@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from whichdo.counting.kept_rows import KeptRows
     from whichdo.problem import Problem
 
-__all__ = ["features"]
 
 FEW_VALUES = 6
 """A node that declares more numbers than this is a number; up to so many it has a mark for each."""

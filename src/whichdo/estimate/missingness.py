@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from whichdo.counting.notes import CountNotes
     from whichdo.problem import Problem
 
-__all__ = ["missingness", "missingness_words"]
 
 LEVEL = 0.01
 """The chance of a warning, over all columns that are compared, where nothing differs."""

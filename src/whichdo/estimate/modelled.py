@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
-__all__ = ["MODELS", "Model", "Modelled", "checked_model", "judged_by_models", "model_arms", "read_columns"]
 
 MODELS = ("logistic",)
 MOST_PUSHES = 20_000_000

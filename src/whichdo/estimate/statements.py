@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.graph.implied import Statement
     from whichdo.tables import Scope, Table
 
-__all__ = ["LEVEL", "MATTERS", "NEGLIGIBLE", "Tested", "adjusted_chances", "check_statements", "statement_cells"]
 
 LEVEL = 0.05
 """The chance that a check of a right graph calls any statement false."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.simulation import Outcomes
     from whichdo.world.instances import Instance
 
-__all__ = ["EXPERIMENTS", "Cell", "Conditioning", "Finding", "Work", "list_named", "named_policy"]
 
 EXPERIMENTS: dict[int, Experiment] = {each.number: each for each in (*PAPER, *OURS, *WHERE)}
 NETWORK, LUCK = 0, 1

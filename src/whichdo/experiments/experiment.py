@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     #: The instances of one network, one for each point; they may be the same object.
     Maker = Callable[[np.random.SeedSequence, Sequence[int]], Sequence[Instance]]
 
-__all__ = ["Axis", "Experiment", "Panel", "Scale"]
-
 
 class Axis(StrEnum):
     """What changes from point to point."""

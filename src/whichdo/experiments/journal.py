@@ -25,7 +25,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Journal", "Key", "sources"]
 
 FORMAT = 1
 NAME = "cells.jsonl"

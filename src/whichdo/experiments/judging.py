@@ -21,20 +21,6 @@ if TYPE_CHECKING:
 
     Lines = Mapping[str, "Line"]
 
-__all__ = [
-    "CLEAR",
-    "Claim",
-    "Line",
-    "Verdict",
-    "Word",
-    "clearly_below",
-    "counted_word",
-    "difference",
-    "exponent",
-    "listed_points",
-    "starting_at",
-    "together",
-]
 
 CLEAR = 3
 """Standard errors of a difference that is clear."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whichdo.experiments.experiment import Maker
     from whichdo.world.instances import Instance
 
-__all__ = ["EXPERIMENTS"]
 
 LENGTHS = (100, 200, 400, 800, 1600, 3200)
 HARDNESSES = (4, 6, 8, 12, 16, 24, 32)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from whichdo.world.instances import Instance
 
-__all__ = ["EXPERIMENTS", "recorded"]
 
 BUDGETS = tuple(range(500, 2501, 250))
 HARDNESSES = tuple(range(12, 51, 2))

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from whichdo.experiments.journal import Journal
     from whichdo.policies.base import Objective
 
-__all__ = ["Plan", "Reproduction", "chosen_policies", "experiment_figure", "reproduce"]
 
 PACKAGES = ("numpy", "numba", "pyarrow", "matplotlib")
 SIMPLE_RUN, ROUND = 3e-4, 1e-6

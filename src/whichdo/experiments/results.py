@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from whichdo.experiments.journal import Key
     from whichdo.experiments.judging import Claim, Verdict
 
-__all__ = ["Results", "judge"]
-
 
 class Row(NamedTuple):
     """A row of the tidy table."""

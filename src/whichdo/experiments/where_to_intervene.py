@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from whichdo.experiments.judging import Lines
     from whichdo.world.instances import Instance
 
-__all__ = ["EXPERIMENTS"]
 
 ROUNDS = 10_000
 MARKED = (10, 100, 300, 1_000, 5_000)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.implied import Statement
 
-__all__ = ["Additions", "Undone"]
-
 
 class Undone(NamedTuple):
     """Which added edges undo a statement; ``arrows[u, v]`` is for ``u -> v``, ``hidden`` is symmetric."""

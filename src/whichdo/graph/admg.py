@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
-__all__ = ["CausalGraph", "read_graph"]
 
 MOST_SHOWN = 200
 """Nodes of a graph that is printed edge by edge, and drawn in a notebook."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.admg import CausalGraph
 
-__all__ = ["Implied", "Statement", "implied_statements"]
 
 MOST_SETS = 3
 """How many separating sets of a pair are tested: a wrong edge may show given one and not given another."""

@@ -16,7 +16,6 @@ from whichdo.text import nearest, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["MAX_EDGES", "Adjacency", "MixedGraph"]
 
 #: The most edges of a graph, whether it was read so or projected.
 MAX_EDGES = 200_000

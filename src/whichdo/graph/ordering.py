@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["min_fill"]
 
 HOPELESS = 64  # neighbours; a table over so many nodes of two values is far beyond any limit
 

@@ -22,8 +22,6 @@ from whichdo.graph.admg import CausalGraph
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["m_separated", "nearest", "without_arrows", "without_edges_into"]
-
 
 def m_separated(graph: CausalGraph, first: Iterable[str], second: Iterable[str], given: Iterable[str] = ()) -> bool:
     """True if no path between the two sets transmits given the third; nodes that are given count for neither set.

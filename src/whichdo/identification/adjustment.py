@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Names
 
-__all__ = ["Candidate", "adjustment_sets", "is_valid_adjustment"]
-
 
 @dataclass(frozen=True)
 class Candidate:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["unbeaten"]
 
 Kind = TypeVar("Kind", bound=Hashable)
 

@@ -50,16 +50,6 @@ if TYPE_CHECKING:
 
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = [
-    "CFactors",
-    "c_factors",
-    "checked_targets",
-    "find_hedge",
-    "hedge_words",
-    "identify",
-    "leaves_alone",
-    "marginal",
-]
 
 Positions = frozenset[int]
 Kernels = dict[str, "Expression"]

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from whichdo.graph.identify import Verdict
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = [
-    "adjustment_estimand", "paper_estimand", "paper_kernels", "stratified_estimand",
-    "weight_estimand", "weighted_components",
-]  # fmt: skip
-
 
 def adjustment_estimand(graph: CausalGraph, targets: Iterable[str], reward: str, given: Iterable[str]) -> Estimand:
     """Sum over z of P(z) P(y | x, z).

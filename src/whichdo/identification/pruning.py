@@ -38,15 +38,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import Names
 
-__all__ = [
-    "border_once_set",
-    "dominating_sets",
-    "minimal_sets",
-    "offers_all",
-    "possibly_optimal",
-    "territory",
-]
-
 
 MAX_SETS = 100_000
 MAX_TRIES = 1 << 12  # sets W that are tried before an arm is kept: to stop early is never wrong

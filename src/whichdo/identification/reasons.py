@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Names
 
-__all__ = ["CompleteVerdict", "complete_verdicts", "verdict_of", "verdict_warnings"]
 
 MAX_WARNINGS = 20
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.plans import BinaryPlan
     from whichdo.tables import Places
 
-__all__ = ["rows_binary", "tables_binary"]
 
 LEVELS = 9  # threshold bits compared for a whole block; the 1 sample in 512 that is left is finished by itself
 WIDEST = 6  # inputs up to which a node is drawn under masks; more would need over 64 masks

@@ -15,7 +15,6 @@ from whichdo.kernels.random import keyed_stream, step
 if TYPE_CHECKING:
     from whichdo.arrays import WordArray
 
-__all__ = ["beta", "gamma", "generator", "uniform"]
 
 SCALE = 2.0**-53
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.plans import CodePlan
     from whichdo.tables import Places
 
-__all__ = ["rows_codes", "tables_codes"]
 
 SCANNED = 12  # bounds up to which all are compared, which is quicker than bisecting with its unforeseeable branches
 

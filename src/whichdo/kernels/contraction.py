@@ -14,7 +14,6 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
 
-__all__ = ["PRIOR", "Laws", "Steps", "Teaching", "contract", "draw_laws", "mean_laws", "teach"]
 
 PRIOR = 0.5
 """What each value of each row counts for before anything is told."""

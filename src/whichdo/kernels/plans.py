@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
 
-__all__ = ["BLOCK", "BinaryPlan", "CodePlan"]
 
 BLOCK = 4096  # samples drawn at a time: 64 words a node, so that the buffers of a 100-node network stay in L2
 

@@ -18,18 +18,6 @@ from whichdo.kernels.compiling import compiled, inlined
 if TYPE_CHECKING:
     from whichdo.arrays import WordArray
 
-__all__ = [
-    "REWARDS",
-    "ROWS",
-    "STREAMS",
-    "TABLES",
-    "fill",
-    "keyed_stream",
-    "keyed_streams",
-    "next_word",
-    "seed_streams",
-    "step",
-]
 
 STREAMS = 64  # generators side by side: as many as a block has words
 WARM_UP = 12  # outputs thrown away after seeding, as the author advises

@@ -33,7 +33,6 @@ from whichdo.monitoring.wealth import log_wealth
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
-__all__ = ["Reference", "log_evidence", "mean_of_levels"]
 
 GROWING = 300.0
 """The effective size at which bets on a reference that grows begin to count in full: the least r above."""

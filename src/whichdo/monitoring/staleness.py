@@ -46,16 +46,6 @@ if TYPE_CHECKING:
 
     Tables = Mapping[Scope, Table]
 
-__all__ = [
-    "FOR_LOGS",
-    "disagreements",
-    "homogeneous",
-    "is_suspicious",
-    "outdated",
-    "set_aside_text",
-    "to_blame",
-    "untrue_laws",
-]
 
 FOR_LOGS = 0.2
 """The share of the chance of a mistake that is staked on logs being out of date."""

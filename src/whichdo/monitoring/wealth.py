@@ -28,8 +28,6 @@ from whichdo.estimate.shrinkage import unit_scale
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
-__all__ = ["chance", "log_wealth", "mean_bounds"]
-
 
 FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.65)
 """How far each bet of `log_wealth` lies from m, as a share of the way to 0 or to 1."""

@@ -14,7 +14,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["LOOKS", "Look", "policy_label", "policy_looks"]
 
 SOLID, DASHED, DOTTED, BROKEN = "-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))
 STROKES: tuple[Any, ...] = (DASHED, DOTTED, BROKEN, SOLID)

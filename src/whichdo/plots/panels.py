@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
     from whichdo.plots.looks import Look
 
-__all__ = ["Panel", "Scales", "panels_plot"]
 
 FLOOR = 1e-4
 """On a logarithmic scale, what is below is drawn here."""

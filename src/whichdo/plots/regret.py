@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from whichdo.plots.looks import Look
 
-__all__ = ["Curve", "regret_plot"]
 
 #: Leaders end at the middle of the left side of a name.
 BESIDE: dict[str, Any] = {"relpos": (0.0, 0.5)}

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["NO_ROW", "Arena", "Rounds", "Sequential"]
 
 NO_ROW: CodeArray = np.zeros(0, np.uint8)
 ONCE: IntArray = np.ones(1, np.int64)

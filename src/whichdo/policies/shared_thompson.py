@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["SharedThompson"]
 
 GAMMA = 4
 """Numbers that a gamma draw is worth."""

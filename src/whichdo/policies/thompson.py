@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["Thompson"]
-
 
 class _Posterior(NamedTuple):
     """For each arm the two parameters of its beta posterior, and the generator of draws.

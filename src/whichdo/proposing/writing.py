@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from whichdo.proposing.proposal import Proposal
 
-__all__ = ["check_free", "next_command", "proposal_to_toml", "write_proposal"]
 
 WIDTH = 100
 BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from whichdo.report.intervals import Kind
     from whichdo.report.trail import History
 
-__all__ = ["Arms", "Development", "development_of", "every_arm"]
 
 MOST = 25
 """Arms in the forest plot."""

@@ -22,19 +22,6 @@ from whichdo.drawing.labels import safe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "ALL",
-    "BOUNDS",
-    "DIRECT",
-    "LOOKING",
-    "Interval",
-    "Scale",
-    "axis",
-    "dashed",
-    "development",
-    "swatch",
-    "track",
-]
 
 INK, FAINT, GRID = "#1a1a1a", "#666666", "#e4e4e0"
 HEIGHT, FIRST, LANE = 46, 10, 13

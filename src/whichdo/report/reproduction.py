@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from whichdo.experiments.judging import Claim, Line, Verdict
     from whichdo.experiments.reproduce import Reproduction
 
-__all__ = ["markdown", "page", "write_page"]
 
 ROUNDS_SHOWN = 6
 SIGNS = {Word.HOLDS: "yes", Word.PART: "part", Word.NOT: "no"}

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, CodeArray, FloatArray, IntArray
 
-__all__ = [
-    "MAX_CELLS", "Layout", "Places", "Radix", "Scope", "Table", "TableIndex", "Tables", "conditional_rows",
-    "smallest_table", "starts",
-]  # fmt: skip
 
 Scope = tuple[str, ...]
 

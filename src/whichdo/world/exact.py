@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.world.shape import Network
 
-__all__ = ["joint_law", "reward_laws", "true_rarity"]
 
 MAX_CELLS = 1 << 26
 RARE_CELLS = 1 << 22

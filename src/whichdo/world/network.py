@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, CodeArray, FloatArray
 
-__all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
 
 ROW_ERROR = 1e-9
 MAX_AXES = 32

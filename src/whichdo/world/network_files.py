@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Value
     from whichdo.world.shape import Network
 
-__all__ = ["read_bif", "write_bif"]
-
 
 class NetworkParts(NamedTuple):
     """A network as it stands in a file: inputs and table of each node, the hidden nodes, and all domains."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.world.sampling_plans import LookPlan
     from whichdo.world.shape import Network
 
-__all__ = ["World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
 MOST_GROUNDS = 200

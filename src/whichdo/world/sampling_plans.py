@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from whichdo.tables import Places, Scope
     from whichdo.world.shape import Network
 
-__all__ = ["LookPlan", "look_plan", "plan", "reward_bounds"]
 
 WORD = 2.0**64
 KEPT_PLANS = 2_000

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.problem import Problem, Value
 
-__all__ = ["MAX_TABLE", "Law", "Network"]
 
 MAX_TABLE = 50_000_000
 """The most cells of the table of a node."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["FORMATS", "Format", "format_graph", "parse_graph", "read_graph_and_format", "write_graph"]
-
 
 @dataclass(frozen=True)
 class Format:

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["parse_bif", "read_bif_graph", "write_bif", "write_bif_graph"]
 
 MAX_VALUES = 256
 MAX_PARENTS = 2 * MAX_EDGES  # in all; an edge X <-> Y is a parent of both

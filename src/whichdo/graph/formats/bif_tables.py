@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
 
-__all__ = ["MAX_CELLS", "MAX_TOTAL_CELLS", "Family", "read_table"]
-
 MAX_CELLS = 50_000_000
 MAX_TOTAL_CELLS = 100_000_000
 SUM_TOLERANCE = 1e-4

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
 
-__all__ = ["BARE", "CLOSE", "END", "OPEN", "PROPERTY", "BifFile", "BifVariable", "Cursor", "without_comments"]
 
 QUOTED = r'"[^"\\\n]*+"'
 BARE = re.compile(r'[^\s{}()\[\],;|"\\]++', re.ASCII)

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["write_dagitty", "write_text"]
-
 
 def write_text(graph: MixedGraph) -> str:
     """The graph in the short form, on one line: nodes in order, hidden names, edges."""

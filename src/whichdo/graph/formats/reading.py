@@ -14,7 +14,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MAX_BYTES", "read_file"]
 
 #: The most that is read of a file, counted after decompression.
 MAX_BYTES = 20 * 1024 * 1024

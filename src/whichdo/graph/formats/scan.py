@@ -13,8 +13,6 @@ from bisect import bisect_right
 from whichdo.errors import GraphSyntaxError, Place
 from whichdo.text import quoted
 
-__all__ = ["BLOCK", "LETTERS", "NAME", "Scanner", "one_of", "show", "spell"]
-
 #: What a name may hold without quotes, as the inside of a character class: letters, digits and "_", the accents
 #: that are characters of their own, and the vowel signs of Indic scripts and Thai.
 LETTERS = r"\w\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0971-\u0e4e"

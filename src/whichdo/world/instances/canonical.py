@@ -19,7 +19,6 @@ from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["CANONICAL", "canonical"]
 
 CANONICAL: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

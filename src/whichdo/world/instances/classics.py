@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["confounded_parallel", "misspecified_parallel", "no_backdoor", "parallel"]
-
 
 def parallel(
     m: int = 2, *, nodes: int = 50, epsilon: float | None = None, budget: int | None = None, chance: float = 0.0

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Value
     from whichdo.world.instances.instance import Seed
 
-__all__ = ["bnlearn", "bows", "component", "front_door", "half_open", "joint_confounded", "linear", "random_confounded"]
 
 DRAWS = 1000
 

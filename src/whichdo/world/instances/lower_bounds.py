@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
 
-__all__ = ["full_tree", "random_tree", "theorem_4_1", "theorem_4_2"]
-
 TABLE_INPUTS = 12
 """A reward that waits for more nodes than this gets hidden helpers, so that no table grows past 2**12 rows."""
 

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
     from whichdo.evidence import Tally
 
-__all__ = ["MISTAKES", "Planted", "planted"]
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     (2,), (2, 2), (4,), (3,), (2, 2, 2), (8,), (3, 3), (1,), (11,), (2, 2, 2, 2), (5, 5), (24, 25),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["experiment_1", "experiment_2", "experiment_3", "experiment_4", "experiment_5", "one_good_arm", "section_3"]
 
 GRAPH, CHOICE = 0, 1
 """What a network's seed is used for: its graph, and which X_j the reward depends on."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from whichdo.world.instances.instance import Instance
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["is_on_shelf", "named_instance", "network", "shelf"]
 
 #: The paper's experiments at the paper's size: how many networks there are, and the first so many of them.
 _PAPER: dict[str, tuple[int, Callable[[int], Sequence[Instance]]]] = {

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from whichdo.arms import Arm
     from whichdo.graph.targets import Targets
 
-__all__ = ["STRUCTURAL", "Among", "arms_on", "structural"]
-
 
 class Among(StrEnum):
     """Which arms a task is posed over."""
