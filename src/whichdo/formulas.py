@@ -25,10 +25,15 @@ import numpy as np
 
 from whichdo.errors import UsageError
 from whichdo.graph.identify import Route, verdicts
-from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand
-from whichdo.identification.forms import paper_estimand, stratified_estimand, weight_estimand, weighted_components
+from whichdo.identification.forms import (
+    adjustment_sets,
+    paper_estimand,
+    stratified_estimand,
+    weight_estimand,
+    weighted_components,
+)
 from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Radix
 from whichdo.text import quoted

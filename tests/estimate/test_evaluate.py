@@ -14,10 +14,9 @@ from tests.identification.laws import random_tables
 from whichdo.errors import NotIdentifiedError, TooLargeError
 from whichdo.estimate.evaluate import Evaluator, evaluator, table_evaluator
 from whichdo.graph.admg import CausalGraph
-from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand, Product, Ratio, Sum
-from whichdo.identification.forms import adjustment_estimand, weight_estimand
+from whichdo.identification.forms import adjustment_estimand, adjustment_sets, weight_estimand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

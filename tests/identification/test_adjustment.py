@@ -17,9 +17,8 @@ from whichdo.formulas import Formula, choose_formula
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.adjustment import adjustment_sets, is_valid_adjustment
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
-from whichdo.identification.forms import adjustment_estimand
+from whichdo.identification.forms import adjustment_estimand, adjustment_sets, is_valid_adjustment
 
 
 def adjusted(graph: CausalGraph, targets: tuple[str, ...], reward: str, given: tuple[str, ...]) -> Estimand:

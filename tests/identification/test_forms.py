@@ -17,11 +17,11 @@ from tests.twins import CANONICAL, Mixed
 from whichdo.errors import NotIdentifiedError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import find_hedge, identify
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
 from whichdo.identification.forms import (
     adjustment_estimand,
+    adjustment_sets,
     paper_estimand,
     weight_estimand,
     weighted_components,

@@ -27,7 +27,7 @@ import numpy as np
 
 from whichdo.checking.choices import Candidates, candidates_under
 from whichdo.checking.decision import WhatIf
-from whichdo.checking.edits import single_edits
+from whichdo.checking.edits import Additions, single_edits
 from whichdo.checking.many_graphs import ManyGraphs
 from whichdo.checking.outcomes import Predictions
 from whichdo.errors import UsageError
@@ -38,7 +38,6 @@ from whichdo.estimate.shrinkage import STRENGTH, reward_scale
 from whichdo.estimate.statements import ROWS_PER_CELL, check_statements, statement_cells
 from whichdo.evidence import Tally
 from whichdo.formulas import Formula, checked_reading, few_cells, needed_scopes
-from whichdo.graph.additions import Additions
 from whichdo.graph.implied import implied_statements
 from whichdo.problem import LOOK, Problem
 from whichdo.text import counted

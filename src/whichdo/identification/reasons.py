@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from whichdo.graph.components import with_parents
 from whichdo.graph.identify import Route, Verdict, confounding_path, verdicts
 from whichdo.graph.targets import ByTargets
-from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import checked_targets, find_hedge, hedge_words, identify
-from whichdo.identification.forms import weighted_components
+from whichdo.identification.forms import adjustment_sets, weighted_components
 from whichdo.text import listed
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import numpy as np
 
 from whichdo.errors import TooLargeError
 from whichdo.estimate.rarity import rarity_scopes
-from whichdo.graph.ordering import min_fill
+from whichdo.tables.contingency import min_fill
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
