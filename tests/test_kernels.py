@@ -9,9 +9,8 @@ import pytest
 
 from whichdo import kernels
 from whichdo.kernels import binary
-from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import bound, trailing_zeros
-from whichdo.kernels.random import STREAMS, fill, keyed_streams, next_word
+from whichdo.kernels.random import STREAMS, beta, fill, generator, keyed_streams, next_word
 from whichdo.kernels.rewards import pull_all, pull_one, reward_streams
 from whichdo.tables import Places
 from whichdo.world.sampling_plans import reward_bounds

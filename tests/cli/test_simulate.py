@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.calling import Call
 from whichdo.cli import main
-from whichdo.comparison.subject import read_subject
+from whichdo.cli.simulate import read_subject
 from whichdo.world.instances import canonical, experiment_1
 from whichdo.world.instances.shelf import shelf
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli

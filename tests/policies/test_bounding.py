@@ -12,10 +12,10 @@ from scipy import stats
 import whichdo as wd
 from benchmarks.bounding import without_bounds
 from tests.soak import repeated, scaled
+from whichdo.blends import natural_scope, open_targets
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading
-from whichdo.kernels.chance import generator
-from whichdo.open_arms import natural_scope, open_targets
+from whichdo.kernels.random import generator
 from whichdo.policies.bounding import (
     ROOM,
     Bounds,

@@ -12,8 +12,8 @@ from whichdo.errors import UsageError
 from whichdo.evidence import ROWS, Batch, Tally, observe
 from whichdo.formulas import Reading
 from whichdo.identification.chains import Chains
-from whichdo.kernels.chance import gamma
 from whichdo.kernels.contraction import PRIOR
+from whichdo.kernels.random import gamma
 from whichdo.policies.sequential import Sequential
 from whichdo.policies.shared_thompson import SharedThompson
 from whichdo.policies.sharing import counted_before, shared_tables

@@ -6,7 +6,7 @@ counts deny it (`check_statements`).
 """
 
 from whichdo.estimate.statements import Tested, adjusted_chances, check_statements, statement_cells
-from whichdo.graph.implied import Implied, Statement, implied_statements
+from whichdo.graph.separation import Implied, Statement, implied_statements
 
 __all__ = [
     "Implied", "Statement", "Tested", "adjusted_chances", "check_statements", "implied_statements", "statement_cells",

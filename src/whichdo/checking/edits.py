@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from whichdo.arrays import BoolArray
-    from whichdo.graph.implied import Statement
+    from whichdo.graph.separation import Statement
 
     Rows = Sequence[tuple[int, ...]]
 
@@ -60,7 +60,7 @@ class Additions:
     Examples
     --------
     >>> from whichdo.graph.admg import CausalGraph
-    >>> from whichdo.graph.implied import Statement
+    >>> from whichdo.graph.separation import Statement
     >>> graph = CausalGraph.parse("Z -> X -> Y")
     >>> found = Additions(graph).undone_by(Statement("Z", "Y", ("X",)))
     >>> bool(found.hidden[graph.index("X"), graph.index("Y")])

@@ -38,7 +38,7 @@ from whichdo.estimate.shrinkage import STRENGTH, reward_scale
 from whichdo.estimate.statements import ROWS_PER_CELL, check_statements, statement_cells
 from whichdo.evidence import Tally
 from whichdo.formulas import Formula, checked_reading, few_cells, needed_scopes
-from whichdo.graph.implied import implied_statements
+from whichdo.graph.separation import implied_statements
 from whichdo.problem import LOOK, Problem
 from whichdo.text import counted
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from whichdo.blends import Blend
     from whichdo.checking.edits import Edit
     from whichdo.estimate.statements import Tested
-    from whichdo.graph.implied import Statement
+    from whichdo.graph.separation import Statement
     from whichdo.graph.targets import Targets
     from whichdo.tables import Scope
 

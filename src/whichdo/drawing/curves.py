@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import atan2, hypot, inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.drawing.alignment import mean, settle
+from whichdo.drawing.placement import mean, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

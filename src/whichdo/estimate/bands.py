@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.blends import factor_law
 from whichdo.errors import TooLargeError
 from whichdo.estimate.blending import Learning
 from whichdo.estimate.evaluate import evaluator, table_evaluator
@@ -33,7 +34,6 @@ from whichdo.estimate.limits import mean_limits, normal_quantile
 from whichdo.estimate.shrinkage import mass_and_sizes, rows_of_table
 from whichdo.formulas import Reading, setting_numbers
 from whichdo.identification.estimand import Estimand, conditionals_in
-from whichdo.open_arms import factor_law
 from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.experiments.judging import (
+from whichdo.experiments.experiment import (
     CLEAR,
     Claim,
     Verdict,
@@ -24,7 +24,7 @@ from whichdo.experiments.judging import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whichdo.experiments.judging import Line, Lines
+    from whichdo.experiments.experiment import Line, Lines
 
 SHARE = 1 / 6
 """Of the better of SRM and SR: what warm halving may come to, where those are above `SMALL`."""

@@ -9,16 +9,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.experiments.experiment import Axis, Experiment, Panel, Scale
-from whichdo.experiments.judging import Claim, Verdict, Word, clearly_below, counted_word
+from whichdo.experiments.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Panel,
+    Scale,
+    Verdict,
+    Word,
+    clearly_below,
+    counted_word,
+)
 from whichdo.experiments.published import recorded
 from whichdo.world.instances.structural import Among, structural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whichdo.experiments.experiment import Maker
-    from whichdo.experiments.judging import Lines
+    from whichdo.experiments.experiment import Lines, Maker
     from whichdo.world.instances import Instance
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.kernels.chance import gamma
 from whichdo.kernels.compiling import compiled
+from whichdo.kernels.random import gamma
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray

@@ -33,8 +33,8 @@ from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
-from whichdo.kernels.chance import generator, uniform
 from whichdo.kernels.compiling import compiled
+from whichdo.kernels.random import generator, uniform
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
 from whichdo.policies.bounding import beta_below, clipped_means, hold

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo._version import __version__
-from whichdo.experiments.cells import EXPERIMENTS
-from whichdo.experiments.experiment import Axis
-from whichdo.experiments.judging import Word
-from whichdo.experiments.results import judge
+from whichdo.experiments.cells import EXPERIMENTS, judge
+from whichdo.experiments.experiment import Axis, Word
 from whichdo.files import write_file
 from whichdo.plots.looks import policy_label
 from whichdo.report.page import render
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from whichdo.experiments.experiment import Experiment
-    from whichdo.experiments.judging import Claim, Line, Verdict
+    from whichdo.experiments.experiment import Claim, Experiment, Line, Verdict
     from whichdo.experiments.reproduce import Reproduction
 
 

@@ -12,7 +12,7 @@ from whichdo.errors import GraphSyntaxError, NetworkError, Place, TooLargeError
 from whichdo.files import write_file
 from whichdo.graph.formats.bif import parse_bif
 from whichdo.graph.formats.bif import write_bif as bif_text
-from whichdo.graph.formats.bif_text import BifFile, BifVariable
+from whichdo.graph.formats.bif_tables import BifFile, BifVariable
 from whichdo.graph.formats.scan import read_file
 from whichdo.text import quoted
 from whichdo.world.shape import MAX_TABLE

@@ -17,8 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from whichdo.world.instances.canonical import CANONICAL, canonical
-from whichdo.world.instances.classics import confounded_parallel, misspecified_parallel, no_backdoor, parallel
+from whichdo.world.instances.classics import (
+    CANONICAL,
+    canonical,
+    confounded_parallel,
+    misspecified_parallel,
+    no_backdoor,
+    parallel,
+)
 from whichdo.world.instances.confounded import (
     bnlearn,
     bows,
