@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from whichdo.checking.outcomes import EditOutcome
     from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
-    from whichdo.comparison.side_by_side import Comparison, compare
+    from whichdo.comparison import Comparison, compare
     from whichdo.counting import count
     from whichdo.domains import Bins, bins
     from whichdo.drawing.svg import draw_svg
@@ -206,7 +206,7 @@ _ROOMS = {
     "whichdo.checking.outcomes": ("EditOutcome",),
     "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
-    "whichdo.comparison.side_by_side": ("Comparison", "compare"),
+    "whichdo.comparison": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.domains": ("Bins", "bins"),
     "whichdo.errors": (

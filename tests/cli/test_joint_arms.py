@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from tests.cli.calling import Answer, Call
-from whichdo.cli import completion
+from whichdo.cli import app as completion
 from whichdo.world.network import CausalNetwork, bernoulli
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whichdo.cli import completion
+from whichdo.cli.app import arms, campaigns, policies
 from whichdo.cli.databases import (
     DatabaseOption,
     KeyOption,
@@ -38,7 +38,7 @@ MissingOption = Annotated[
 ]
 FileArgument = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 ArmsArgument = Annotated[
-    list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False, autocompletion=completion.arms)
+    list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False, autocompletion=arms)
 ]
 
 
@@ -52,7 +52,7 @@ def start(
         str,
         typer.Option(
             help='The policy, such as causal-ts, my_policy.py:MyPolicy or "srm(second_phase=rejects)".',
-            autocompletion=completion.policies,
+            autocompletion=policies,
         ),
     ] = "warm-halving",
     horizon: Annotated[
@@ -141,9 +141,7 @@ def observe(
 def status(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="The campaign; without it, all are listed.", show_default=False, autocompletion=completion.campaigns
-        ),
+        typer.Argument(help="The campaign; without it, all are listed.", show_default=False, autocompletion=campaigns),
     ] = None,
     *,
     top: Annotated[int, typer.Option(min=1, help="How many open tickets to show.")] = 20,

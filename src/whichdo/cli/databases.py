@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from whichdo.cli.app import state
-from whichdo.cli.completion import campaigns
+from whichdo.cli.app import campaigns, state
 from whichdo.cli.output import Format, console, print_json, worded
 from whichdo.errors import InputError, UsageError
 from whichdo.text import quoted, visible

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whichdo.cli.completion import tickets
+from whichdo.cli.app import tickets
 from whichdo.cli.databases import (
     ROW,
     ClientOption,

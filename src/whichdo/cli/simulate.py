@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypedDict
 
 import typer
 
-from whichdo.cli.completion import policies
+from whichdo.cli.app import policies
 from whichdo.cli.output import (
     ForceOption,
     TableFormat,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from whichdo.comparison.side_by_side import Cell, Comparison
+    from whichdo.comparison import Cell, Comparison
     from whichdo.problem import Problem
 
     class _Lengths(TypedDict, total=False):
@@ -223,7 +223,7 @@ def _compare(
     numbers: tuple[int, int, int | None],
     format: TableFormat,  # noqa: A002
 ) -> Comparison:
-    from whichdo.comparison.side_by_side import compare
+    from whichdo.comparison import compare
     from whichdo.crew import cores
 
     runs, seed, workers = numbers

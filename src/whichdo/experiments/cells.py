@@ -19,10 +19,8 @@ import numpy as np
 from whichdo.errors import UnsuitableError
 from whichdo.estimate.conditional import conditional, pair_scopes
 from whichdo.evidence import observe
+from whichdo.experiments.catalogue import OF_THE_PAPER, UNDER_CONFOUNDING, WHERE_TO_INTERVENE
 from whichdo.experiments.experiment import Line
-from whichdo.experiments.ours import EXPERIMENTS as OURS
-from whichdo.experiments.published import EXPERIMENTS as PAPER
-from whichdo.experiments.where_to_intervene import EXPERIMENTS as WHERE
 from whichdo.files import write_whole
 from whichdo.policies.base import Objective, Policy, best_arm, refuse_joint
 from whichdo.policy_names import read_policy
@@ -41,7 +39,9 @@ if TYPE_CHECKING:
     from whichdo.world.instances import Instance
 
 
-EXPERIMENTS: dict[int, Experiment] = {each.number: each for each in (*PAPER, *OURS, *WHERE)}
+EXPERIMENTS: dict[int, Experiment] = {
+    each.number: each for each in (*OF_THE_PAPER, *UNDER_CONFOUNDING, *WHERE_TO_INTERVENE)
+}
 NETWORK, LUCK = 0, 1
 """What the seed of a network is used for: to draw it, and to draw what happens on it."""
 

@@ -15,7 +15,7 @@ from whichdo._version import __version__
 from whichdo.experiments.cells import EXPERIMENTS, judge
 from whichdo.experiments.experiment import Axis, Word
 from whichdo.files import write_file
-from whichdo.plots.looks import policy_label
+from whichdo.plots.regret import policy_label
 from whichdo.report.page import render
 
 if TYPE_CHECKING:

@@ -19,11 +19,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from whichdo.world.instances.classics import (
     CANONICAL,
+    STRUCTURAL,
+    Among,
     canonical,
     confounded_parallel,
     misspecified_parallel,
     no_backdoor,
     parallel,
+    structural,
 )
 from whichdo.world.instances.confounded import (
     bnlearn,
@@ -35,7 +38,6 @@ from whichdo.world.instances.confounded import (
     random_confounded,
 )
 from whichdo.world.instances.instance import Instance, Seed
-from whichdo.world.instances.lower_bounds import full_tree, random_tree, theorem_4_1, theorem_4_2
 from whichdo.world.instances.mistakes import MISTAKES, Planted, planted
 from whichdo.world.instances.paper import (
     experiment_1,
@@ -43,9 +45,12 @@ from whichdo.world.instances.paper import (
     experiment_3,
     experiment_4,
     experiment_5,
+    full_tree,
+    random_tree,
     section_3,
+    theorem_4_1,
+    theorem_4_2,
 )
-from whichdo.world.instances.structural import STRUCTURAL, Among, structural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
