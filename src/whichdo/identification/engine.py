@@ -108,13 +108,6 @@ def identify(graph: CausalGraph, targets: Iterable[str], reward: str, tried: Ite
     return Estimand(expression, names, reward, factors)
 
 
-def c_factors(
-    graph: CausalGraph, targets: Names, reward: str, tried: Iterable[Iterable[str]] = ()
-) -> tuple[CFactor, ...]:
-    """The c-factors of an effect with their sources; one that no source yields has none."""
-    return CFactors(graph, reward, tried).of(targets)
-
-
 class CFactors:
     """The c-factors of any effect on one reward, from the same sources.
 

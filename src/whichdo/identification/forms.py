@@ -114,29 +114,6 @@ class _Criterion:
         return nearest(inside, self.targets, nearest(inside, [self.reward], given))
 
 
-def adjustment_estimand(graph: CausalGraph, targets: Iterable[str], reward: str, given: Iterable[str]) -> Estimand:
-    """Sum over z of P(z) P(y | x, z).
-
-    Targets that do not act on the reward are not conditioned on.
-
-    Raises `UsageError` if adjusting for ``given`` is wrong in some model of the graph.
-
-    Examples
-    --------
-    >>> graph = CausalGraph.parse("A -> X; B -> X; A -> Y; B -> Y; X -> Y")
-    >>> print(adjustment_estimand(graph, ["X"], "Y", ["A", "B"]))
-    Σ_{A, B} P(A, B) P(Y | A, B, X)
-    """
-    names = checked_targets(graph, targets, reward)
-    acting = acting_targets(graph, names, reward)
-    around = tuple(sorted(set(given), key=graph.index))
-    if acting and not is_valid_adjustment(graph, acting, reward, around):
-        raise UsageError(f"Adjusting for {listed(around) or 'nothing'} does not give the effect of {listed(names)}.")
-    if not acting:
-        return Estimand(Conditional((reward,)), names, reward)
-    return stratified_estimand(names, reward, around, tuple(sorted({*around, *acting}, key=graph.index)))
-
-
 def stratified_estimand(targets: Names, reward: str, around: Names, given: Names) -> Estimand:
     """Sum over the strata ``around`` of P(around) P(y | given), whether or not that is an effect; ``given`` holds both.
 

@@ -205,15 +205,6 @@ class Table:
         # The shape is given again: numpy makes a whole line of a single number.
         return Table(scope, sizes, **{name: np.ascontiguousarray(part).reshape(sizes) for name, part in sums.items()})
 
-    def conditional(self, node: str, *, smoothing: float = 0.0, threshold: float = 0.0) -> FloatArray:
-        """The shares of a column's values given all others, with an axis for each of these and one for it at the end.
-
-        ``smoothing`` and ``threshold`` as for `conditional_rows`.
-        """
-        others = tuple(name for name in self.scope if name != node)
-        table = self.marginal((*others, node)).dense()
-        return conditional_rows(table.count.astype(np.float64), smoothing, threshold)
-
     def dense(self) -> Table:
         """The same with an axis for each column, however many cells there are."""
         if self.cells is None:

@@ -282,11 +282,6 @@ class SqliteStorage(Storage):
             raise DamagedError(f"{self.name} is not the database it was when it was opened. The backup was not made.")
         return source
 
-    def holds(self, path: Path) -> bool:
-        """Whether a path is a file of this database; to open one and close it again would undo SQLite's locks."""
-        own = [Path(f"{self.path}{end}") for end in ("", "-wal", "-shm")]
-        return path.exists() and any(each.exists() and path.samefile(each) for each in own)
-
     def who(self) -> str:
         """Who holds the file now, for a message."""
         return who_locks(str(self.path))
