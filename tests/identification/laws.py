@@ -32,9 +32,10 @@ BINARY = np.array([0.0, 1.0])
 
 def adjusted(graph: CausalGraph, targets: Sequence[str], reward: str, given: Iterable[str]) -> Estimand:
     """The formula that adjusts for a set; targets that do not act on the reward are not conditioned on."""
-    acting = acting_targets(graph, targets, reward)
+    names = tuple(targets)
+    acting = acting_targets(graph, names, reward)
     around = tuple(sorted(given, key=graph.index)) if acting else ()
-    return stratified_estimand(tuple(targets), reward, around, tuple(sorted({*around, *acting}, key=graph.index)))
+    return stratified_estimand(names, reward, around, tuple(sorted({*around, *acting}, key=graph.index)))
 
 
 def fixture(name: str) -> list[dict[str, Any]]:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
-    from whichdo.counting.notes import CountNotes
     from whichdo.problem import Problem
     from whichdo.tables import Scope, Table
 
@@ -212,11 +211,11 @@ def missingness(problem: Problem, compared: Compared) -> dict[str, float]:
     return found
 
 
-def missingness_words(problem: Problem, notes: CountNotes) -> tuple[str, ...]:
+def missingness_words(problem: Problem, dropped: int, compared: Compared | None) -> tuple[str, ...]:
     """What a reader should know of dropped rows: whether they differ."""
-    if not notes.dropped or notes.compared is None:
+    if not dropped or compared is None:
         return ()
-    found = missingness(problem, notes.compared)
+    found = missingness(problem, compared)
     if not found:
         return ()
     wrong = {name: p for name, p in found.items() if p * len(found) < LEVEL}

@@ -155,7 +155,7 @@ def rank(
         shrinkage=shrinkage,
         threshold=threshold,
         sampled=sampled,
-        notes=(*told.sentences, *missingness_words(problem, told)),
+        notes=(*told.sentences, *missingness_words(problem, told.dropped, told.compared)),
         shown=problem,
         overlap=True,
         kept=None if keeper is None or model is None else (model, keeper.rows()),

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 
     from whichdo.evidence import Tally
     from whichdo.experiments.experiment import Claim, Experiment, Panel, Verdict
-    from whichdo.experiments.journal import Key
     from whichdo.policies.base import Play
     from whichdo.problem import Problem
     from whichdo.simulation import Outcomes
     from whichdo.world.instances import Instance
 
+
+#: (experiment, panel, network, policy)
+Key = tuple[int, int, int, str]
 
 EXPERIMENTS: dict[int, Experiment] = {
     each.number: each for each in (*OF_THE_PAPER, *UNDER_CONFOUNDING, *WHERE_TO_INTERVENE)

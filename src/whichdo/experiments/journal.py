@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whichdo._version import __version__
 from whichdo.errors import StorageError
-from whichdo.experiments.cells import Cell, Finding
+from whichdo.experiments.cells import Cell, Finding, Key
 from whichdo.text import visible
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 NAME = "cells.jsonl"
-
-#: (experiment, panel, network, policy)
-Key = tuple[int, int, int, str]
 
 
 @dataclass(frozen=True)
