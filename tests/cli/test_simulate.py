@@ -16,10 +16,10 @@ import pytest
 
 from tests.cli.calling import Call
 from whichdo.cli import main
-from whichdo.cli.simulate import read_subject
 from whichdo.world.instances import canonical, experiment_1
 from whichdo.world.instances.shelf import shelf
 from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.subject import read_subject
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ import pytest
 import whichdo as wd
 from tests.cli.calling import Call
 from tests.counting.warehouses import into_spark, spark_session
-from whichdo.cli.tables import table_at
+from whichdo.counting.addresses import table_at
 from whichdo.counting.warehouse import Engine, ibis, recorded
 from whichdo.errors import DataError, StorageError, TooLargeError, UsageError
 
@@ -168,7 +168,7 @@ def test_the_command_line(
 
 def test_without_java_it_says_so() -> None:
     script = (
-        "from whichdo.cli.tables import table_at\n"
+        "from whichdo.counting.addresses import table_at\n"
         "try:\n    table_at('pyspark://', 'visits')\n"
         "except Exception as error:\n    print(type(error).__name__, error)"
     )

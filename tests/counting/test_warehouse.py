@@ -12,8 +12,8 @@ import pytest
 import whichdo as wd
 from tests.counting.warehouses import Wire, drawn, into_duckdb, into_postgres, into_spark, spark_session
 from tests.soak import repeated, scaled
-from whichdo.cli.tables import table_at
 from whichdo.counting import count_with_notes
+from whichdo.counting.addresses import table_at
 from whichdo.counting.gaps import with_missing_levels
 from whichdo.counting.warehouse import recorded
 from whichdo.errors import DataError, StorageError, TooLargeError, UsageError, WhichdoError

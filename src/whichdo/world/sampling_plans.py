@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.kernels import BinaryPlan, CodePlan, tables_binary, tables_codes
+from whichdo.kernels.binary import tables_binary
+from whichdo.kernels.codes import tables_codes
+from whichdo.kernels.plans import BinaryPlan, CodePlan
 from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Layout, Radix, starts
 
