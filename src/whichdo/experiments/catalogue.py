@@ -19,12 +19,12 @@ import numpy as np
 from whichdo.experiments import claims
 from whichdo.experiments.experiment import (
     Axis,
-    Claim,
     Experiment,
     Panel,
     Scale,
     Verdict,
     Word,
+    claim,
     clearly_below,
     counted_word,
 )
@@ -199,7 +199,13 @@ def _panel(task: int) -> Panel:
 # --------------------------------------------------------------------------------------------------------------- claims
 
 
-def _fewer_arms_cost_less(panels: Mapping[str, Lines]) -> Verdict:
+@claim(
+    "Thompson sampling and KL-UCB have a lower cumulative regret over the possibly optimal arms than over the minimal "
+    "ones or over all.",
+    "Lee and Bareinboim 2018",
+    tuple(f"{policy}@{key}" for policy in ("ts", "kl-ucb") for key in LISTS),
+)
+def fewer_arms_cost_less(panels: Mapping[str, Lines]) -> Verdict:
     good, numbers = [], []
     for name, lines in panels.items():
         for policy in ("ts", "kl-ucb"):
@@ -215,16 +221,13 @@ def _fewer_arms_cost_less(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-fewer_arms_cost_less = Claim(
-    "Thompson sampling and KL-UCB have a lower cumulative regret over the possibly optimal arms than over the minimal "
-    "ones or over all.",
-    "Lee and Bareinboim 2018",
-    tuple(f"{policy}@{key}" for policy in ("ts", "kl-ucb") for key in LISTS),
-    _fewer_arms_cost_less,
+@claim(
+    "Causal Thompson sampling, in which every row teaches every arm it can, has a lower regret than Thompson sampling "
+    "over the possibly optimal arms.",
+    "ours",
+    ("causal-ts", "ts@pomis"),
 )
-
-
-def _shared_tables_pay(panels: Mapping[str, Lines]) -> Verdict:
+def shared_tables_pay(panels: Mapping[str, Lines]) -> Verdict:
     third, second = panels["task-3"], panels["task-2"]
     ours, theirs = third["causal-ts"], third["ts@pomis"]
     share = float(ours.means[-1] / theirs.means[-1])
@@ -243,14 +246,6 @@ def _shared_tables_pay(panels: Mapping[str, Lines]) -> Verdict:
         f"t = {AT:,} or the last round",
     )
 
-
-shared_tables_pay = Claim(
-    "Causal Thompson sampling, in which every row teaches every arm it can, has a lower regret than Thompson sampling "
-    "over the possibly optimal arms.",
-    "ours",
-    ("causal-ts", "ts@pomis"),
-    _shared_tables_pay,
-)
 
 WHERE_TO_INTERVENE = (
     Experiment(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whichdo.world.instances import Instance
 
     Lines = Mapping[str, "Line"]
+    Judge = Callable[[Mapping[str, Lines]], "Verdict"]
 
     #: The instances of one network, one for each point; they may be the same object.
     Maker = Callable[[np.random.SeedSequence, Sequence[int]], Sequence[Instance]]
@@ -93,7 +94,12 @@ class Claim:
     text: str
     source: str
     needs: tuple[str, ...]
-    judge: Callable[[Mapping[str, Lines]], Verdict]
+    judge: Judge
+
+
+def claim(text: str, source: str, needs: tuple[str, ...]) -> Callable[[Judge], Claim]:
+    """Make a claim of the function below: its judge."""
+    return lambda judge: Claim(text, source, needs, judge)
 
 
 # ---------------------------------------------------------------------------------------------------------- differences
