@@ -96,7 +96,8 @@ if TYPE_CHECKING:
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.instances.shelf import network
-    from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+    from whichdo.world.mechanism import Mechanism, bernoulli
+    from whichdo.world.network import CausalNetwork
     from whichdo.world.sampler import World
 
 __all__ = [
@@ -158,7 +159,8 @@ _ROOMS = {
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.instances.shelf": ("network",),
-    "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),
+    "whichdo.world.mechanism": ("Mechanism", "bernoulli"),
+    "whichdo.world.network": ("CausalNetwork",),
     "whichdo.world.sampler": ("World",),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -10,7 +10,8 @@ import pytest
 
 from tests.cli.calling import Answer, Call
 from whichdo.cli import app as completion
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -34,7 +34,8 @@ from whichdo.problem import do
 from whichdo.simulation import Lots, played, run_rounds
 from whichdo.world.instances import half_open
 from whichdo.world.instances.confounded import linear
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

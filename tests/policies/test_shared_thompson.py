@@ -22,7 +22,8 @@ from whichdo.problem import Problem, do
 from whichdo.simulation import played, run_rounds, simulate
 from whichdo.tables import Table
 from whichdo.world.instances import canonical, joint_confounded, structural
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 TRUSTING = SharedThompson(Reading.GRAPH, 0.0)

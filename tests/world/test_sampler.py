@@ -19,7 +19,8 @@ from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, observe, pull, spread
 from whichdo.kernels.plans import BLOCK, BinaryPlan
 from whichdo.kernels.random import seed_streams
 from whichdo.problem import Arm, do
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import Stream, World
 from whichdo.world.sampling_plans import look_plan
 

@@ -36,7 +36,8 @@ from whichdo.policy_names import policy
 from whichdo.problem_file import read_problem
 from whichdo.report.campaign_page import write_report
 from whichdo.text import listed, visible
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
     from whichdo.problem import Arm, Problem
-    from whichdo.world.shape import Network
+    from whichdo.world.mechanism import Network
 
 
 MAX_CELLS = 1 << 26

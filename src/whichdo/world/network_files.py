@@ -15,14 +15,14 @@ from whichdo.graph.formats.bif import write_bif as bif_text
 from whichdo.graph.formats.bif_tables import BifFile, BifVariable
 from whichdo.graph.formats.scan import read_file
 from whichdo.text import quoted
-from whichdo.world.shape import MAX_TABLE
+from whichdo.world.mechanism import MAX_TABLE
 
 if TYPE_CHECKING:
     import os
 
     from whichdo.arrays import FloatArray
     from whichdo.problem import Value
-    from whichdo.world.shape import Network
+    from whichdo.world.mechanism import Network
 
 
 class NetworkParts(NamedTuple):

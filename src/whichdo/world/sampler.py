@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
+    from whichdo.world.mechanism import Network
     from whichdo.world.sampling_plans import LookPlan
-    from whichdo.world.shape import Network
 
 
 SPARSE_BLOCK = 1 << 18

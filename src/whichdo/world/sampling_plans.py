@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.tables import Places, Scope
-    from whichdo.world.shape import Network
+    from whichdo.world.mechanism import Network
 
 
 WORD = 2.0**64

@@ -36,7 +36,8 @@ from whichdo.text import nearest, quoted
 from whichdo.world.instances.confounded import linear
 from whichdo.world.instances.instance import Instance, Seed, check_budget, generator
 from whichdo.world.instances.paper import level
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

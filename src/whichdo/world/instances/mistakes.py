@@ -37,7 +37,8 @@ from whichdo.graph.admg import CausalGraph
 from whichdo.problem import Problem
 from whichdo.text import nearest, quoted
 from whichdo.world.instances.instance import Instance, Seed, child, generator
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ import numpy as np
 from whichdo.errors import UsageError
 from whichdo.estimate.rarity import hardness
 from whichdo.world.instances.instance import Instance, Seed, check_budget, generator
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
