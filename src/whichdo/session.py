@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.gathering import Desk, Gathering
+from whichdo.counting.told import Desk, Gathering
 from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError
 from whichdo.evidence import Batch, Detail, Rows, Tally, spending_limit, whole_number
 from whichdo.kernels.compiling import uncompiled

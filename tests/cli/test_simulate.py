@@ -17,10 +17,9 @@ import pytest
 from tests.cli.calling import Call
 from whichdo.cli import main
 from whichdo.world.instances import canonical, experiment_1
-from whichdo.world.instances.shelf import shelf
+from whichdo.world.instances.shelf import read_subject, shelf
 from whichdo.world.mechanism import Mechanism, bernoulli
 from whichdo.world.network import CausalNetwork
-from whichdo.world.subject import read_subject
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from whichdo.comparison import Cell, Comparison
-    from whichdo.world.subject import Subject
+    from whichdo.world.instances.shelf import Subject
 
     class _Lengths(TypedDict, total=False):
         horizons: list[int]
@@ -69,7 +69,7 @@ def simulate(
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Play policies many times against a known network: mean regret, its error, and how often a best arm was named."""
-    from whichdo.world.subject import read_subject
+    from whichdo.world.instances.shelf import read_subject
 
     if show_list:
         _print_list(format)
