@@ -30,6 +30,7 @@ LAYERS = {
     "crew": 0,
     "drawing": 0,
     "frames": 0,
+    "frozen": 0,
     "plots": 0,
     "progress": 0,
     "remedies": 0,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from whichdo.errors import NetworkError, TooLargeError
+from whichdo.frozen import Frozen
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.graph.projection import project
@@ -31,7 +32,7 @@ MAX_LAWS = 1 << 20
 Kind = TypeVar("Kind")
 
 
-class CausalNetwork:
+class CausalNetwork(Frozen):
     """A causal graph with the probabilities of every node: a world to simulate.
 
     Parameters
@@ -377,12 +378,6 @@ class CausalNetwork:
     def __repr__(self) -> str:
         return f"<CausalNetwork of {len(self.graph.nodes)} observed and {len(self.hidden)} hidden nodes>"
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a CausalNetwork cannot be changed; make a new one (tried to set {name})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a CausalNetwork cannot be changed; make a new one (tried to delete {name})")
-
     def __reduce__(self) -> tuple[object, ...]:
         return (_restore, (dict(self.mechanisms), self.hidden, dict(self.domains)))
 
@@ -390,11 +385,6 @@ class CausalNetwork:
     def sizes(self) -> Mapping[str, int]:
         """The number of values of each node."""
         return MappingProxyType({name: len(values) for name, values in self.domains.items()})
-
-    @cached_property
-    def _kept(self) -> dict[object, object]:
-        """What functions that are `whichdo.problem.per_problem` have worked out; they alone write and read it."""
-        return {}
 
     @cached_property
     def essentials(self) -> Mapping[str, tuple[tuple[str, ...], FloatArray]]:
