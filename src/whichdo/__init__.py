@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
     from whichdo.checking.decision import WhatIf
-    from whichdo.checking.outcomes import EditOutcome
+    from whichdo.checking.edits import EditOutcome
     from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
     from whichdo.comparison import Comparison, compare
@@ -123,7 +123,7 @@ _ROOMS = {
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),
     "whichdo.checking.decision": ("WhatIf",),
-    "whichdo.checking.outcomes": ("EditOutcome",),
+    "whichdo.checking.edits": ("EditOutcome",),
     "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
     "whichdo.comparison": ("Comparison", "compare"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.checking.outcomes import EditOutcome, Predictions, Pulls, pulls_to_tell
+from whichdo.checking.edits import EditOutcome, Predictions, Pulls, pulls_to_tell
 from whichdo.errors import TooLargeError
 from whichdo.estimate.arm_rank import decimals
 from whichdo.estimate.contest import leaders

@@ -27,9 +27,8 @@ import numpy as np
 
 from whichdo.checking.choices import Candidates, candidates_under
 from whichdo.checking.decision import WhatIf
-from whichdo.checking.edits import Additions, single_edits
+from whichdo.checking.edits import Additions, Predictions, single_edits
 from whichdo.checking.many_graphs import ManyGraphs
-from whichdo.checking.outcomes import Predictions
 from whichdo.errors import UsageError
 from whichdo.estimate.estimator import Looking, Rule
 from whichdo.estimate.pooling import pool

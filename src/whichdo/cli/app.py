@@ -29,7 +29,7 @@ VERBS = {
     "init": "init", "inspect": "inspect", "rank": "rank", "check": "check", "what-if": "what_if",
     "simulate": "simulate", "reproduce": "reproduce", "demo": "demo",
     "start": "campaigns", "ask": "pulls", "tell": "pulls", "void": "pulls", "amend": "pulls", "observe": "campaigns",
-    "status": "campaigns", "recommend": "campaigns", "report": "report", "pause": "campaigns", "resume": "campaigns",
+    "status": "campaigns", "recommend": "campaigns", "report": "campaigns", "pause": "campaigns", "resume": "campaigns",
     "forbid": "campaigns", "allow": "campaigns", "restart": "campaigns", "verify": "campaigns",
     "export": "campaigns", "import": "campaigns", "backup": "campaigns",
 }  # fmt: skip

@@ -159,7 +159,7 @@ def count_small(codes: CodeArray, weights: IntArray | None, places: Places, cell
 def pack_columns(columns: Sequence[CodeArray], rows: int) -> WordArray:
     """0/1 columns as words of shape (blocks, columns, words a block)."""
     from whichdo.kernels.packing import pack
-    from whichdo.kernels.plans import BLOCK
+    from whichdo.kernels.random import BLOCK
 
     words = np.empty((-(-rows // BLOCK), len(columns), BLOCK // 64), np.uint64)
     full = rows // 64 * 64

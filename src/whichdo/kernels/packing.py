@@ -12,7 +12,7 @@ import numpy as np
 
 from whichdo.kernels.binary import LARGEST, _cells_from_subsets, _count_block
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.plans import BLOCK
+from whichdo.kernels.random import BLOCK
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whichdo.arrays import WordArray
 
 
+BLOCK = 4096  # samples drawn at a time: 64 words a node, so that the buffers of a 100-node network stay in L2
 STREAMS = 64  # generators side by side: as many as a block has words
 WARM_UP = 12  # outputs thrown away after seeding, as the author advises
 REWARDS, TABLES, ROWS = 0, 1, 2  # the purposes of an arm's streams

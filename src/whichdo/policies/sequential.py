@@ -16,7 +16,7 @@ import numpy as np
 from whichdo.errors import UnfitStateError
 from whichdo.evidence import REWARDS, ROWS, Batch, all_prices
 from whichdo.kernels.compiling import bound, uncompiled
-from whichdo.kernels.plans import BLOCK
+from whichdo.kernels.random import BLOCK
 from whichdo.kernels.rounds import MARK, NEXT, OVER, USED
 from whichdo.kernels.rounds import Rounds as KernelRounds
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below

@@ -15,11 +15,10 @@ import numpy as np
 from whichdo.errors import TooLargeError
 from whichdo.evidence import Detail, Rows, Tally, all_prices, whole_number
 from whichdo.formulas import counted_scopes
-from whichdo.kernels.binary import rows_binary
+from whichdo.kernels.binary import BinaryPlan, rows_binary
 from whichdo.kernels.codes import rows_codes
 from whichdo.kernels.compiling import always_of_types
-from whichdo.kernels.plans import BLOCK, BinaryPlan
-from whichdo.kernels.random import ROWS, TABLES, keyed_streams, seed_streams
+from whichdo.kernels.random import BLOCK, ROWS, TABLES, keyed_streams, seed_streams
 from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.problem import per_problem
 from whichdo.tables import Table, Tables

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.kernels.binary import tables_binary
-from whichdo.kernels.codes import tables_codes
-from whichdo.kernels.plans import BinaryPlan, CodePlan
+from whichdo.kernels.binary import BinaryPlan, tables_binary
+from whichdo.kernels.codes import CodePlan, tables_codes
 from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Layout, Radix, starts
 
