@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from whichdo.identification.estimand import Conditional, Names
     from whichdo.problem import Problem
 
-__all__ = ["bound_arms"]
 
 MOST_SLOPES = 1 << 22
 """The most slopes of one factor that are laid out; bounds that need more are the natural ones."""

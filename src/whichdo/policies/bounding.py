@@ -40,10 +40,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = [
-    "Bounds", "beta_below", "bounding_scopes", "bounds_of", "clip", "clipped_means", "counts_with_bounds", "draw_high",
-    "hold", "rebound", "start_bounds", "within",
-]  # fmt: skip
 
 MOST_CELLS = 1 << 14
 """The most cells of all tables that are counted for bounds alone; a problem with more has none in policies."""

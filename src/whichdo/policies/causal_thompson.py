@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from whichdo.policies.bounding import Bounds
     from whichdo.problem import Problem
 
-__all__ = ["CausalThompson"]
 
 BEFORE_SHARING: Mapping[str, Any] = MappingProxyType({**BEFORE_DOUBT, "shares": False})
 """Those of the time before arms shared tables learned from the rewards of pulls alone."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from psycopg.pq.abc import PGconn, PGresult
 
-__all__ = ["Command", "Rows", "ServerError", "exchange", "is_ready"]
 
 Command = tuple[str, tuple[object, ...]]
 """A statement, with question marks where its values go, and the values."""

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.storage.transactions import Meanwhile
     from whichdo.errors import WhichdoError
 
-__all__ = ["SqliteStorage"]
 
 _APPEND = f"INSERT INTO whichdo_event (campaign, {', '.join(schema.STORED)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _MOVE = "UPDATE whichdo_campaign SET length = ?, head = ? WHERE id = ? AND length = ?"
