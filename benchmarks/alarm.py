@@ -31,8 +31,7 @@ from whichdo.estimate.estimator import look
 from whichdo.evidence import Tally
 from whichdo.formulas import counted_scopes
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.implied import implied_statements
-from whichdo.graph.separation import m_separated
+from whichdo.graph.separation import implied_statements, m_separated
 from whichdo.monitoring.alarm import conflicts
 from whichdo.problem import LOOK, Arm, Problem
 from whichdo.tables import Table

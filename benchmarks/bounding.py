@@ -19,13 +19,13 @@ import numpy as np
 
 import whichdo as wd
 from benchmarks.wrapping import wrapped
+from whichdo.blends import lower_law_scopes, natural_scope, open_targets
 from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.estimator import Rule
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading, counted_scopes
-from whichdo.open_arms import lower_law_scopes, natural_scope, open_targets
 from whichdo.policies import bounding
 from whichdo.policies.base import Objective
 from whichdo.simulation import TIE, Lots, played, run_rounds

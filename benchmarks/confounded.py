@@ -14,8 +14,7 @@ import whichdo as wd
 from benchmarks.wrapping import wrapped
 from whichdo.experiments.cells import Conditioning
 from whichdo.plots.canvas import write_figure
-from whichdo.plots.looks import policy_label
-from whichdo.plots.panels import Panel, Scales, panels_plot
+from whichdo.plots.regret import Panel, Scales, panels_plot, policy_label
 from whichdo.world.instances import component, front_door, random_confounded
 
 if TYPE_CHECKING:

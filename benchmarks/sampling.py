@@ -16,7 +16,8 @@ from benchmarks.measure import Line, best, seconds
 from tests.wheels import pgmpy_models
 from whichdo.evidence import observe
 from whichdo.world.instances import experiment_1
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

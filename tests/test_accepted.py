@@ -246,7 +246,6 @@ def campaigns(folder: Path) -> None:
     campaign.verify(str(told))
     campaign.export(folder / "export.jsonl", force=True)
     campaign.backup(folder / "backup.db")
-    campaign.lies_in(folder / "accepted.db")
     wd.Campaign.import_(folder / "other.db", folder / "export.jsonl", clock=now, patience=20.0).close()
     wd.Campaign.open(database, "accepted", clock=now, patience=20.0, receipts=receipts).close()
     wd.Campaign.list(database, patience=20.0)

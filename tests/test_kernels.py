@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whichdo import kernels
 from whichdo.kernels import binary
-from whichdo.kernels.chance import beta, generator
-from whichdo.kernels.compiling import bound, trailing_zeros
-from whichdo.kernels.random import STREAMS, fill, keyed_streams, next_word
+from whichdo.kernels.compiling import bound, compiled, popcount, trailing_zeros
+from whichdo.kernels.random import STREAMS, beta, fill, generator, keyed_streams, next_word, seed_streams
 from whichdo.kernels.rewards import pull_all, pull_one, reward_streams
 from whichdo.tables import Places
 from whichdo.world.sampling_plans import reward_bounds
@@ -43,7 +41,7 @@ def generators(seed: int) -> tuple[U64, list[Sfc64]]:
     for twin in twins:
         for _ in range(12):
             twin.next()
-    return kernels.seed_streams(sequence), twins
+    return seed_streams(sequence), twins
 
 
 def test_random_words_are_sfc64() -> None:
@@ -131,9 +129,9 @@ def test_counting_words_equals_counting_rows(columns: int, samples: int) -> None
 
 
 def test_popcount_and_trailing_zeros() -> None:
-    @kernels.compiled
+    @compiled
     def both(word: np.uint64) -> tuple[int, int]:
-        return kernels.popcount(word), trailing_zeros(word)
+        return popcount(word), trailing_zeros(word)
 
     for word in [1, 2, 3, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 0x0123456789ABCDE0]:
         assert both(np.uint64(word)) == (word.bit_count(), (word & -word).bit_length() - 1)

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from tests.cli.calling import Call
-from whichdo.demo.population import write_problem_file
-from whichdo.demo.story import story
+from whichdo.demo.story import story, write_problem_file
 from whichdo.estimate.rank import rank
 from whichdo.graph.formats import parse_graph
 from whichdo.policies.registry import registered

@@ -17,7 +17,8 @@ from whichdo.policy_names import policy
 from whichdo.problem import do
 from whichdo.simulation import simulate
 from whichdo.world.instances import experiment_1
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

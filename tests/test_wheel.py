@@ -32,7 +32,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_example_runs_from_the_wheel_alone(unpacked: Path) -> None:
     """`make installed` does the same in an environment of its own; this one lends its libraries."""
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    more = ["from pathlib import Path", "from whichdo.demo.population import write_problem_file"]
+    more = ["from pathlib import Path", "from whichdo.demo.story import write_problem_file"]
     more += [f"write_problem_file(Path({str(unpacked / 'problem.toml')!r}))", "print(wd.__file__)"]
     script = "\n".join([code, *more])
     run = subprocess.run(

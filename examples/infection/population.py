@@ -1,6 +1,6 @@
 """The simulated population behind the infection example, and the survey that `logs.csv` holds.
 
-The network itself is in the package, where ``whichdo demo`` finds it too: `whichdo.demo.population`.
+The network itself is in the package, where ``whichdo demo`` finds it too: `whichdo.demo.story`.
 Run ``python examples/infection/population.py`` to write `logs.csv` again.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whichdo.demo.population import population, write_logs
+from whichdo.demo.story import population, write_logs
 
 __all__ = ["population", "write_logs"]
 

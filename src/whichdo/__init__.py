@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from whichdo.campaign.tickets import Ticket
     from whichdo.checking.check import check
     from whichdo.checking.decision import WhatIf
-    from whichdo.checking.outcomes import EditOutcome
+    from whichdo.checking.edits import EditOutcome
     from whichdo.checking.result import Check
     from whichdo.checking.what_if import what_if
-    from whichdo.comparison.side_by_side import Comparison, compare
+    from whichdo.comparison import Comparison, compare
     from whichdo.counting import count
     from whichdo.domains import Bins, bins
     from whichdo.drawing.svg import draw_svg
@@ -96,104 +96,24 @@ if TYPE_CHECKING:
     from whichdo.session import Session
     from whichdo.simulation import Outcomes, simulate
     from whichdo.world.instances.shelf import network
-    from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+    from whichdo.world.mechanism import Mechanism, bernoulli
+    from whichdo.world.network import CausalNetwork
     from whichdo.world.sampler import World
 
 __all__ = [
-    "REWARDS",
-    "ROWS",
-    "TABLES",
-    "Advice",
-    "Arm",
-    "ArmRank",
-    "Batch",
-    "Bins",
-    "BusyError",
-    "Campaign",
-    "CausalGraph",
-    "CausalNetwork",
-    "Check",
-    "ClusterError",
-    "Comparison",
-    "ConflictError",
-    "DamagedError",
-    "DataError",
-    "Detail",
-    "EditOutcome",
-    "Estimand",
-    "Goal",
-    "GraphError",
-    "GraphSyntaxError",
-    "InputError",
-    "Mechanism",
-    "NetworkError",
-    "NotIdentifiedError",
-    "NotOursError",
-    "Objective",
-    "Outcomes",
-    "Play",
-    "Policy",
-    "Problem",
-    "ProblemError",
-    "Ranking",
-    "Receipt",
-    "Recommendation",
-    "ReplayDivergedError",
-    "Route",
-    "Session",
-    "Status",
-    "StorageError",
-    "Tally",
-    "Ticket",
-    "TooLargeError",
-    "TooNewError",
-    "UnknownCampaignError",
-    "UnknownTicketError",
-    "UnsuitableError",
-    "UsageError",
-    "Verdict",
-    "WaitError",
-    "WhatIf",
-    "WhichdoError",
-    "WorkerLostError",
-    "World",
-    "__version__",
-    "available_policies",
-    "bernoulli",
-    "best_arm",
-    "bins",
-    "check",
-    "compare",
-    "confounding_path",
-    "count",
-    "do",
-    "draw_svg",
-    "equal_pulls",
-    "errors",
-    "gallery",
-    "graph_from",
-    "identify",
-    "minimal_sets",
-    "network",
-    "observe",
-    "policy",
-    "possibly_optimal",
-    "project",
-    "propose",
-    "pull",
-    "rank",
-    "read_graph",
-    "read_problem",
-    "refuse_below",
-    "register",
-    "simulate",
-    "spread",
-    "unit_costs",
-    "what_if",
-    "write_graph",
-    "write_problem",
-    "write_report",
-]
+    "REWARDS", "ROWS", "TABLES", "Advice", "Arm", "ArmRank", "Batch", "Bins", "BusyError", "Campaign", "CausalGraph",
+    "CausalNetwork", "Check", "ClusterError", "Comparison", "ConflictError", "DamagedError", "DataError", "Detail",
+    "EditOutcome", "Estimand", "Goal", "GraphError", "GraphSyntaxError", "InputError", "Mechanism", "NetworkError",
+    "NotIdentifiedError", "NotOursError", "Objective", "Outcomes", "Play", "Policy", "Problem", "ProblemError",
+    "Ranking", "Receipt", "Recommendation", "ReplayDivergedError", "Route", "Session", "Status", "StorageError",
+    "Tally", "Ticket", "TooLargeError", "TooNewError", "UnknownCampaignError", "UnknownTicketError",
+    "UnsuitableError", "UsageError", "Verdict", "WaitError", "WhatIf", "WhichdoError", "WorkerLostError", "World",
+    "__version__", "available_policies", "bernoulli", "best_arm", "bins", "check", "compare", "confounding_path",
+    "count", "do", "draw_svg", "equal_pulls", "errors", "gallery", "graph_from", "identify", "minimal_sets",
+    "network", "observe", "policy", "possibly_optimal", "project", "propose", "pull", "rank", "read_graph",
+    "read_problem", "refuse_below", "register", "simulate", "spread", "unit_costs", "what_if", "write_graph",
+    "write_problem", "write_report",
+]  # fmt: skip
 
 _ROOMS = {
     "whichdo.campaign.advice": ("Advice",),
@@ -203,10 +123,10 @@ _ROOMS = {
     "whichdo.campaign.tickets": ("Ticket",),
     "whichdo.checking.check": ("check",),
     "whichdo.checking.decision": ("WhatIf",),
-    "whichdo.checking.outcomes": ("EditOutcome",),
+    "whichdo.checking.edits": ("EditOutcome",),
     "whichdo.checking.result": ("Check",),
     "whichdo.checking.what_if": ("what_if",),
-    "whichdo.comparison.side_by_side": ("Comparison", "compare"),
+    "whichdo.comparison": ("Comparison", "compare"),
     "whichdo.counting": ("count",),
     "whichdo.domains": ("Bins", "bins"),
     "whichdo.errors": (
@@ -239,7 +159,8 @@ _ROOMS = {
     "whichdo.session": ("Session",),
     "whichdo.simulation": ("Outcomes", "simulate"),
     "whichdo.world.instances.shelf": ("network",),
-    "whichdo.world.network": ("CausalNetwork", "Mechanism", "bernoulli"),
+    "whichdo.world.mechanism": ("Mechanism", "bernoulli"),
+    "whichdo.world.network": ("CausalNetwork",),
     "whichdo.world.sampler": ("World",),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

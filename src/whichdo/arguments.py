@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from whichdo.arms import Arm
     from whichdo.domains import Bins, Groups, Value
 
-__all__ = [
-    "Goal",
-    "checked_costs",
-    "checked_goal",
-    "checked_graph",
-    "checked_groups",
-    "checked_intervene",
-    "checked_range",
-    "checked_reward",
-    "occurring_values",
-]
-
 
 class Goal(StrEnum):
     """Whether a large reward is good or bad."""

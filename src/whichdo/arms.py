@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
 
-__all__ = ["LOOK", "MAX_ARMS", "Arm", "ArmTexts", "arms_at_once", "check_number", "do", "listed_arms"]
 
 MAX_ARMS = 100_000
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array", "BoolArray", "CodeArray", "FloatArray", "Int32Array", "IntArray", "WordArray"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 CodeArray = np.ndarray[Any, np.dtype[np.uint8]]

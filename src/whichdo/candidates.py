@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.arms import Arm
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.domination import unbeaten
 from whichdo.identification.pruning import (
     border_once_set,
     dominating_sets,
     offers_all,
     possibly_optimal,
+    unbeaten,
 )
 from whichdo.text import listed
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
 
-__all__ = ["Candidates", "Pruned", "PrunedArms"]
 
 MOST_NAMED = 8
 MOST_WORK = 50_000_000

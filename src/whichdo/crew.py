@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from multiprocessing.connection import Connection
 
-__all__ = ["cores", "holding_interrupts", "shared"]
 
 RETRIES = 3
 PATIENCE = 2.0

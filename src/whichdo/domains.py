@@ -21,30 +21,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.admg import CausalGraph
 
-__all__ = [
-    "BINARY",
-    "MAX_VALUES",
-    "MISSING_LEVEL",
-    "RANGE_LEVELS",
-    "Bins",
-    "NumberRange",
-    "Value",
-    "all_bins",
-    "all_domains",
-    "all_groups",
-    "all_labels",
-    "bins",
-    "check_domain",
-    "finite_number",
-    "given_list",
-    "given_mapping",
-    "known_node",
-    "labels_line",
-    "plain_value",
-    "settings_of",
-    "unit_of",
-    "worth_of_levels",
-]
 
 RANGE_LEVELS = 256
 """In how many steps policies see a reward that may be any number of a range."""

@@ -32,23 +32,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope, Table
 
-__all__ = [
-    "REWARDS",
-    "ROWS",
-    "TABLES",
-    "Batch",
-    "Course",
-    "Detail",
-    "Rows",
-    "Tally",
-    "all_prices",
-    "observe",
-    "pull",
-    "spending_limit",
-    "spread",
-    "utilities",
-]
-
 
 class Detail(IntEnum):
     """How much of each outcome a batch asks for: only rewards, tables of counts, or whole rows."""

@@ -31,21 +31,6 @@ from whichdo.text import quoted, visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = [
-    "DRAWING",
-    "EXPORT",
-    "MARK",
-    "PAGE",
-    "SAVED",
-    "Kind",
-    "check_target",
-    "draft_of",
-    "guard",
-    "is_guarded",
-    "take_place",
-    "write_file",
-    "write_whole",
-]
 
 MARK = "whichdo"
 """Who made a file, where its form has a place to say so."""

@@ -25,10 +25,15 @@ import numpy as np
 
 from whichdo.errors import UsageError
 from whichdo.graph.identify import Route, verdicts
-from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand
-from whichdo.identification.forms import paper_estimand, stratified_estimand, weight_estimand, weighted_components
+from whichdo.identification.forms import (
+    adjustment_sets,
+    paper_estimand,
+    stratified_estimand,
+    weight_estimand,
+    weighted_components,
+)
 from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Radix
 from whichdo.text import quoted
@@ -43,11 +48,6 @@ if TYPE_CHECKING:
     from whichdo.identification.estimand import Names
     from whichdo.problem import Problem
     from whichdo.tables import Scope
-
-__all__ = [
-    "Formula", "FormulaMaker", "Reading", "checked_reading", "choose_formula", "counted_scopes", "doubted_scope",
-    "few_cells", "formulas", "naive_scope", "needed_scopes", "setting_numbers",
-]  # fmt: skip
 
 
 FEW_CELLS = 64

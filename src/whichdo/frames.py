@@ -15,7 +15,6 @@ from whichdo.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["frame_of", "html_lines", "html_table", "plain", "text_table"]
 
 FRAMES = ("pandas", "polars", "pyarrow")
 NARROW = 48

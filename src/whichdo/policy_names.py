@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from types import ModuleType
 
-__all__ = [
-    "VARIABLE",
-    "as_policy",
-    "available_policies",
-    "is_file_policy",
-    "load_policy",
-    "policy",
-    "policy_class",
-    "policy_text",
-    "read_policy",
-]
 
 GROUP = "whichdo.policies"
 VARIABLE = "WHICHDO_POLICIES"

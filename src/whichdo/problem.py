@@ -7,11 +7,11 @@ those belong to the world.
 
 from __future__ import annotations
 
-from functools import cached_property, wraps
+from functools import cached_property
 from itertools import islice, product
 from math import prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from whichdo.arguments import (
     Goal,
@@ -46,11 +46,12 @@ from whichdo.domains import (
 )
 from whichdo.errors import ProblemError, TooLargeError, UsageError
 from whichdo.frames import html_table, text_table
+from whichdo.frozen import Frozen, per_problem
 from whichdo.identification.reasons import complete_verdicts, verdict_warnings
 from whichdo.text import counted, listed, nearest, quoted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.identify import Verdict
@@ -71,9 +72,6 @@ __all__ = [
     "plain_value",
 ]
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
-
 MAX_NODES_SHOWN, MOST_SHOWN = 50, 6
 HEADS = ("node", "part", "values")
 GROUPS = '{"region": {"other": ["Alaska", "Hawaii"]}}'
@@ -81,7 +79,7 @@ STOPPED_EARLY = "There are too many arms to compare each with all others: some t
 LABELS = '{"re78": "earnings 1978 ($)"}'
 
 
-class Problem:
+class Problem(Frozen):
     """A causal bandit problem: everything a policy knows before it starts.
 
     Immutable.  Problems that differ only in their labels are equal.
@@ -492,11 +490,6 @@ class Problem:
         early = (STOPPED_EARLY,) if self._stopped_early else ()
         return (*self.graph.notes, *verdict_warnings(self.verdicts, self.reward), *early)
 
-    @cached_property
-    def _kept(self) -> dict[object, object]:
-        """What functions that are `per_problem` have worked out; they alone write and read it."""
-        return {}
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and self._identity == other._identity
 
@@ -538,12 +531,6 @@ class Problem:
             label = f"{name}: {self.labels[name]}" if name in self.labels else name
             rows.append((label, part, shown + more))
         return rows[:MAX_NODES_SHOWN] + ([(f"... {len(rows):,} nodes", "", "")] if len(rows) > MAX_NODES_SHOWN else [])
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Problem cannot be changed; make a new one (tried to set {name})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Problem cannot be changed; make a new one (tried to delete {name})")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_restore, (self.graph, self.reward, self._plain))
@@ -672,34 +659,6 @@ class Problem:
 
     def _nearest(self, text: str) -> str:
         return nearest(text, map(str, self.arms)) or f" The arms are {listed(map(str, self.arms))}."
-
-
-class Owner(Protocol):
-    """A problem, or whatever else results are kept with."""
-
-    @property
-    def _kept(self) -> dict[object, object]: ...
-
-
-Kept = TypeVar("Kept", bound=Owner)
-
-
-def per_problem(make: Callable[Concatenate[Kept, Given], Result]) -> Callable[Concatenate[Kept, Given], Result]:
-    """Have a function of a problem work its result out once; it is kept as long as the problem is.
-
-    The function owns its results: they are found by itself and what else it is given, which must be hashable.  Equal
-    problems that are not the same object do not share them.
-    """
-
-    @wraps(make)
-    def result(owner: Kept, /, *given: Given.args, **named: Given.kwargs) -> Result:
-        key = (make, given, *named.items()) if given or named else make
-        kept = owner._kept
-        if key not in kept:
-            kept[key] = make(owner, *given, **named)
-        return kept[key]  # type: ignore[return-value]
-
-    return result
 
 
 def _single_arms(intervene: Mapping[str, tuple[Value, ...]]) -> tuple[Arm, ...]:

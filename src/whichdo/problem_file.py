@@ -40,9 +40,8 @@ from whichdo.domains import Bins, bins
 from whichdo.errors import InputError, ProblemError, TooLargeError
 from whichdo.files import write_file
 from whichdo.graph.admg import CausalGraph, read_graph
-from whichdo.graph.formats.dagitty_write import write_text
 from whichdo.graph.formats.native import read_json, write_json
-from whichdo.graph.formats.reading import read_file
+from whichdo.graph.formats.scan import read_file, write_text
 from whichdo.problem import BINARY, Problem, Value, plain_value
 from whichdo.text import nearest, quoted, shown, visible
 
@@ -52,10 +51,6 @@ if TYPE_CHECKING:
 
     from whichdo.problem import Arm
 
-__all__ = [
-    "problem_from_json", "problem_to_json", "problem_to_toml", "read_problem", "toml_list", "toml_text",
-    "write_problem",
-]  # fmt: skip
 
 KEYS = (
     "graph", "graph_file", "reward", "reward_range", "intervene", "at_once", "arms", "prune", "goal", "domains", "bins",

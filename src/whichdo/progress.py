@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-__all__ = ["Progress", "progress_bar"]
-
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Told how much is done and, where it is known, how much there is."""
 

@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING, NoReturn, Self
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Message", "Option", "Remedy", "Verb", "in_python", "phrased", "separated"]
-
 
 class _Beside:
     """A remedy stands beside the text of a message, never inside an f-string, where nobody could phrase it again."""

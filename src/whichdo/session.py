@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.counting.gathering import Desk, Gathering
+from whichdo.counting.told import Desk, Gathering
 from whichdo.errors import InputError, ProblemError, UsageError, WhichdoError
 from whichdo.evidence import Batch, Detail, Rows, Tally, spending_limit, whole_number
 from whichdo.kernels.compiling import uncompiled
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Session"]
 
 LAST_BITS = 1e-15
 """Of a budget: what sums of costs that come to it may be off by, a whole pull of it only beyond 10^15 pulls."""

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     Part = tuple[IntArray, FloatArray, FloatArray]
 
-__all__ = ["Job", "Outcomes", "length_of_run", "log_spaced", "played", "run_rounds", "simulate", "simulate_all"]
 
 PARTS = 16
 """A job is cut into so many parts for each worker."""

@@ -12,8 +12,6 @@ from math import erfc, exp, inf, lgamma, log, sqrt
 
 import numpy as np
 
-__all__ = ["chi_square_tail", "gamma_tail"]
-
 MOST_STEPS = 100_000
 PRECISE = 1e-15
 TINY = 1e-300

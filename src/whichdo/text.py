@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["counted", "listed", "masked", "nearest", "quoted", "rounded", "short_number", "shown", "visible"]
-
 
 def listed(names: Iterable[str], most: int = 6) -> str:
     """``A``, ``A and B``, ``A, B and C``; a long list is cut with the number left out."""

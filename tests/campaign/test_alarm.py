@@ -16,11 +16,12 @@ from whichdo.errors import UsageError
 from whichdo.estimate.estimator import look
 from whichdo.evidence import ROWS, Batch, Tally
 from whichdo.monitoring.alarm import Kind, Suspect, carried, conflicts, fallback, watched_scopes
-from whichdo.monitoring.contrast import mean_of_levels
+from whichdo.monitoring.wealth import mean_of_levels
 from whichdo.problem import Arm, Problem, do
 from whichdo.tables import Table
 from whichdo.world.instances import Instance, canonical, experiment_1, experiment_3, front_door, random_confounded
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,8 @@ from whichdo.campaign.terms import Terms
 from whichdo.errors import DataError
 from whichdo.evidence import Tally
 from whichdo.monitoring.alarm import Kind, Suspect, conflicts, fallback, watched_scopes
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

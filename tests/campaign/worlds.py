@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from whichdo.problem import Problem
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 Case = tuple[CausalNetwork, Problem]
 

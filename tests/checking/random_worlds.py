@@ -13,7 +13,7 @@ import numpy as np
 
 from whichdo.evidence import Tally
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.implied import implied_statements
+from whichdo.graph.separation import implied_statements
 from whichdo.problem import LOOK, Problem, Value
 from whichdo.tables import Table
 from whichdo.world.instances import random_confounded

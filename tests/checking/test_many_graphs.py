@@ -15,7 +15,7 @@ from whichdo.checking.many_graphs import ManyGraphs, groups
 from whichdo.formulas import FormulaMaker, Reading
 from whichdo.graph.identify import Route
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.adjustment import adjustment_sets
+from whichdo.identification.forms import adjustment_sets
 from whichdo.identification.reasons import complete_verdicts
 from whichdo.problem import Problem, do
 

@@ -14,8 +14,7 @@ from tests.soak import FULL, scaled
 from whichdo.estimate.estimator import Rule, look
 from whichdo.formulas import Reading
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.implied import implied_statements
-from whichdo.graph.separation import m_separated
+from whichdo.graph.separation import implied_statements, m_separated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

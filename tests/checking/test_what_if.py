@@ -12,7 +12,7 @@ import pytest
 import whichdo as wd
 from tests.checking.random_worlds import RandomWorld, random_graph
 from tests.soak import scaled
-from whichdo.checking.outcomes import pulls_to_tell
+from whichdo.checking.edits import pulls_to_tell
 from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.estimate.limits import normal_quantile
 from whichdo.text import rounded

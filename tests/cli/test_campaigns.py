@@ -19,7 +19,7 @@ import pytest
 import whichdo as wd
 from tests.cli.calling import Answer, Call
 from whichdo.campaign.storage import open_storage
-from whichdo.cli import completion
+from whichdo.cli import app as completion
 
 if TYPE_CHECKING:
     import typer

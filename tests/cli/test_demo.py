@@ -12,9 +12,8 @@ import pytest
 
 from tests.cli.calling import Call
 from whichdo.campaign.campaign import Campaign
-from whichdo.demo.population import population
 from whichdo.demo.repeats import WAYS, scores
-from whichdo.demo.story import PULLS, story
+from whichdo.demo.story import PULLS, population, story
 from whichdo.problem import do
 from whichdo.problem_file import read_problem
 

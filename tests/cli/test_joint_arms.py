@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from tests.cli.calling import Answer, Call
-from whichdo.cli import completion
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.cli import app as completion
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from pathlib import Path

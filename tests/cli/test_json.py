@@ -82,7 +82,7 @@ def check_inspect(call: Call) -> None:
 
 
 def check_simulate(call: Call) -> None:
-    from whichdo.comparison.subject import read_subject
+    from whichdo.world.instances.shelf import read_subject
 
     found = printed(
         call, "simulate", "experiment-3", "--policy", "ue", "--horizon", "60", "--runs", "3", "--workers", "1"

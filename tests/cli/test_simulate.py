@@ -16,10 +16,10 @@ import pytest
 
 from tests.cli.calling import Call
 from whichdo.cli import main
-from whichdo.comparison.subject import read_subject
 from whichdo.world.instances import canonical, experiment_1
-from whichdo.world.instances.shelf import shelf
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.instances.shelf import read_subject, shelf
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from pathlib import Path

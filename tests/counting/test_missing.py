@@ -12,8 +12,8 @@ import pytest
 import whichdo as wd
 from tests.soak import scaled
 from whichdo.counting import count_with_notes
+from whichdo.counting.gaps import missingness
 from whichdo.errors import DataError, UsageError
-from whichdo.estimate.missingness import missingness
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from whichdo.checking.what_if import what_if
 from whichdo.drawing.svg import DARK, KINDS, dark_rules, draw_svg
 from whichdo.graph.admg import CausalGraph
 from whichdo.problem import Problem
-from whichdo.report import intervals
+from whichdo.report import arm_pictures as intervals
 from whichdo.report.page import TEMPLATES
 
 COLOURS = (TEMPLATES / "colours.css").read_text(encoding="utf-8")
@@ -42,7 +42,9 @@ def drawings() -> dict[str, str]:
         "a graph with every mark": draw_svg(graph, reward="Y", marks=marks),
         "what if": what_if(Problem("X -> Y", "Y"), rows).svg(),
         "arms": intervals.track(scale, pairs, 0.5, "words") + intervals.axis(scale),
-        "a development": intervals.development(scale, [(0, pairs[0][1]), (9, pairs[0][1])], 9, [(0, 0.1), (9, 0.2)]),
+        "a development": intervals.development_picture(
+            scale, [(0, pairs[0][1]), (9, pairs[0][1])], 9, [(0, 0.1), (9, 0.2)]
+        ),
     }
 
 

@@ -9,9 +9,8 @@ from random import Random
 import pytest
 
 from tests.drawing.graphs import EXPERIMENT_3, FRONT_DOOR, GRAPHS, random_graph
-from whichdo.drawing.alignment import Wish, mean, settle
 from whichdo.drawing.layers import MAX_STONES, Ladder, assign_layers, build_ladder, crossings, reduce_crossings
-from whichdo.drawing.placement import Box, Flow, Layout, layout
+from whichdo.drawing.placement import Box, Flow, Layout, Wish, layout, mean, settle
 from whichdo.errors import TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from tests import twins
 from tests.twins import Mixed
-from whichdo.world.network import CausalNetwork, Mechanism
+from whichdo.world.mechanism import Mechanism
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,8 @@ from whichdo.formulas import Reading
 from whichdo.identification.engine import leaves_alone
 from whichdo.identification.estimand import Conditional
 from whichdo.problem import LOOK, Problem, do
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 READINGS = [Reading.ROBUST, Reading.GRAPH]
 PLAIN = "X -> Z; X -> Y; Z -> Y; Z <-> Y; X -> M; M -> Y"

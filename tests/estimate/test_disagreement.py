@@ -14,7 +14,8 @@ from whichdo.estimate.disagreement import disagreements
 from whichdo.evidence import observe
 from whichdo.formulas import counted_scopes, doubted_scope
 from whichdo.problem import Problem, do
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

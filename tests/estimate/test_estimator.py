@@ -33,7 +33,8 @@ from whichdo.graph.identify import Route
 from whichdo.problem import Problem, do
 from whichdo.tables import Table
 from whichdo.world.instances import canonical, component, front_door
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from tests import twins
-from tests.identification.laws import random_tables
+from tests.identification.laws import adjusted, random_tables
 from whichdo.errors import NotIdentifiedError, TooLargeError
 from whichdo.estimate.evaluate import Evaluator, evaluator, table_evaluator
 from whichdo.graph.admg import CausalGraph
-from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import identify
 from whichdo.identification.estimand import Conditional, Estimand, Product, Ratio, Sum
-from whichdo.identification.forms import adjustment_estimand, weight_estimand
+from whichdo.identification.forms import adjustment_sets, weight_estimand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,9 +70,7 @@ def random_estimands(count: int, seed: int, largest: int = 6) -> Iterator[tuple[
             found = [identify(graph, targets, reward, [rng.sample(others, 1)])]
         except NotIdentifiedError:
             continue
-        found += [
-            adjustment_estimand(graph, targets, reward, each.given) for each in adjustment_sets(graph, targets, reward)
-        ]
+        found += [adjusted(graph, targets, reward, each.given) for each in adjustment_sets(graph, targets, reward)]
         if found[0].expression.free == {reward}:
             continue
         made += 1

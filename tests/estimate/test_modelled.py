@@ -14,8 +14,7 @@ import whichdo as wd
 from whichdo.counting import count_with_notes
 from whichdo.counting.kept_rows import KeptRows, RowKeeper
 from whichdo.errors import DataError, UsageError
-from whichdo.estimate.doubly_robust import FOLDS, deal, least_propensity
-from whichdo.estimate.features import features
+from whichdo.estimate.doubly_robust import FOLDS, deal, features, least_propensity
 from whichdo.estimate.limits import mean_limits, normal_quantile
 from whichdo.problem import Problem, do
 

@@ -10,7 +10,8 @@ from tests.estimate.trials import Trials, singles
 from whichdo.estimate.overdetermined import compare_factors
 from whichdo.evidence import Tally
 from whichdo.problem import LOOK, Problem, do
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 ARMS = [do({name: value}) for name in "XM" for value in (0, 1)]
 WORLD = CausalNetwork(

@@ -17,7 +17,8 @@ from whichdo.estimate.rank import Ranking, rank, ranking
 from whichdo.evidence import Tally, observe, spread
 from whichdo.problem import Problem, Value, do
 from whichdo.world.instances import canonical
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 XY = Problem("X -> Y", "Y")

@@ -12,7 +12,7 @@ from scipy import stats
 from whichdo.errors import UsageError
 from whichdo.estimate.statements import adjusted_chances, check_statements, statement_cells
 from whichdo.evidence import Tally
-from whichdo.graph.implied import Statement
+from whichdo.graph.separation import Statement
 from whichdo.problem import LOOK, Problem
 from whichdo.tables import Scope, Table
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from whichdo.errors import UsageError
+from whichdo.experiments.catalogue import recorded
 from whichdo.experiments.cells import EXPERIMENTS, named_policy
 from whichdo.experiments.experiment import Axis
-from whichdo.experiments.published import recorded
 from whichdo.experiments.reproduce import chosen_policies
 
 

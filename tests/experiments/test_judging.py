@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from whichdo.experiments import claims
-from whichdo.experiments.judging import Line, Word, clearly_below, difference, exponent
+from whichdo.experiments.experiment import Line, Word, clearly_below, difference, exponent
 
 
 def line(means: list[float], points: list[int] | None = None, *, noise: float = 0.001, networks: int = 20) -> Line:

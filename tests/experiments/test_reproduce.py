@@ -16,7 +16,7 @@ import pytest
 
 from tests.experiments.small import CELLS, kept, run, small_plan
 from whichdo.errors import StorageError, UsageError
-from whichdo.experiments import results
+from whichdo.experiments import cells
 from whichdo.experiments.executors import Processes
 from whichdo.experiments.reproduce import Plan, chosen_policies
 
@@ -104,6 +104,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from tests.experiments.small import run, small_plan
+from whichdo.experiments import cells
 from whichdo.experiments.executors import Processes
 if __name__ == "__main__":
     run(small_plan(), Path(sys.argv[1]), Processes(int(sys.argv[2])))
@@ -158,7 +159,7 @@ def test_a_full_disk_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(results, "write_whole", full)
+        patch.setattr(cells, "write_whole", full)
         with pytest.raises(
             StorageError, match=r"cannot be written: No space left on device\. What was computed before is kept"
         ):
@@ -237,9 +238,8 @@ def test_policies_go_where_their_regret_is_asked_about() -> None:
 
 def test_panels_that_share_a_scale_show_the_highest_line_of_all(tmp_path: Path) -> None:
     """In Experiment 2 uniform exploration is worse with 200 nodes than with 100; seen cut off by the first panel."""
-    from whichdo.experiments.cells import EXPERIMENTS, Finding
+    from whichdo.experiments.cells import EXPERIMENTS, Finding, Results
     from whichdo.experiments.reproduce import experiment_figure
-    from whichdo.experiments.results import Results
     from whichdo.plots.canvas import write_figure
 
     points = (12, 50)

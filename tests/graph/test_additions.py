@@ -6,10 +6,9 @@ import numpy as np
 
 from tests.checking.random_worlds import random_graph
 from tests.soak import scaled
-from whichdo.graph.additions import Additions
+from whichdo.checking.edits import Additions
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.implied import Statement, implied_statements
-from whichdo.graph.separation import m_separated
+from whichdo.graph.separation import Statement, implied_statements, m_separated
 
 
 def with_edge(graph: CausalGraph, tail: str, mark: str, head: str) -> CausalGraph:

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests import twins
-from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError
+from whichdo.errors import GraphError, Place, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import MAX_EDGES, MAX_NAME, MAX_NODES, Draft, checked_name
 
@@ -126,20 +126,6 @@ def test_a_self_loop_is_refused_with_its_place() -> None:
 
 def test_a_self_loop_is_seen_through_two_spellings_of_one_name() -> None:
     assert "is a self-loop" in message(Draft().arrow, "caf\u00e9", "cafe\u0301")
-
-
-def test_an_undeclared_end_is_named_with_the_nearest() -> None:
-    draft = Draft()
-    draft.node("Price")
-    draft.node("Demand")
-    draft.known("Price")
-    with pytest.raises(GraphSyntaxError) as caught:
-        draft.known("Prise", Place(7, 3))
-    assert str(caught.value) == (
-        'line 7, column 3: an edge names the node "Prise", which is not declared. Did you mean "Price"?'
-    )
-    assert caught.value.place == Place(7, 3)
-    assert message(draft.known, "Q") == 'an edge names the node "Q", which is not declared.'
 
 
 def test_declaring_twice_is_harmless_and_adds_roles() -> None:

@@ -12,8 +12,7 @@ import pytest
 from tests.checking.random_worlds import random_graph
 from tests.soak import scaled
 from whichdo.graph.admg import CausalGraph
-from whichdo.graph.implied import implied_statements
-from whichdo.graph.separation import m_separated
+from whichdo.graph.separation import implied_statements, m_separated
 
 FIXTURE = json.loads((Path(__file__).parents[1] / "fixtures" / "implied.json").read_text(encoding="utf-8"))
 

@@ -13,7 +13,7 @@ from tests.twins import CANONICAL, Mixed, letters
 from whichdo.errors import GraphError, TooLargeError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.components import with_parents
-from whichdo.graph.formats.dagitty_write import write_text
+from whichdo.graph.formats.scan import write_text
 from whichdo.graph.projection import project
 
 if TYPE_CHECKING:

@@ -14,9 +14,11 @@ import numpy as np
 
 from tests.twins import from_fixture
 from whichdo.estimate.evaluate import evaluator, table_evaluator
+from whichdo.graph.targets import acting_targets
+from whichdo.identification.forms import stratified_estimand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tests.estimate.oracle import Oracle
     from whichdo.graph.admg import CausalGraph
@@ -26,6 +28,14 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 Names = tuple[str, ...]
 
 BINARY = np.array([0.0, 1.0])
+
+
+def adjusted(graph: CausalGraph, targets: Sequence[str], reward: str, given: Iterable[str]) -> Estimand:
+    """The formula that adjusts for a set; targets that do not act on the reward are not conditioned on."""
+    names = tuple(targets)
+    acting = acting_targets(graph, names, reward)
+    around = tuple(sorted(given, key=graph.index)) if acting else ()
+    return stratified_estimand(names, reward, around, tuple(sorted({*around, *acting}, key=graph.index)))
 
 
 def fixture(name: str) -> list[dict[str, Any]]:

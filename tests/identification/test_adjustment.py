@@ -12,14 +12,12 @@ from tests import twins
 from tests.estimate.oracle import Oracle, semi_markovian
 from tests.identification.laws import onto, under, value
 from tests.soak import scaled
-from whichdo.errors import UsageError
 from whichdo.formulas import Formula, choose_formula
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.adjustment import adjustment_sets, is_valid_adjustment
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
-from whichdo.identification.forms import adjustment_estimand
+from whichdo.identification.forms import adjustment_sets, is_valid_adjustment
 
 
 def adjusted(graph: CausalGraph, targets: tuple[str, ...], reward: str, given: tuple[str, ...]) -> Estimand:
@@ -108,9 +106,3 @@ def test_the_first_candidate_with_few_cells_is_taken_else_the_fewest(cells: list
     law = Estimand(Conditional(("Y",)), (), "Y")
     candidates = [Formula(Route.ADJUSTMENT, law, (str(place),), (), size, True) for place, size in enumerate(cells)]
     assert choose_formula(candidates, rows) is candidates[number]
-
-
-def test_an_invalid_set_is_refused() -> None:
-    graph = CausalGraph.parse("Z -> X; Z -> Y; X -> Y")
-    with pytest.raises(UsageError, match="Adjusting for nothing does not give the effect of X"):
-        adjustment_estimand(graph, ["X"], "Y", [])

@@ -11,17 +11,16 @@ import pytest
 
 from tests import twins
 from tests.estimate.oracle import Oracle, semi_markovian
-from tests.identification.laws import onto, under, value
+from tests.identification.laws import adjusted, onto, under, value
 from tests.soak import repeated, scaled
 from tests.twins import CANONICAL, Mixed
 from whichdo.errors import NotIdentifiedError, UsageError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.targets import acting_targets
-from whichdo.identification.adjustment import adjustment_sets
 from whichdo.identification.engine import find_hedge, identify
 from whichdo.identification.estimand import Conditional, Estimand, product, sum_over
 from whichdo.identification.forms import (
-    adjustment_estimand,
+    adjustment_sets,
     paper_estimand,
     weight_estimand,
     weighted_components,
@@ -41,7 +40,7 @@ def every_form(graph: CausalGraph, targets: Names, reward: str) -> Iterator[tupl
     if find_hedge(graph, targets, reward) is None:
         yield "graph", identify(graph, targets, reward)
     for candidate in adjustment_sets(graph, targets, reward):
-        yield "adjustment", adjustment_estimand(graph, targets, reward, candidate.given)
+        yield "adjustment", adjusted(graph, targets, reward, candidate.given)
     if weighted_components(graph, acting_targets(graph, targets, reward), reward) is not None:
         yield "weight", weight_estimand(graph, targets, reward)
     if len(targets) == 1:
@@ -89,7 +88,7 @@ def test_the_forms_by_hand() -> None:
 def test_a_joint_law_is_counted_as_one() -> None:
     """Correlated covariates without an edge between them: P(A, B), never P(A) P(B)."""
     graph = CausalGraph.parse("A -> X; B -> X; A -> Y; B -> Y; X -> Y")
-    assert Conditional(("A", "B")) in adjustment_estimand(graph, ["X"], "Y", ["B", "A"]).conditionals
+    assert Conditional(("A", "B")) in adjusted(graph, ["X"], "Y", ["B", "A"]).conditionals
     assert Conditional(("A", "B", "X")) in weight_estimand(graph, ["X"], "Y").conditionals
 
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests import twins
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.identify import Route, verdicts
-from whichdo.identification.engine import find_hedge, identify
-from whichdo.identification.reasons import CompleteVerdict, verdict_of
+from whichdo.identification.engine import checked_targets, find_hedge, identify
+from whichdo.identification.reasons import CompleteVerdict, complete_verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whichdo.graph.identify import Verdict
+
+
+def one_verdict(graph: CausalGraph, targets: Iterable[str], reward: str = "Y") -> Verdict:
+    names = checked_targets(graph, targets, reward)
+    return complete_verdicts(graph, reward, [names])[names]
 
 
 def test_a_single_node_keeps_its_verdict_unless_complete_identification_settles_it() -> None:
@@ -20,7 +31,7 @@ def test_a_single_node_keeps_its_verdict_unless_complete_identification_settles_
         graph = mixed.graph()
         reward = "Y" if "Y" in graph else rng.choice(mixed.nodes)
         for targets, before in verdicts(graph, reward).items():
-            now = verdict_of(graph, targets, reward)
+            now = one_verdict(graph, targets, reward)
             met.add((before.route, now.route))
             if now.route is Route.GENERAL:
                 assert before.route is Route.TRY
@@ -40,7 +51,7 @@ def test_joint_targets_are_settled_just_where_no_hedge_forbids_it() -> None:
     for mixed in [mixed for mixed in twins.many_mixed()[-2000:] if len(mixed.nodes) > 2]:
         graph, reward = mixed.graph(), mixed.nodes[-1]
         targets = tuple(sorted(rng.sample(mixed.nodes[:-1], rng.randint(2, min(3, len(mixed.nodes) - 1)))))
-        verdict = verdict_of(graph, rng.sample(targets, len(targets)), reward)
+        verdict = one_verdict(graph, rng.sample(targets, len(targets)), reward)
         assert verdict.targets == targets
         assert verdict.identified is (find_hedge(graph, targets, reward) is None)
         assert not set(verdict.given).intersection(verdict.acting)
@@ -80,12 +91,12 @@ def test_joint_targets_are_settled_just_where_no_hedge_forbids_it() -> None:
 def test_a_verdict_in_a_sentence(
     text: str, targets: list[str], route: Route, given: tuple[str, ...], reason: str
 ) -> None:
-    verdict = verdict_of(CausalGraph.parse(text), targets, "Y")
+    verdict = one_verdict(CausalGraph.parse(text), targets)
     assert (verdict.route, verdict.reason, verdict.given) == (route, reason, given)
 
 
 def test_a_joint_verdict_names_the_bidirected_path_inside_the_hedge() -> None:
-    verdict = verdict_of(CausalGraph.parse("X -> Y; Z -> Y; X <-> A; A <-> Y; A -> Y"), ["X", "Z"], "Y")
+    verdict = one_verdict(CausalGraph.parse("X -> Y; Z -> Y; X <-> A; A <-> Y; A -> Y"), ["X", "Z"])
     assert verdict.path == ("X", "A", "Y")
     assert isinstance(verdict, CompleteVerdict)
     assert verdict.hedge == (("X", "A", "Y"), ("A", "Y"))
@@ -94,6 +105,6 @@ def test_a_joint_verdict_names_the_bidirected_path_inside_the_hedge() -> None:
 def test_very_many_single_nodes_are_left_to_assumption_3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking for a hedge takes time linear in the graph for each node; trying an arm is always right."""
     graph = CausalGraph.parse("W -> Z -> X -> Y; W <-> X; W <-> Y")
-    assert verdict_of(graph, ["X"], "Y").identified
+    assert one_verdict(graph, ["X"]).identified
     monkeypatch.setattr("whichdo.identification.reasons.MOST_WORK", 3)
-    assert not verdict_of(graph, ["X"], "Y").identified
+    assert not one_verdict(graph, ["X"]).identified

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 import whichdo as wd
-from whichdo.plots.looks import LOOKS, policy_label, policy_looks
+from whichdo.plots.regret import LOOKS, policy_label, policy_looks
 
 
 def test_every_policy_that_can_be_named_has_a_look() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whichdo.errors import UsageError
-from whichdo.plots.panels import FLOOR, Panel, Scales, panels_plot
+from whichdo.plots.regret import FLOOR, Panel, Scales, panels_plot
 
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure

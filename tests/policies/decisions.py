@@ -23,7 +23,8 @@ from whichdo.evidence import Tally
 from whichdo.policies.base import check_policy
 from whichdo.simulation import simulate
 from whichdo.world.instances import Instance, canonical, structural
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from scipy import stats
 import whichdo as wd
 from benchmarks.bounding import without_bounds
 from tests.soak import repeated, scaled
+from whichdo.blends import natural_scope, open_targets
 from whichdo.evidence import Tally, observe
 from whichdo.formulas import Reading
-from whichdo.kernels.chance import generator
-from whichdo.open_arms import natural_scope, open_targets
+from whichdo.kernels.random import generator
 from whichdo.policies.bounding import (
     ROOM,
     Bounds,
@@ -34,7 +34,8 @@ from whichdo.problem import do
 from whichdo.simulation import Lots, played, run_rounds
 from whichdo.world.instances import half_open
 from whichdo.world.instances.confounded import linear
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from whichdo.problem import Problem, do
 from whichdo.session import Session
 from whichdo.simulation import run_rounds, simulate
 from whichdo.world.instances import canonical, experiment_1, experiment_3
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 

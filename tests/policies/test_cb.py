@@ -17,7 +17,8 @@ from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, experiment_1, experiment_3, experiment_4
-from whichdo.world.network import CausalNetwork, Mechanism
+from whichdo.world.mechanism import Mechanism
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from whichdo.session import Session
 from whichdo.simulation import played as run_played
 from whichdo.simulation import run_rounds, simulate
 from whichdo.world.instances import Instance, canonical, families
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

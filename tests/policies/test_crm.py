@@ -27,7 +27,8 @@ from whichdo.world.instances import (
     front_door,
     random_confounded,
 )
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

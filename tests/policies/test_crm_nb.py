@@ -17,7 +17,8 @@ from whichdo.problem import Problem, do
 from whichdo.session import Session
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, experiment_3, no_backdoor
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.tables import Table
 from whichdo.world.instances import canonical, experiment_1, misspecified_parallel, parallel
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

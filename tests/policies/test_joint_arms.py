@@ -16,7 +16,8 @@ from whichdo.evidence import TABLES, Batch
 from whichdo.policy_names import available_policies, policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 CONDITIONING = {"crm-nb", "nb", "parallel"}

@@ -14,7 +14,8 @@ from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, experiment_3, experiment_5
-from whichdo.world.network import CausalNetwork, Mechanism
+from whichdo.world.mechanism import Mechanism
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 

@@ -15,7 +15,8 @@ from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, no_backdoor
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from whichdo.evidence import Batch

@@ -17,7 +17,8 @@ from whichdo.policy_names import policy
 from whichdo.problem import Arm, Problem, do
 from whichdo.simulation import simulate
 from whichdo.world.instances import canonical, misspecified_parallel, no_backdoor, parallel
-from whichdo.world.network import CausalNetwork, Mechanism
+from whichdo.world.mechanism import Mechanism
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from whichdo.problem import Problem, do
 from whichdo.session import Session
 from whichdo.simulation import played as run_played
 from whichdo.simulation import run_rounds, simulate
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 NAMED = pytest.mark.parametrize("played", EVERY, ids=lambda each: each.name)

@@ -12,8 +12,8 @@ from whichdo.errors import UsageError
 from whichdo.evidence import ROWS, Batch, Tally, observe
 from whichdo.formulas import Reading
 from whichdo.identification.chains import Chains
-from whichdo.kernels.chance import gamma
 from whichdo.kernels.contraction import PRIOR
+from whichdo.kernels.random import gamma
 from whichdo.policies.sequential import Sequential
 from whichdo.policies.shared_thompson import SharedThompson
 from whichdo.policies.sharing import counted_before, shared_tables
@@ -22,7 +22,8 @@ from whichdo.problem import Problem, do
 from whichdo.simulation import played, run_rounds, simulate
 from whichdo.tables import Table
 from whichdo.world.instances import canonical, joint_confounded, structural
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 TRUSTING = SharedThompson(Reading.GRAPH, 0.0)

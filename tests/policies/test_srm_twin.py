@@ -17,7 +17,8 @@ from whichdo.policies.srm import _Known, _rarest
 from whichdo.policy_names import policy
 from whichdo.problem import Problem
 from whichdo.session import Session
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from whichdo.evidence import Tally

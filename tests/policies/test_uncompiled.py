@@ -19,7 +19,8 @@ from whichdo.evidence import Tally
 from whichdo.kernels.compiling import uncompiled
 from whichdo.policies import sequential
 from whichdo.policies.base import Objective, check_policy
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from math import log10
 import numpy as np
 import pytest
 
-from whichdo.report.intervals import DIRECT, LOOKING, ROOM, Interval, Scale, round_numbers, tick_text, track
+from whichdo.report.arm_pictures import DIRECT, LOOKING, ROOM, Interval, Scale, round_numbers, tick_text, track
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tests.statistical.worlds import Reward, World, by_adjustment, choices, main_effects, worths
-from whichdo.world.network import CausalNetwork, Mechanism
+from whichdo.world.mechanism import Mechanism
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,8 @@ from tests.statistical.worlds import World
 from whichdo.estimate.estimator import Rule, look
 from whichdo.formulas import Reading
 from whichdo.graph.identify import Route
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,8 @@ from whichdo.estimate.shrinkage import Shrunk
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading
 from whichdo.problem import LOOK, Arm, do
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

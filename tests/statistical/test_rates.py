@@ -25,7 +25,8 @@ from whichdo.estimate.estimator import Rule
 from whichdo.estimate.rank import ranking
 from whichdo.formulas import Reading
 from whichdo.problem import Problem, do
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,8 @@ from whichdo.formulas import counted_scopes
 from whichdo.problem import LOOK, Goal
 from whichdo.tables import Table
 from whichdo.world.exact import reward_laws
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -126,11 +126,10 @@ def test_the_form_is_decided_by_the_number_of_cells(rows: Any) -> None:
 
 
 def test_conditionals_are_shares_and_uniform_where_nothing_was_seen() -> None:
-    made = Table.of(("Y", "X"), np.array([[3, 0, 1], [1, 0, 1]]))
-    assert made.conditional("Y").tolist() == [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]]
-    assert made.conditional("Y", smoothing=1.0)[0].tolist() == [4 / 6, 2 / 6]
-    assert made.conditional("Y", threshold=3.0).tolist() == [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]]
-    assert made.conditional("X").tolist() == [[0.75, 0.0, 0.25], [0.5, 0.0, 0.5]]
+    rows = np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
+    assert conditional_rows(rows).tolist() == [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]]
+    assert conditional_rows(rows, smoothing=1.0)[0].tolist() == [4 / 6, 2 / 6]
+    assert conditional_rows(rows, threshold=3.0).tolist() == [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]]
     assert conditional_rows(np.zeros(4)).tolist() == [0.25] * 4
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.world.network import CausalNetwork, Mechanism
+from whichdo.world.mechanism import Mechanism
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,8 @@ import pytest
 from tests.wheels import pgmpy_models
 from tests.world.enumeration import random_network
 from whichdo.errors import GraphSyntaxError, NetworkError, TooLargeError
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,8 @@ from tests.world.enumeration import marginal, means, problem_on, random_network
 from whichdo.errors import TooLargeError
 from whichdo.estimate.rarity import hardness
 from whichdo.problem import do
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 
 @pytest.mark.slow("1 s: 400 networks; finds any sum that leaves out a state")

@@ -38,7 +38,8 @@ from whichdo.world.instances import (
     theorem_4_1,
     theorem_4_2,
 )
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,8 @@ from whichdo.problem import Arm, do
 from whichdo.simulation import simulate
 from whichdo.world import exact, sampler
 from whichdo.world.instances import Instance
-from whichdo.world.network import CausalNetwork, bernoulli
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 
 from whichdo.errors import GraphError, InputError, NetworkError, TooLargeError, UsageError
 from whichdo.problem import Problem
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,9 +16,11 @@ from tests.soak import repeated
 from tests.world.enumeration import marginal, problem_on, random_network
 from whichdo.errors import GraphError, UsageError
 from whichdo.evidence import REWARDS, ROWS, TABLES, Batch, observe, pull, spread
-from whichdo.kernels import BLOCK, BinaryPlan, seed_streams
+from whichdo.kernels.binary import BinaryPlan
+from whichdo.kernels.random import BLOCK, seed_streams
 from whichdo.problem import Arm, do
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import Stream, World
 from whichdo.world.sampling_plans import look_plan
 

@@ -8,7 +8,7 @@ import pytest
 import whichdo as wd
 from whichdo.errors import UsageError
 from whichdo.world.instances import joint_confounded, structural
-from whichdo.world.instances.structural import Among
+from whichdo.world.instances.classics import Among
 
 
 @pytest.mark.parametrize(("task", "numbers"), [(1, [4, 49, 81]), (2, [4, 5, 9]), (3, [16, 75, 243])])

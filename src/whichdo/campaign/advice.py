@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from whichdo.monitoring.certainty import Certainty
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Advice", "advised", "as_shown"]
-
 
 @dataclass(frozen=True)
 class Advice:

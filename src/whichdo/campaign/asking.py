@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.commands import Ask
     from whichdo.campaign.state import State
 
-__all__ = ["asking", "tickets_of"]
-
 
 def asking(state: State, order: Ask) -> Decision:
     """Tickets for a client beyond those it still holds; an error where there are none to hand out.

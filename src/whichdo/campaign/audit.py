@@ -39,13 +39,6 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy
     from whichdo.problem import Arm, Problem
 
-__all__ = [
-    "Audit",
-    "Audits",
-    "columns_of_looks",
-    "kept_for_audits",
-    "round_of_audits",
-]
 
 AUDIT_SHARE = 0.1
 """What is kept of a budget where the policy itself doubts what looking says, and so pulls all arms; and where looking

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     Events = list[Event]
     Lines = Iterator[str]
 
-__all__ = ["Campaign"]
 
 MOST_TICKETS = 10_000
 """Of one ask."""
@@ -753,21 +752,6 @@ class Campaign:
         if campaign._ledger.restore(state, read_export(source)).repeated:
             campaign.notes = ("It was already there, the same to the last event; nothing was changed.",)
         return campaign
-
-    def lies_in(self, path: str | os.PathLike[str]) -> bool:
-        """Return whether a path is a file of the campaign's database, which nothing else should open.
-
-        Parameters
-        ----------
-        path
-            The file.
-
-        Returns
-        -------
-        bool
-            Whether it is.
-        """
-        return self._store.holds(Path(path))
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the whole database as it stands into a new file, while others work on it.

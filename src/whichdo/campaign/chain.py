@@ -28,23 +28,6 @@ from whichdo.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = [
-    "ENVIRONMENT",
-    "GENESIS",
-    "MOST_LETTERS",
-    "Event",
-    "canonical",
-    "check_chain",
-    "digest_of",
-    "follows",
-    "in_chain",
-    "moment",
-    "new_seal",
-    "sealed",
-    "secret_for",
-    "secret_of",
-    "time_text",
-]
 
 _read = json.JSONDecoder().raw_decode
 _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode

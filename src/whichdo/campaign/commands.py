@@ -13,23 +13,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.tallying import Log
     from whichdo.problem import Arm
 
-__all__ = [
-    "Allow",
-    "Amend",
-    "Ask",
-    "Command",
-    "Decision",
-    "Forbid",
-    "Observe",
-    "Pause",
-    "Receipt",
-    "Restart",
-    "Resume",
-    "Settle",
-    "Tell",
-    "Void",
-]
-
 
 @dataclass(frozen=True)
 class Receipt:

@@ -66,8 +66,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.tallying import Log
     from whichdo.problem import Arm
 
-__all__ = ["already_due", "decide", "parts_of"]
-
 
 def decide(state: State, order: Command, now: datetime) -> Decision:  # noqa: C901, PLR0911, PLR0912 - one match
     """What a command puts on record; an error where it cannot be done, and then nothing has changed."""

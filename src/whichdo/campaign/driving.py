@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
     Saved = Mapping[str, Any]
 
-__all__ = ["Wanted", "driver_of"]
 
 Wanted = tuple[tuple["Arm", ...], tuple[int, ...], tuple[str, ...]]
 """Arms, how often each, and the nodes that rows must say."""
 
 
-class Batches:
+class _Batches:
     """Any policy, through a session; what it was told is kept, so that it can be told again.
 
     One that was saved knows what it wants now.  The policy is run again on what it was told when it has to decide.
@@ -116,7 +115,7 @@ class Batches:
         self._codes += told.codes.tobytes()
 
 
-class Turns:
+class _Turns:
     """A sequential policy, round by round: its log is long, and a session would take longer than the policy itself."""
 
     def __init__(self, rounds: ByRound, problem: Problem, places: dict[str, int]) -> None:
@@ -148,7 +147,7 @@ class Turns:
         rounds.take(int(row[self._reward]), row[self._columns].astype(np.uint8) if rounds.reads else NO_ROW)
 
 
-class Listed:
+class _Listed:
     """An audit: looks first, which must say more than their reward, then the other arms."""
 
     def __init__(self, audit: Audit, reward: str, saved: Saved | None) -> None:
@@ -186,13 +185,13 @@ def driver_of(
     seen: Tally | None,
     places: dict[str, int],
     saved: Saved | None,
-) -> Batches | Turns | Listed:
+) -> _Batches | _Turns | _Listed:
     """What runs a policy on what it has ``seen``, or goes on from where it was ``saved``."""
     if isinstance(policy, Audit):
-        return Listed(policy, problem.reward, saved)
+        return _Listed(policy, problem.reward, saved)
     check_policy(policy, problem, budget)
     rng = np.random.default_rng(np.random.SeedSequence(seed))  # as a session has it
     rounds = policy.play_by_round(problem, budget, rng, seen or Tally.empty(problem), saved)
     if rounds is not None:
-        return Turns(rounds, problem, places)
-    return Batches(lambda: Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places, saved)
+        return _Turns(rounds, problem, places)
+    return _Batches(lambda: Session(policy, problem, budget=budget, seed=seed, seen=seen), problem, places, saved)

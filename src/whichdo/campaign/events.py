@@ -16,30 +16,6 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
     Body = Mapping[str, Any]
 
-__all__ = [
-    "Alarm",
-    "Allowed",
-    "Amended",
-    "Asked",
-    "Audited",
-    "Closed",
-    "Created",
-    "Expired",
-    "Forbidden",
-    "Handed",
-    "Observed",
-    "Paused",
-    "Restarted",
-    "Resumed",
-    "Said",
-    "SetAside",
-    "Stopped",
-    "Told",
-    "Voided",
-    "body_of",
-    "said",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Said:

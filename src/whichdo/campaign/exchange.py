@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.storage import Storage
 
 
-__all__ = ["Verified", "events_of", "export_lines", "read_export", "understood", "verified"]
-
 LONGEST = 8 * MOST_LETTERS
 """Characters of one line of an export that are read; earlier programs wrote longer ones than are written now."""
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from whichdo.monitoring.conflict import Conflict
     from whichdo.monitoring.staleness import Difference
 
-__all__ = ["consequences", "due", "opening", "restarting", "without_pulls"]
 
 FIRST = 0.5
 """The part of what is kept that is spent on fresh looks before the policy begins on logs."""

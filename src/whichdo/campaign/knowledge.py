@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from whichdo.monitoring.conflict import Suspect
     from whichdo.problem import Arm, Problem
 
-__all__ = ["Knowledge"]
-
 
 class Knowledge:
     """What is known under some terms."""

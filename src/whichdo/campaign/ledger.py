@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     Clock = Callable[[], datetime]
 
-__all__ = ["Ledger", "wall_clock"]
 
 T = TypeVar("T")
 

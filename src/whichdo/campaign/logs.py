@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["counted_log", "logs_for", "receipts_for", "sources_of"]
 
 MOST_ROWS = 200_000  # of a log whose distinct rows are counted, if they could be very many
 MOST_CELLS = 20_000  # that are kept as they are

@@ -39,14 +39,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.terms import Terms
     from whichdo.problem import Arm, Problem
 
-__all__ = [
-    "Begun",
-    "Plan",
-    "Revision",
-    "divergence",
-    "without_arms",
-]
-
 
 @dataclass(frozen=True)
 class Plan:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Saved = Mapping[str, Any]
 
-__all__ = ["Followed", "Play"]
 
 Codes = tuple[int, ...]
 

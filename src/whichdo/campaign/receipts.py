@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.chain import Event
 
-__all__ = ["ReceiptFile", "parsed"]
 
 BEGINNING = b'{"campaign":'
 LONGEST = 4096

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.events import Asked, Handed
     from whichdo.problem import Arm
 
-__all__ = ["ASKED", "EXPIRED", "TOLD", "VOIDED", "Deadlines", "Interned", "Out", "Pull", "Record", "Register"]
 
 ASKED, TOLD, VOIDED, EXPIRED = range(4)
 LEASE_ENDED = "its lease ended"

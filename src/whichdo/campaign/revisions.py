@@ -14,8 +14,6 @@ from whichdo.text import counted, quoted
 if TYPE_CHECKING:
     from whichdo.campaign.state import State
 
-__all__ = ["decided_elsewhere", "needs_new_play", "stamp", "too_new", "update_reason"]
-
 
 def stamp(state: State) -> dict[str, Any]:
     """What an event that begins a play now says about who decides it; nothing where that is as in event 0."""

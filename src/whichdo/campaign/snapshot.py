@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     Tree = dict[str, Any]
 
-__all__ = ["Snapshot", "UnreadableSnapshotError", "opened", "restored", "taken"]
 
 FORM = 1
 MAGIC = b"whichdo snapshot\n"

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Recommendation
     from whichdo.problem import Arm
 
-__all__ = ["State"]
-
 
 class State(Knowledge):
     """What the events so far come to; `apply` takes in the next."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.state import State
     from whichdo.problem import Arm
 
-__all__ = ["OpenTicket", "Status", "forbidden_lines", "status_of"]
 
 HEADS = ("arm", "pulls that count")
 MOST_SHOWN = 20

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from whichdo.policies.base import Policy
 
-__all__ = ["FORMAT", "Terms", "agreed", "differences", "in_units", "plain_text", "seconds_of"]
 
 FORMAT = 3
 """The latest form of events, counted up when an older program could not read them.

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whichdo.problem import Arm
 
-__all__ = ["NEVER", "PHASES", "Phase", "Ticket", "instant", "moment_of", "ticket_id"]
 
 LETTERS = ("abcdefghjkmnpqrstuvwxyz" * 12)[:256]
 """A letter for each value of a byte: none that looks like another."""

@@ -1,7 +1,7 @@
 """Ask the logs whether they deny the graph.
 
 What a graph says without any experiment: pairs of nodes that are independent given others
-(`whichdo.graph.implied`); that estimates which lean on every missing edge agree with those that lean
+(`whichdo.graph.separation`); that estimates which lean on every missing edge agree with those that lean
 on few (`whichdo.estimate.disagreement`); and, where rows of experiments are there, that setting a node
 leaves alone what it does not act on (`untouched_laws`), and that looks and experiments
 agree on what both can tell (`whichdo.estimate.overdetermined`).  All tests are corrected together.
@@ -33,7 +33,7 @@ from whichdo.estimate.statements import (
 )
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading
-from whichdo.graph.implied import implied_statements
+from whichdo.graph.separation import implied_statements
 from whichdo.problem import LOOK, Problem, per_problem
 from whichdo.tables import MAX_CELLS, smallest_table
 from whichdo.tables.independence import measure_dependence
@@ -46,12 +46,11 @@ if TYPE_CHECKING:
     from whichdo.checking.edits import Edit
     from whichdo.counting import CountNotes
     from whichdo.estimate.ranking import Ranking
-    from whichdo.graph.implied import Implied, Statement
+    from whichdo.graph.separation import Implied, Statement
     from whichdo.graph.targets import Targets
     from whichdo.problem import Arm
     from whichdo.tables import Scope
 
-__all__ = ["check"]
 
 WHOLE = 1 << 14
 """Cells of all columns together up to which they are counted as one table, of which every other is a margin."""

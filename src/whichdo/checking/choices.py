@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
-__all__ = ["Candidates", "candidates_under"]
 
 Candidates = tuple[Formula, ...]
 """Formulas for one target set in one graph, best first."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.checking.outcomes import EditOutcome, Predictions, Pulls, pulls_to_tell
+from whichdo.checking.edits import EditOutcome, Predictions, Pulls, pulls_to_tell
 from whichdo.errors import TooLargeError
 from whichdo.estimate.arm_rank import decimals
 from whichdo.estimate.contest import leaders
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from whichdo.checking.edits import Edit
     from whichdo.drawing.svg import Edge
 
-__all__ = ["WhatIf", "cells", "titles"]
 
 NAMED = 4
 """How many edits the headline names."""

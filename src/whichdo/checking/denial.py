@@ -35,8 +35,7 @@ from whichdo.estimate.estimator import Rule, look
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import LEVEL, adjusted_chances, check_statements, statement_cells
 from whichdo.formulas import Reading, checked_reading, doubted_scope
-from whichdo.graph.implied import implied_statements
-from whichdo.graph.separation import m_separated
+from whichdo.graph.separation import implied_statements, m_separated
 from whichdo.problem import LOOK, per_problem
 from whichdo.text import listed
 
@@ -47,12 +46,11 @@ if TYPE_CHECKING:
     from whichdo.estimate.statements import Tested
     from whichdo.evidence import Tally
     from whichdo.graph.admg import CausalGraph
-    from whichdo.graph.implied import Statement
+    from whichdo.graph.separation import Statement
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Denial", "denial", "statement_scopes"]
 
 MOST_CELLS = 1 << 12
 """Cells of a table that is counted for one statement."""

@@ -13,29 +13,128 @@ statements fail.  An edge *explains* a statement if the graph with the edge does
 most is the likeliest to be missing.  Of edges that explain the same, those between two nodes that turned out dependent
 are named, and of the others those that would undo fewest of the statements that hold.  What they leave unexplained is
 explained in turn.
+
+What one more edge would undo (`Additions`) are independences that the graph implies and the graph
+with the edge does not. An added edge e between u and v ties two nodes a and b given Z if an open
+walk uses it.  If a walk uses it several times in the same direction, all between the first and the
+last can be left out.  So it is enough to know where open walks of the graph as it is lead from a
+and from b: the edge joins the two ends.  One case is left, where a walk goes along ``u -> v`` and
+comes back: then v acts on Z, u did not before, and u or what acts on it is a collider that is now
+open.
+
+That is three products of sets for a statement, for all edges at once, where asking each edited graph
+would be one search for each of thousands.
+
+What each edit of a graph does to the decision.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whichdo.errors import TooLargeError, UsageError
-from whichdo.graph.additions import Additions, Undone
+from whichdo.estimate.limits import normal_quantile
 from whichdo.graph.admg import CausalGraph
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from whichdo.graph.implied import Statement
+    from whichdo.arrays import BoolArray, FloatArray
+    from whichdo.graph.separation import Statement
+    from whichdo.problem import Arm
 
     Rows = Sequence[tuple[int, ...]]
 
-__all__ = ["MOST_EDITS", "Edit", "likely_missing", "single_edits", "unseen_edges"]
+
+class Undone(NamedTuple):
+    """Which added edges undo a statement; ``arrows[u, v]`` is for ``u -> v``, ``hidden`` is symmetric."""
+
+    arrows: BoolArray
+    hidden: BoolArray
+
+
+class Additions:
+    """The edges that a graph could have besides its own, and what each would undo.
+
+    Examples
+    --------
+    >>> from whichdo.graph.admg import CausalGraph
+    >>> from whichdo.graph.separation import Statement
+    >>> graph = CausalGraph.parse("Z -> X -> Y")
+    >>> found = Additions(graph).undone_by(Statement("Z", "Y", ("X",)))
+    >>> bool(found.hidden[graph.index("X"), graph.index("Y")])
+    True
+    """
+
+    def __init__(self, graph: CausalGraph) -> None:
+        self.graph = graph
+        size = len(graph.nodes)
+        self._below = np.eye(size, dtype=bool)  # [u, v]: v is u or a descendant of it
+        for node in reversed(range(size)):
+            for child in graph.child_ids[node]:
+                self._below[node] |= self._below[child]
+        arrows = np.zeros((size, size), bool)
+        hidden = np.zeros((size, size), bool)
+        for node in range(size):
+            arrows[list(graph.parent_ids[node]), node] = True
+            hidden[list(graph.sibling_ids[node]), node] = True
+        #: Arrows that are missing and leave the graph acyclic, and pairs without a hidden cause, each once.
+        self.possible = Undone(~arrows & ~self._below.T, np.triu(~hidden, 1))
+
+    def undone_by(self, statement: Statement) -> Undone:
+        """The possible edges with which a statement that the graph implies is implied no more."""
+        graph = self.graph
+        known = np.zeros(len(graph.nodes), bool)
+        known[[graph.index(name) for name in statement.given]] = True
+        above_known = self._below[:, known].any(axis=1)
+        met, left = zip(
+            *(self._walks(graph.index(end), known) for end in (statement.left, statement.right)), strict=True
+        )
+        both = met[0] & met[1]
+        arrows = np.outer(met[0], left[1]) | np.outer(met[1], left[0]) | np.outer(both, above_known)
+        hidden = np.outer(left[0], left[1])
+        return Undone(arrows & self.possible.arrows, (hidden | hidden.T) & self.possible.hidden)
+
+    def chosen(self, statement: Statement) -> BoolArray:
+        """Which of the possible `edges` undo a statement, in their order."""
+        undone = self.undone_by(statement)
+        return np.concatenate([undone.hidden[self.possible.hidden], undone.arrows[self.possible.arrows]])
+
+    def _walks(self, start: int, known: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """Where open walks lead: nodes that one may leave by an arrow out, and those by an edge with a head at them."""
+        graph = self.graph
+        # Entered by an arrowhead (1) or by the tail of an edge out of it (0), as in `m_separated`.
+        seen = np.zeros((2, len(known)), bool)
+        seen[0, start] = True
+        stack = [(start, 0)]
+        while stack:
+            node, by_head = stack.pop()
+            onward: list[tuple[int, int]] = []
+            if not known[node]:
+                onward += [(child, 1) for child in graph.child_ids[node]]
+            if known[node] == by_head:
+                onward += [(parent, 0) for parent in graph.parent_ids[node]]
+                onward += [(sibling, 1) for sibling in graph.sibling_ids[node]]
+            for step in onward:
+                if not seen[step[1], step[0]]:
+                    seen[step[1], step[0]] = True
+                    stack.append(step)
+        return seen.any(axis=0) & ~known, np.where(known, seen[1], seen[0])
+
+    def edges(self, chosen: Undone) -> tuple[tuple[str, str, str], ...]:
+        """Chosen edges as (tail, ``->`` or ``<->``, head), hidden causes first."""
+        names = self.graph.nodes
+        return tuple(
+            (names[int(one)], mark, names[int(other)])
+            for mark, matrix in (("<->", chosen.hidden), ("->", chosen.arrows))
+            for one, other in np.argwhere(matrix)
+        )
+
 
 MOST_EDITS = 20_000
 """The most edits that are examined: all those among about 115 nodes."""
@@ -245,3 +344,104 @@ def unseen_edges(
 
 def _addition(tail: str, mark: str, head: str) -> Edit:
     return Edit(True, mark == "<->", tail, head)
+
+
+REACH = normal_quantile(0.975) + normal_quantile(0.8)
+"""How many standard errors a difference must be to be found: 5% two-sided, power 80%."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What each graph says of each arm, from looks and pulls together: a row for each graph, that of today last.
+
+    On a scale of the reward from 0 to 1.
+    """
+
+    means: FloatArray
+    ranked: BoolArray
+    """Which arms can be compared."""
+    errors: FloatArray
+    """The variance of each mean; what was never seen is in it."""
+    spreads: FloatArray
+    """The variance of one pull."""
+
+    @classmethod
+    def empty(cls, rows: int, arms: int) -> Predictions:
+        """Nothing known yet."""
+        means, errors, spreads = (np.full((rows, arms), np.nan) for _ in range(3))
+        return cls(means, np.zeros((rows, arms), bool), errors, spreads)
+
+    def __getitem__(self, at: Any) -> Predictions:
+        """Some of the numbers, as of an array."""
+        return Predictions(self.means[at], self.ranked[at], self.errors[at], self.spreads[at])
+
+
+class Pulls(NamedTuple):
+    """An arm and how many pulls of it."""
+
+    arm: Arm
+    pulls: int
+
+
+@dataclass(frozen=True)
+class EditOutcome:
+    """How the decision would change if one edge of the graph were different; unknown values are None.
+
+    Attributes
+    ----------
+    change
+        The edit itself.
+    best_estimate
+        The mean reward of ``best`` under the edited graph.
+    """
+
+    edit: str
+    """In words: ``add X <-> Y``."""
+    change: Edit
+    best: Arm | None
+    """The best arm of the edited graph."""
+    best_estimate: float | None
+    estimate: float | None
+    """Of today's choice under the edited graph; None where looking does not settle it there."""
+    regret: float | None
+    """How much better the best arm of the edited graph is than today's choice; 0 if it is the best there too."""
+    refuted: bool | None
+    """Whether the logs contradict the edited graph; None where that was not tested."""
+    settled_by: Pulls | None
+    """The pulls that would tell the edited graph from today's; None if no arm's mean differs enough."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether today's choice is the best, or as good, under the edited graph too."""
+        return self.regret == 0
+
+    @property
+    def matters(self) -> bool:
+        """Whether today's choice might be wrong because of it: the choice changes, and the logs do not object."""
+        return not self.keeps and not self.refuted
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON can hold it."""
+        return {
+            "edit": self.edit,
+            "best": None if self.best is None else self.best.to_dict(),
+            "best_estimate": self.best_estimate,
+            "estimate": self.estimate,
+            "regret": self.regret,
+            "refuted": self.refuted,
+            "settled_by": None if self.settled_by is None else self.settled_by.arm.to_dict(),
+            "pulls": None if self.settled_by is None else self.settled_by.pulls,
+        }
+
+
+def pulls_to_tell(differences: FloatArray, spreads: FloatArray, errors: FloatArray) -> FloatArray:
+    """How many pulls find that a mean differs from what was predicted; infinite where no number does.
+
+    ``differences``: between the mean and the prediction.
+    ``spreads``: the variance of one pull.
+    ``errors``: the variance of the prediction, which pulls do not reduce.
+    """
+    room = (differences / REACH) ** 2 - errors
+    enough = room > 0
+    needed = np.divide(spreads, room, out=np.full(room.shape, np.inf), where=enough)
+    return np.where(np.isnan(needed), np.inf, np.maximum(np.ceil(needed), 1.0))

@@ -1,4 +1,4 @@
-"""Many graphs at once: the questions of `whichdo.identification.adjustment` for every edit of a graph together.
+"""Many graphs at once: the questions of `whichdo.identification.forms` for every edit of a graph together.
 
 A graph of 60 nodes has thousands of edits, each asked about every target set.  The edited graphs are
 nearly the same, so a search is made once for all of them: instead of the set of nodes that are
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from whichdo.checking.edits import Edit
     from whichdo.graph.admg import CausalGraph
 
-__all__ = ["Adjustment", "AdjustmentSearch", "ByNode", "Graphs", "ManyGraphs", "groups"]
 
 Graphs = int
 """A set of graphs, a bit for each."""
@@ -182,7 +181,7 @@ class ManyGraphs:
 
 
 class AdjustmentSearch:
-    """The adjustment criterion for one target set in all graphs (`whichdo.identification.adjustment`).
+    """The adjustment criterion for one target set in all graphs (`whichdo.identification.forms`).
 
     It separates targets and reward in the graphs without the first arrow of every causal path: ``children`` and
     ``parents`` are theirs.
@@ -202,7 +201,7 @@ class AdjustmentSearch:
             self.parents[head] = graphs.parents[head].without(dict.fromkeys(targets, some))
 
     def candidates(self) -> Iterator[Callable[[Graphs], Adjustment]]:
-        """Those of `whichdo.identification.adjustment.adjustment_sets`, in order; each is asked for some graphs."""
+        """Those of `whichdo.identification.forms.adjustment_sets`, in order; each is asked for some graphs."""
         for some in (self._optimal, self._parents, self._ancestors):
             yield partial(self._candidate, some)
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
-__all__ = ["Check", "CrossCheck", "Suspect", "chance_text", "strength_text"]
 
 MOST_SHOWN = 12
 """Rows of the table that a notebook or a terminal shows."""

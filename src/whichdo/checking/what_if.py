@@ -27,9 +27,8 @@ import numpy as np
 
 from whichdo.checking.choices import Candidates, candidates_under
 from whichdo.checking.decision import WhatIf
-from whichdo.checking.edits import single_edits
+from whichdo.checking.edits import Additions, Predictions, single_edits
 from whichdo.checking.many_graphs import ManyGraphs
-from whichdo.checking.outcomes import Predictions
 from whichdo.errors import UsageError
 from whichdo.estimate.estimator import Looking, Rule
 from whichdo.estimate.pooling import pool
@@ -38,8 +37,7 @@ from whichdo.estimate.shrinkage import STRENGTH, reward_scale
 from whichdo.estimate.statements import ROWS_PER_CELL, check_statements, statement_cells
 from whichdo.evidence import Tally
 from whichdo.formulas import Formula, checked_reading, few_cells, needed_scopes
-from whichdo.graph.additions import Additions
-from whichdo.graph.implied import implied_statements
+from whichdo.graph.separation import implied_statements
 from whichdo.problem import LOOK, Problem
 from whichdo.text import counted
 
@@ -49,11 +47,9 @@ if TYPE_CHECKING:
     from whichdo.blends import Blend
     from whichdo.checking.edits import Edit
     from whichdo.estimate.statements import Tested
-    from whichdo.graph.implied import Statement
+    from whichdo.graph.separation import Statement
     from whichdo.graph.targets import Targets
     from whichdo.tables import Scope
-
-__all__ = ["what_if"]
 
 
 def what_if(

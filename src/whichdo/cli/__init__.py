@@ -9,8 +9,6 @@ import warnings
 from io import TextIOWrapper
 from pathlib import Path
 
-__all__ = ["main"]
-
 INTERRUPTED = 130
 STORAGE = 5
 COMPLETION = "_WHICHDO_COMPLETE"

@@ -1,8 +1,14 @@
-"""The ``whichdo`` command and its options; each verb has its own module, which is imported when it is called."""
+"""The ``whichdo`` command and its options; each verb has its own module, which is imported when it is called.
+
+What the shell offers when the tab key is pressed: campaigns, tickets, arms and policies.
+
+A completion never complains: if something is wrong, it offers nothing, and the command itself says why.
+"""
 
 from __future__ import annotations
 
 import gc
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
@@ -10,18 +16,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whichdo._version import __version__
+from whichdo.errors import WhichdoError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["VERBS", "make_app", "state"]
+    from whichdo.campaign.campaign import Campaign
+
 
 CAMPAIGNS = "Campaigns"
 VERBS = {
     "init": "init", "inspect": "inspect", "rank": "rank", "check": "check", "what-if": "what_if",
     "simulate": "simulate", "reproduce": "reproduce", "demo": "demo",
     "start": "campaigns", "ask": "pulls", "tell": "pulls", "void": "pulls", "amend": "pulls", "observe": "campaigns",
-    "status": "campaigns", "recommend": "campaigns", "report": "report", "pause": "campaigns", "resume": "campaigns",
+    "status": "campaigns", "recommend": "campaigns", "report": "campaigns", "pause": "campaigns", "resume": "campaigns",
     "forbid": "campaigns", "allow": "campaigns", "restart": "campaigns", "verify": "campaigns",
     "export": "campaigns", "import": "campaigns", "backup": "campaigns",
 }  # fmt: skip
@@ -78,3 +86,54 @@ def options(
     """Read the options that stand before the verb, which begins after it."""
     gc.enable()
     state.debug = debug
+
+
+PATIENCE = 0.5
+"""Seconds to wait for a database that is locked: somebody has pressed a key."""
+
+
+def campaigns(context: typer.Context, incomplete: str) -> list[str]:
+    """The campaigns of the database that is named."""
+    from whichdo.campaign.campaign import Campaign
+
+    try:
+        names = Campaign.list(context.params.get("db") or "", patience=PATIENCE)
+    except WhichdoError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def tickets(context: typer.Context, incomplete: str) -> list[str]:
+    """The tickets of the campaign that are out."""
+    with _campaign(context) as campaign:
+        found = [] if campaign is None else campaign.status(settle=False).open
+        return [each.id for each in found if each.id.startswith(incomplete)]
+
+
+def arms(context: typer.Context, incomplete: str) -> list[str]:
+    """The arms of the campaign, but for do()."""
+    with _campaign(context) as campaign:
+        found = [] if campaign is None else [str(arm) for arm in campaign.problem.offered if not arm.is_look]
+        return [arm for arm in found if arm.startswith(incomplete)]
+
+
+def policies(incomplete: str) -> list[str]:
+    """The policies by name."""
+    from whichdo.policy_names import available_policies
+
+    return [name for name in available_policies() if name.startswith(incomplete)]
+
+
+@contextmanager
+def _campaign(context: typer.Context) -> Iterator[Campaign | None]:
+    from whichdo.campaign.campaign import Campaign
+
+    try:
+        campaign = Campaign.open(context.params.get("db") or "", context.params.get("name") or "", patience=PATIENCE)
+    except WhichdoError:
+        yield None
+        return
+    try:
+        yield campaign
+    finally:
+        campaign.close()

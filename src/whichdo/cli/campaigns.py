@@ -1,16 +1,17 @@
-"""The verbs of whole campaigns: start, observe, status, recommend, pause, resume, forbid, allow, restart, verify,
-export, import and backup.
+"""The verbs of whole campaigns: start, observe, status, recommend, report, pause, resume, forbid, allow, restart,
+verify, export, import and backup.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whichdo.cli import completion
+from whichdo.cli.app import arms, campaigns, policies
 from whichdo.cli.databases import (
     DatabaseOption,
     KeyOption,
@@ -32,28 +33,13 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from whichdo.campaign.advice import Advice
 
-__all__ = [
-    "allow",
-    "backup",
-    "export",
-    "forbid",
-    "import_",
-    "observe",
-    "pause",
-    "recommend",
-    "restart",
-    "resume",
-    "start",
-    "status",
-    "verify",
-]
 
 MissingOption = Annotated[
     str, typer.Option(help="Missing values in logs: error, drop (their rows) or level (as a value).")
 ]
 FileArgument = Annotated[Path, typer.Argument(help="The file.", show_default=False)]
 ArmsArgument = Annotated[
-    list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False, autocompletion=completion.arms)
+    list[str], typer.Argument(help="Arms such as do(X=1).", show_default=False, autocompletion=arms)
 ]
 
 
@@ -67,7 +53,7 @@ def start(
         str,
         typer.Option(
             help='The policy, such as causal-ts, my_policy.py:MyPolicy or "srm(second_phase=rejects)".',
-            autocompletion=completion.policies,
+            autocompletion=policies,
         ),
     ] = "warm-halving",
     horizon: Annotated[
@@ -156,9 +142,7 @@ def observe(
 def status(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="The campaign; without it, all are listed.", show_default=False, autocompletion=completion.campaigns
-        ),
+        typer.Argument(help="The campaign; without it, all are listed.", show_default=False, autocompletion=campaigns),
     ] = None,
     *,
     top: Annotated[int, typer.Option(min=1, help="How many open tickets to show.")] = 20,
@@ -228,6 +212,38 @@ def _print_arms(found: Advice, top: int) -> None:
         ]
         table.add_row(*(Text(cell) for cell in cells), style="bold" if row.arm == found.arm else "")
     console().print(table)
+
+
+def report(
+    name: NameArgument,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file to write; by default NAME.html.", show_default=False)
+    ] = None,
+    force: ForceOption = False,
+    db: DatabaseOption = None,
+    format: FormatOption = Format.TABLE,  # noqa: A002 - the option is called --format
+) -> None:
+    """Write one offline HTML page: the decision and how sure it is, every arm, the budget, assumptions, audit trail."""
+    from whichdo.files import PAGE, check_target
+    from whichdo.report.campaign_page import write_report
+
+    campaign = opened(db, name)
+    target = _file_of(name) if output is None else output
+    check_target(target, PAGE, force=force)
+    say_when_compiling()
+    status = campaign.status()  # puts on record what the clock says
+    written = write_report(campaign, target, force=force)
+    if format is Format.JSON:
+        print_json({"campaign": name, "file": str(written), "receipt": campaign.events()[-1].receipt})
+    else:
+        print_lines((f"The report on {visible(name)} is in {visible(written)}.",), status.notes)
+
+
+def _file_of(name: str) -> Path:
+    """A file in the current folder, named after a campaign whose name may hold anything."""
+    plain = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60]  # letters of four bytes fit too
+    return Path(f"{plain or 'campaign'}.html")
 
 
 def pause(

@@ -14,7 +14,6 @@ from whichdo.progress import progress_bar
 if TYPE_CHECKING:
     from whichdo.checking.result import Check
 
-__all__ = ["check"]
 
 CONTRADICTED = 1
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from whichdo.cli.app import state
-from whichdo.cli.completion import campaigns
+from whichdo.cli.app import campaigns, state
 from whichdo.cli.output import Format, console, print_json, worded
 from whichdo.errors import InputError, UsageError
 from whichdo.text import quoted, visible
@@ -24,22 +23,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.campaign import Campaign
     from whichdo.campaign.commands import Receipt
 
-__all__ = [
-    "ClientOption",
-    "DatabaseOption",
-    "KeyOption",
-    "NameArgument",
-    "ReasonOption",
-    "ReceiptsOption",
-    "address",
-    "database",
-    "lines_of",
-    "one_row",
-    "opened",
-    "print_lines",
-    "print_receipts",
-    "stretch",
-]
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONGEST = 2**20

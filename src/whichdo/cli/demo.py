@@ -9,8 +9,6 @@ import typer
 
 from whichdo.cli.output import console, say_if_compiling
 
-__all__ = ["demo"]
-
 
 def demo(
     *,

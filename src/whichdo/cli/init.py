@@ -14,8 +14,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from whichdo.proposing.proposal import Proposal
 
-__all__ = ["init"]
-
 
 def init(
     data: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a glob in quotes.", show_default=False)],

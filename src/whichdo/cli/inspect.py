@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from whichdo.report.inspection import Inspection, TargetReport
 
-__all__ = ["inspect"]
 
 ROWS = 50
 NAMED = 4

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
 
     from whichdo.remedies import Remedy
 
-__all__ = [
-    "ForceOption",
-    "Format",
-    "FormatOption",
-    "TableFormat",
-    "TableFormatOption",
-    "command",
-    "console",
-    "in_shell",
-    "print_csv",
-    "print_json",
-    "say_if_compiling",
-    "say_when_compiling",
-    "worded",
-]
 
 #: Letters of JSON that are indented for people to read.
 PRETTY = 200_000

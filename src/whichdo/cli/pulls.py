@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whichdo.cli.completion import tickets
+from whichdo.cli.app import tickets
 from whichdo.cli.databases import (
     ROW,
     ClientOption,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.commands import Receipt
 
-__all__ = ["amend", "ask", "tell", "void"]
 
 TicketArgument = Annotated[str, typer.Argument(help="The ticket's id.", show_default=False, autocompletion=tickets)]
 RowArgument = Annotated[

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.overlap import Overlap
     from whichdo.estimate.rank import ArmRank, Ranking
 
-__all__ = ["rank"]
-
 
 def rank(
     problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from whichdo.experiments.reproduce import Reproduction
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     which: Annotated[list[str], typer.Argument(help="Numbers from 1 to 9, or all.", show_default=False)],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from whichdo.cli.completion import policies
+from whichdo.cli.app import policies
 from whichdo.cli.output import (
     ForceOption,
     TableFormat,
@@ -25,15 +25,13 @@ from whichdo.text import counted, quoted, short_number, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from whichdo.comparison.side_by_side import Cell, Comparison
-    from whichdo.comparison.subject import Subject
+    from whichdo.comparison import Cell, Comparison
+    from whichdo.world.instances.shelf import Subject
 
-    class Lengths(TypedDict, total=False):
+    class _Lengths(TypedDict, total=False):
         horizons: list[int]
         budgets: list[float]
 
-
-__all__ = ["simulate"]
 
 POLICIES = ["warm-halving", "srm", "ue"]
 
@@ -71,7 +69,7 @@ def simulate(
     format: TableFormatOption = TableFormat.TABLE,  # noqa: A002 - the option is called --format
 ) -> None:
     """Play policies many times against a known network: mean regret, its error, and how often a best arm was named."""
-    from whichdo.comparison.subject import read_subject
+    from whichdo.world.instances.shelf import read_subject
 
     if show_list:
         _print_list(format)
@@ -99,11 +97,11 @@ def simulate(
 def _compare(
     subject: Subject,
     policies: list[str],
-    lengths: Lengths,
+    lengths: _Lengths,
     numbers: tuple[int, int, int | None],
     format: TableFormat,  # noqa: A002
 ) -> Comparison:
-    from whichdo.comparison.side_by_side import compare
+    from whichdo.comparison import compare
     from whichdo.crew import cores
 
     runs, seed, workers = numbers
@@ -128,7 +126,7 @@ def _parts(given: list[str] | None) -> list[str]:
     return [part.strip() for text in given or () for part in text.split(",") if part.strip()]
 
 
-def _lengths(horizons: list[str] | None, budgets: list[str] | None) -> Lengths:
+def _lengths(horizons: list[str] | None, budgets: list[str] | None) -> _Lengths:
     """How long the runs are, as `compare` takes it."""
     if bool(_parts(horizons)) == bool(_parts(budgets)):
         found = "both" if _parts(horizons) else "neither"

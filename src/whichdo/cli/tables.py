@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from whichdo.counting.warehouse import Ran
 
-__all__ = ["ExplainOption", "LogsArgument", "TableOption", "WhereOption", "explained", "given_logs"]
 
 LogsArgument = Annotated[
     list[str],

@@ -14,8 +14,6 @@ from whichdo.text import counted, visible
 if TYPE_CHECKING:
     from whichdo.checking.decision import WhatIf
 
-__all__ = ["what_if"]
-
 
 def what_if(
     problem: Annotated[Path, typer.Argument(help="The problem, a .toml file.", show_default=False)],

@@ -15,7 +15,6 @@ from whichdo.text import listed, masked, quoted, visible
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["is_address", "table_at"]
 
 SCHEMES = re.compile(r"[a-z][a-z0-9+]*://", re.ASCII)
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from whichdo.domains import Bins, NumberRange
     from whichdo.problem import Problem
 
-__all__ = ["INTERVAL", "BinBook", "CountBook", "NumberBook", "RangeBook", "WeightBook", "book_of"]
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100
 NUMBER = r"(-?(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?))"

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray
 
 
-__all__ = ["EXPORT", "CsvPart", "first_bytes"]
-
 EXPORT = "Export the rows as CSV in UTF-8, or as Parquet"
 LONGEST_LINE = 1 << 20  # bytes a row may have
 UNPACKED, UNPACKING = 16 << 30, 600.0

@@ -2,12 +2,20 @@
 
 Only columns that an estimate reads must be complete.  What else is counted, such as naive means and the table by which
 logs are asked whether they contradict the graph, is given up where its own columns lack values.
+
+Do rows that were dropped differ from the others?
+
+Leaving out rows with missing values is harmless where what is missing has nothing to do with the
+reward or with what was set.  The dropped rows still have some of their values; these are compared
+with the values of the rows that were kept: by a chi-square test for values, by a normal one for a
+reward that is a number.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +29,9 @@ from whichdo.domains import MISSING_LEVEL, Bins, Value
 from whichdo.errors import DataError, UsageError
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes
-from whichdo.remedies import Option
-from whichdo.text import counted, quoted
+from whichdo.remedies import Message, Option
+from whichdo.tails import chi_square_tail
+from whichdo.text import counted, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +39,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.problem import Problem
     from whichdo.tables import Scope, Table
-
-__all__ = ["Compared", "Gaps", "with_missing_levels"]
 
 
 @dataclass
@@ -180,3 +187,72 @@ def _extend(problem: Problem, name: str) -> Bins | tuple[Value, ...]:
     if name in problem.bins:
         return Bins(problem.bins[name].cuts, missing=True)
     return (*problem.domains[name], MISSING_LEVEL)
+
+
+LEVEL = 0.01
+"""The chance of a warning, over all columns that are compared, where nothing differs."""
+
+
+def missingness(problem: Problem, compared: Compared) -> dict[str, float]:
+    """For the reward and each node that arms set: the p-value of a difference between kept and dropped rows.
+
+    Only columns of which dropped rows have values.
+    """
+    found = {}
+    for name, counts in compared.levels.items():
+        table = counts.reshape(2, -1)
+        p = _independent(table)
+        if p is not None:
+            found[name] = p
+    if problem.reward_range is not None:
+        p = _equal_means(compared.moments)
+        if p is not None:
+            found[problem.reward] = p
+    return found
+
+
+def missingness_words(problem: Problem, dropped: int, compared: Compared | None) -> tuple[str, ...]:
+    """What a reader should know of dropped rows: whether they differ."""
+    if not dropped or compared is None:
+        return ()
+    found = missingness(problem, compared)
+    if not found:
+        return ()
+    wrong = {name: p for name, p in found.items() if p * len(found) < LEVEL}
+    if not wrong:
+        least = min(1.0, min(found.values()) * len(found))
+        return (
+            f"The dropped rows do not differ in {listed(map(problem.label, found))} beyond chance (p = {least:.2g}).",
+        )
+    least = min(wrong.values())
+    words = Message(
+        f"Values are not missing at random: the dropped rows differ in {listed(map(problem.label, wrong))} "
+        f"(p = {least:.1g}). Estimates speak of the rows that are left; compare ",
+        Option("missing", "level"),
+        ".",
+    )
+    return (words,)
+
+
+def _independent(table: IntArray) -> float | None:
+    """The p-value of a chi-square test of two rows of counts; None where there is nothing to compare."""
+    table = table[:, table.sum(axis=0) > 0]
+    total = table.sum()
+    sides = table.sum(axis=1)
+    if table.shape[1] < 2 or sides.min() == 0:
+        return None
+    expected = np.outer(sides, table.sum(axis=0)) / total
+    return chi_square_tail(float(((table - expected) ** 2 / expected).sum()), table.shape[1] - 1)
+
+
+def _equal_means(moments: FloatArray) -> float | None:
+    """The p-value of two means that are equal, from rows, sum and sum of squares of each."""
+    rows = moments[:, 0]
+    if rows.min() < 2:
+        return None
+    means = moments[:, 1] / rows
+    spread = np.maximum(moments[:, 2] / rows - means**2, 0) / (rows - 1)
+    if spread.sum() <= 0:
+        return None
+    distance = float(means[0] - means[1]) / sqrt(float(spread.sum()))
+    return chi_square_tail(distance**2, 1)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import Array, BoolArray, CodeArray, FloatArray, IntArray
     from whichdo.problem import Problem
 
-__all__ = ["MOST_ROWS", "SEED", "KeptRows", "RowKeeper"]
 
 MOST_ROWS = 200_000
 SEED = 20_170_714

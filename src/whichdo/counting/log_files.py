@@ -30,7 +30,6 @@ from whichdo.text import quoted, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["MOST_FILES", "Files", "Steady", "Tail"]
 
 BUFFER = 1 << 20  # bytes of a column that are read at a time, so that memory does not grow with the row groups
 GZIP = b"\x1f\x8b"

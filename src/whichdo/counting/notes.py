@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from whichdo.counting.values import Codebook
     from whichdo.problem import Arm
 
-__all__ = ["CountNotes", "Faults"]
 
 #: Texts by which other programs write a missing value.
 ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "missing", "<na>", "#n/a"})

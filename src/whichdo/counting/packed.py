@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["DENSE_TOTAL", "Adder", "MomentAdder", "Plan"]
 
 DENSE_TOTAL = 1 << 25  # cells that all tables laid out may have together, 256 MB; the largest give way
 FEW_CELLS = 1 << 12  # cells that are laid out however few the rows are
@@ -160,7 +159,7 @@ def count_small(codes: CodeArray, weights: IntArray | None, places: Places, cell
 def pack_columns(columns: Sequence[CodeArray], rows: int) -> WordArray:
     """0/1 columns as words of shape (blocks, columns, words a block)."""
     from whichdo.kernels.packing import pack
-    from whichdo.kernels.plans import BLOCK
+    from whichdo.kernels.random import BLOCK
 
     words = np.empty((-(-rows // BLOCK), len(columns), BLOCK // 64), np.uint64)
     full = rows // 64 * 64

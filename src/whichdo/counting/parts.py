@@ -12,7 +12,6 @@ from whichdo.text import listed, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["CHUNK", "Part", "Source", "check_names", "plain_name"]
 
 CHUNK = 1 << 17  # rows at a time: the packed columns of a 100-node problem then fit a cache, 2 MB
 

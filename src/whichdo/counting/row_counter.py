@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int | None], None]
 
-__all__ = ["Counted", "Counter", "RowCounter", "absent_columns"]
-
 
 @dataclass(frozen=True)
 class Counted:

@@ -21,8 +21,6 @@ from whichdo.text import listed, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["opened"]
-
 
 SOURCES = (
     "a dict of arrays, a pandas, Polars or PyArrow frame, Arrow record batches, a path to a CSV or Parquet "

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.counting.values import Codebook
     from whichdo.counting.warehouse import TablePart
 
-__all__ = ["CODE", "ColumnCode", "column_code", "lacking"]
 
 CODE = "int16"
 """The type of a code: few bytes are quicker to group by."""

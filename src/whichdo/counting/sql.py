@@ -15,10 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.counting.grouping import DROPPED, FAULTY, JOINED, SIDE, Cells, CellSet, ask_codes, ask_sets, joined
+from whichdo.counting.grouping import (
+    DROPPED,
+    FAULTY,
+    JOINED,
+    SIDE,
+    Cells,
+    CellSet,
+    TableFaults,
+    ask_codes,
+    ask_sets,
+    joined,
+)
 from whichdo.counting.row_counter import Counted, RowCounter
 from whichdo.counting.spelling import CODE, ColumnCode, column_code
-from whichdo.counting.table_faults import TableFaults
 from whichdo.counting.warehouse import TablePart, ibis
 from whichdo.errors import DataError, TooLargeError, UsageError
 from whichdo.tables import Table
@@ -32,7 +42,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm
     from whichdo.tables import Scope
 
-__all__ = ["MOST_RETURNED", "SqlCounter"]
 
 MOST_RETURNED = 1 << 20
 """Rows that a database may return for one log: cells, whatever the number of rows."""

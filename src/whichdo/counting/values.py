@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import Array, BoolArray, IntArray
     from whichdo.problem import Problem, Value
 
-__all__ = ["BAD", "MISSING", "ArmBook", "Codebook", "Decoded", "DomainBook", "decode", "parse_number", "text_at"]
 
 MISSING, BAD = -1, -2
 ABSENT_TEXTS = frozenset({"NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "#N/A"})

@@ -22,7 +22,6 @@ from whichdo.text import listed, masked, quoted, visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Engine", "Ran", "TablePart", "first_line", "ibis", "is_warehouse_table", "recorded"]
 
 SAMPLE = 200_000
 """Rows that are brought here to propose values from; counting brings none."""

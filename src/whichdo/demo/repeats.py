@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["WAYS", "Score", "experiment", "mistaken", "naive_best", "scores"]
 
 WAYS = {
     "naive": "compare those who happen to, in the survey",

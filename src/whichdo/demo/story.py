@@ -3,11 +3,20 @@
 A survey misleads; the graph says what doing would do; a campaign of experiments goes after what is left in doubt; the
 town is simulated, so the truth is known and everybody's answer can be held against it.  At the end one edge is drawn
 wrong, and the survey denies it.  Seeds are fixed: the story is the same each time.
+
+The simulated town of the infection example (the paper's Figure 1), and the survey that it answers.
+
+The well-off can work from home and are infected less often for other reasons, so working from home looks far better
+than it is.  ``problem.toml`` beside this file says what a learner may know of it; ``examples/infection`` has the same
+problem with the survey as files.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,16 +26,18 @@ from whichdo.checking.check import check
 from whichdo.checking.denial import denial
 from whichdo.checking.edits import Edit
 from whichdo.counting import count
-from whichdo.demo.population import ROWS, SEED, population, write_logs, write_problem_file
 from whichdo.demo.repeats import WAYS, experiment, mistaken, naive_best, scores
 from whichdo.errors import StorageError
 from whichdo.estimate.rank import ranking
 from whichdo.evidence import Tally
+from whichdo.files import Kind, write_file
 from whichdo.policies.base import DOUBT_WHEN_NAMING
 from whichdo.policy_names import policy
 from whichdo.problem_file import read_problem
 from whichdo.report.campaign_page import write_report
 from whichdo.text import listed, visible
+from whichdo.world.mechanism import bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:
@@ -35,9 +46,52 @@ if TYPE_CHECKING:
 
     from whichdo.estimate.ranking import Ranking
     from whichdo.problem import Arm, Problem
-    from whichdo.world.network import CausalNetwork
 
-__all__ = ["PULLS", "RUNS", "story"]
+
+ROWS = 4_000
+SEED = 2022
+
+
+def population() -> CausalNetwork:
+    """The truth: what each measure, and each hidden background, does to the risk of infection."""
+    risk = np.empty((2, 2, 2, 2))
+    for distancing, mask, vaccination, wealth in np.ndindex(risk.shape):
+        risk[distancing, mask, vaccination, wealth] = (
+            0.65 - 0.10 * distancing - 0.04 * mask - 0.16 * vaccination - 0.32 * wealth
+        )
+    return CausalNetwork(
+        {
+            "economic background": bernoulli((), 0.5),
+            "social background": bernoulli((), 0.5),
+            "work from home": bernoulli(("economic background",), [0.15, 0.75]),
+            "social distancing": bernoulli(("work from home",), [0.3, 0.6]),
+            "face mask": bernoulli(("social background",), [0.2, 0.8]),
+            "vaccination": bernoulli(("social background",), [0.25, 0.75]),
+            "infection": bernoulli(("social distancing", "face mask", "vaccination", "economic background"), risk),
+        },
+        hidden={"economic background", "social background"},
+    )
+
+
+def write_problem_file(path: Path) -> None:
+    """Write ``problem.toml``: what a learner may know."""
+    _write(path, files("whichdo.demo").joinpath("problem.toml").read_text(encoding="utf-8"))
+
+
+def write_logs(path: Path) -> None:
+    """Ask the population what it does by itself."""
+    rows = population().sample(ROWS, seed=SEED)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows)
+    writer.writerows(zip(*(column.tolist() for column in rows.values()), strict=True))
+    _write(path, text.getvalue())
+
+
+def _write(path: Path, text: str) -> None:
+    """Into a folder that somebody named: what is there is replaced if it is the same, as after another demo."""
+    write_file(path, text, Kind("a file of the demo", lambda head, _end: text.encode().startswith(head)))
+
 
 PULLS = 300
 RUNS = 200

@@ -14,12 +14,11 @@ from itertools import pairwise
 from math import atan2, hypot, inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.drawing.alignment import mean, settle
+from whichdo.drawing.placement import mean, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Block", "Curve", "Plane", "arc", "arrow", "ports", "sample", "swap"]
 
 Point = tuple[float, float]
 #: A start, then three points (two controls and an end) for each piece.

@@ -11,8 +11,6 @@ import unicodedata
 from html import escape
 from itertools import pairwise
 
-__all__ = ["FONT_SIZE", "LINE_HEIGHT", "box_size", "printable", "safe", "text_width", "wrap"]
-
 FONT_SIZE = 14.0
 LINE_HEIGHT = 17.0
 #: A line of a label is no wider than this, and a label has no more lines than this.

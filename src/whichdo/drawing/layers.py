@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["MAX_STONES", "Ladder", "assign_layers", "build_ladder", "crossings", "reduce_crossings"]
 
 MAX_STONES = 8_000
 #: A part without directed edges stands in one row up to this many nodes.

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["draw_text"]
-
 
 def draw_text(graph: MixedGraph) -> str:
     """A listing of the edges in aligned columns, each edge once.

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from whichdo.drawing.placement import Pair, Point
 
-__all__ = ["EDGES", "MAX_EDGES", "MAX_NODES", "Edge", "dark_rules", "draw_svg"]
 
 MAX_NODES = 300
 MAX_EDGES = 3_000

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.overlap import Overlap
     from whichdo.problem import Arm
 
-__all__ = ["ArmRank", "Source", "decimals"]
 
 MOST_DECIMALS = 8
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whichdo.blends import factor_law
 from whichdo.errors import TooLargeError
 from whichdo.estimate.blending import Learning
 from whichdo.estimate.evaluate import evaluator, table_evaluator
@@ -33,7 +34,6 @@ from whichdo.estimate.limits import mean_limits, normal_quantile
 from whichdo.estimate.shrinkage import mass_and_sizes, rows_of_table
 from whichdo.formulas import Reading, setting_numbers
 from whichdo.identification.estimand import Estimand, conditionals_in
-from whichdo.open_arms import factor_law
 from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from whichdo.identification.estimand import Conditional, Names
     from whichdo.problem import Problem
 
-__all__ = ["bound_arms"]
 
 MOST_SLOPES = 1 << 22
 """The most slopes of one factor that are laid out; bounds that need more are the natural ones."""

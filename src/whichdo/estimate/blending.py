@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
-__all__ = ["Learning", "experiment_rows", "learn"]
 
 MOST_LENDERS = 16
 """The most sources of one formula that are evaluated by themselves as well."""

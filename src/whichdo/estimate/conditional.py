@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Conditional", "conditional", "first_backdoor", "levels_given", "pair_scopes"]
-
 
 @dataclass(frozen=True)
 class Conditional:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.pooling import Pooled
     from whichdo.problem import Problem
 
-__all__ = ["DRAWS", "DRAW_SEED", "Contest", "leaders", "target_sets"]
 
 DRAWS = 10_000
 DRAW_SEED = 20_220_611

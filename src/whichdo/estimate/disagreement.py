@@ -28,7 +28,7 @@ from whichdo.estimate.evaluate import evaluator
 from whichdo.estimate.statements import adjusted_chances, check_statements
 from whichdo.formulas import Reading, choose_formula, doubted_scope, formulas
 from whichdo.graph.identify import Route
-from whichdo.graph.implied import implied_statements
+from whichdo.graph.separation import implied_statements
 from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Radix, smallest_table
 from whichdo.tails import chi_square_tail
@@ -40,13 +40,12 @@ if TYPE_CHECKING:
     from whichdo.estimate.statements import Tested
     from whichdo.evidence import Tally
     from whichdo.formulas import Formula
-    from whichdo.graph.implied import Statement
+    from whichdo.graph.separation import Statement
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Conditional
     from whichdo.problem import Problem
     from whichdo.tables import Scope, Table
 
-__all__ = ["Difference", "contradiction_words", "disagreements"]
 
 FEW = 2_000
 """Looks below which the normal law of the differences is not trusted."""

@@ -43,7 +43,6 @@ from whichdo.text import quoted
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
-__all__ = ["FEW", "LEFT", "MANY", "Belief", "belief", "checked_doubt"]
 
 FEW, MANY = 0.3, 0.7
 """If something is wrong, how likely that is for what looking says of any one arm: of few, or of many."""

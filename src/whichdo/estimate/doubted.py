@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.estimator import Looked
     from whichdo.evidence import Tally
 
-__all__ = ["DoubtedPool", "Hints", "Logged", "pool_with_doubt"]
 
 LEAST_LOOKS = 5
 """With fewer looks of today than these, logs are not told apart from them."""

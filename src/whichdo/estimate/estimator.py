@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Looked", "Looking", "Origin", "Rule", "learned_laws", "look"]
 
 MANY = 256
 """Strata from which it matters how they lie in memory."""

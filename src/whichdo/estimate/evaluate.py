@@ -2,7 +2,7 @@
 
 An estimand (`whichdo.identification.estimand`) is compiled once into a flat list of steps.
 Products and the sums around them become contractions: variables are summed out in the order of
-`whichdo.graph.ordering`, each step multiplies the tables that speak of one variable and sums out
+`whichdo.tables.contingency`, each step multiplies the tables that speak of one variable and sums out
 what no other table speaks of.  A ratio is its numerator times the reciprocal of its denominator.
 Both are tables of their own, and a part that occurs twice is computed once.
 
@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whichdo.errors import TooLargeError
-from whichdo.graph.ordering import min_fill
 from whichdo.identification.estimand import Conditional, Product, Ratio, Sum, conditionals_in
+from whichdo.tables.contingency import min_fill
 from whichdo.text import listed
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from whichdo.identification.estimand import Estimand, Expression, Names
 
-__all__ = ["MAX_CELLS", "Evaluator", "evaluator", "table_evaluator"]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 Axes = tuple[str, ...]

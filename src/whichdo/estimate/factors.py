@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.shrinkage import Law
     from whichdo.identification.estimand import CFactor, Expression, Names
 
-__all__ = ["Blending", "FactorSource", "pooled_rows", "shares_of"]
 
 POOLED, ADJOINT = ("", "pooled"), ("", "adjoint")
 """In place of a source: all that count a law directly, and the weights of a sum.  No node has an empty name."""

@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = [
-    "MAX_NUMBERS",
-    "Extent",
-    "Step",
-    "counted",
-    "extent",
-    "hidden_causes",
-    "learned_means",
-    "onward",
-    "reach",
-    "steps",
-]
 
 MAX_NUMBERS = 1 << 22
 """The most joint probabilities, of a frontier and the next node under all arms, that are kept."""

@@ -22,7 +22,6 @@ from whichdo.kernels.compiling import compiled, inlined
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray
 
-__all__ = ["MEAN", "SIZE", "KernelPlan", "look"]
 
 MEAN, SIZE, FOUND = 0, 1, 2
 

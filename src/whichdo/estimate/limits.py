@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
 
-__all__ = ["beta_quantile", "mean_limits", "normal_quantile"]
 
 LEAST = 1e-14  # a share of successes that is as good as none
 LARGE = 100.0  # both parameters above this: the normal expansion is right to a thousandth of a standard error

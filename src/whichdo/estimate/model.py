@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Model", "Task", "lay_out", "model_of", "occurrences"]
 
 MAX_PLACES = 1 << 20
 """The most places that the sum of one formula may visit."""

@@ -13,8 +13,7 @@ import numpy as np
 
 from whichdo.counting.kept_rows import SEED
 from whichdo.errors import UsageError
-from whichdo.estimate.doubly_robust import FOLDS, LEAST_ROWS, CrossFit, UnitModelled, check_models, one_thread
-from whichdo.estimate.features import features
+from whichdo.estimate.doubly_robust import FOLDS, LEAST_ROWS, CrossFit, UnitModelled, check_models, features, one_thread
 from whichdo.estimate.limits import normal_quantile
 from whichdo.estimate.overlap import THIN, Overlap
 from whichdo.estimate.pooling import Pooled
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.problem import Problem
 
-__all__ = ["MODELS", "Model", "Modelled", "checked_model", "judged_by_models", "model_arms", "read_columns"]
 
 MODELS = ("logistic",)
 MOST_PUSHES = 20_000_000

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.identification.estimand import CFactor, Names
 
-__all__ = ["FactorTest", "compare_factors"]
 
 EXPECTED, EXPECTED_OF_PRODUCTS = 5.0, 20.0
 """The fewest rows that a cell, and all others beside it, must expect in every source: of a law that is counted directly

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.formulas import Formula
 
-__all__ = ["THIN", "Overlap", "counted_overlaps"]
 
 THIN = 0.05
 """Above this weight of cells that were never seen, cells are called thin, and a model is suggested."""

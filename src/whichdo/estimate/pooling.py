@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.shrinkage import Rows
     from whichdo.problem import Problem
 
-__all__ = ["Pooled", "direct_rows", "equal_arms", "pool", "with_shared_pulls"]
 
 LEAST = 1e-12
 """A lower limit below this is 0."""

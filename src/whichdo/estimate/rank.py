@@ -123,9 +123,8 @@ def rank(
     """
     from whichdo.counting import count_with_notes
     from whichdo.counting.counting import check_missing
-    from whichdo.counting.gaps import with_missing_levels
+    from whichdo.counting.gaps import missingness_words, with_missing_levels
     from whichdo.counting.kept_rows import RowKeeper
-    from whichdo.estimate.missingness import missingness_words
     from whichdo.estimate.modelled import checked_model, read_columns
 
     if not isinstance(problem, Problem):
@@ -156,7 +155,7 @@ def rank(
         shrinkage=shrinkage,
         threshold=threshold,
         sampled=sampled,
-        notes=(*told.sentences, *missingness_words(problem, told)),
+        notes=(*told.sentences, *missingness_words(problem, told.dropped, told.compared)),
         shown=problem,
         overlap=True,
         kept=None if keeper is None or model is None else (model, keeper.rows()),

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.contest import Contest
     from whichdo.estimate.modelled import Model
 
-__all__ = ["Ranking"]
 
 MOST_SHOWN = 40
 """Arms that are printed; `Ranking.to_frame` has all of them."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["c_sizes", "hardness", "judged", "rarity_scopes"]
-
 
 @per_problem
 def judged(problem: Problem, *, restrict: bool = False) -> ByTargets[Verdict]:

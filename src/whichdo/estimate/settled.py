@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.shrinkage import Law
     from whichdo.identification.estimand import Conditional
 
-__all__ = ["Gradient", "LawParts", "RewardRows", "Settled", "WeightedSum", "finish", "normalised", "weighted_sums"]
-
 
 ROUNDING = 1e-9
 SHARED = 9_000

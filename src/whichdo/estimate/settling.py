@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.shrinkage import Law, Rows, Shrunk
     from whichdo.identification.estimand import Conditional, Names
 
-__all__ = ["Scope", "covariance_of", "gradient_of", "settle", "settle_by_adjustment"]
-
 
 @dataclass(frozen=True)
 class Scope:

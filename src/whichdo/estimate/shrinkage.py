@@ -32,21 +32,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Table
 
-__all__ = [
-    "STRENGTH",
-    "Law",
-    "Rows",
-    "Shrunk",
-    "add_one_law",
-    "add_one_reward",
-    "mass_and_sizes",
-    "reward_scale",
-    "rows_of",
-    "rows_of_table",
-    "shrink_law",
-    "shrink_reward",
-    "unit_scale",
-]
 
 STRENGTH = 2.0
 """How many rows the margins count for, whatever the number of levels."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import Array, CodeArray, FloatArray, Int32Array, IntArray
     from whichdo.problem import Problem, Value
 
-__all__ = ["MOST_LISTS", "SIZE", "SUM", "Split", "longer", "look", "parents_of", "split_sample", "unseen", "with_room"]
-
 
 MOST_LISTS = 1 << 16
 """The most lists that are kept for one arm; one that needs more would wait for a draw for ever."""

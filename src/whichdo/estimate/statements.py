@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whichdo.arrays import FloatArray, IntArray
-    from whichdo.graph.implied import Statement
+    from whichdo.graph.separation import Statement
     from whichdo.tables import Scope, Table
 
-__all__ = ["LEVEL", "MATTERS", "NEGLIGIBLE", "Tested", "adjusted_chances", "check_statements", "statement_cells"]
 
 LEVEL = 0.05
 """The chance that a check of a right graph calls any statement false."""
@@ -111,7 +110,7 @@ def check_statements(
 
     ``counted``: the tables of the looks, by scope; or a tally that holds them.  A statement is tested on the smallest
     table that has its columns.  Only a tally says what is the reward.
-    ``statements``: what to test, such as `whichdo.graph.implied.implied_statements` lists.
+    ``statements``: what to test, such as `whichdo.graph.separation.implied_statements` lists.
     ``others``: chances of other tests that are made at the same time and corrected together.
     ``level``: the chance that any statement of a right graph fails.
     Returns a test for each statement, in order.

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from whichdo.identification.estimand import Conditional
     from whichdo.problem import Problem, Value
 
-__all__ = ["Tape", "networks_of", "tape", "tape_look", "unseen_on_tape", "with_tape"]
 
 FACTORS, END, NODE, LISTS, AFTER, ARMS = 0, 1, 2, 3, 4, 5  # of a network
 COLUMN, GIVEN, MORE, FIRST, INSIDE = 0, 1, 2, 3, 4  # of a factor

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from whichdo.formulas import Formula
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = ["Numbered", "distinct_numbers", "number_settings", "numbered_form", "settle_numbered"]
 
 NUMBER, REWARD = "", "y"
 """What the column of numbers and the reward are called where formulas of the same form are to be alike."""

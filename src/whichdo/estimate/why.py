@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.identification.estimand import Names
     from whichdo.problem import Problem
 
-__all__ = ["method", "reason", "sources_of_arms", "thin_words", "weakest"]
 
 MANY_COLUMNS = 3
 """From so many columns on, cells can be thin because there are many."""

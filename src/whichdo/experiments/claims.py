@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.experiments.judging import (
+from whichdo.experiments.experiment import (
     CLEAR,
-    Claim,
     Verdict,
     Word,
+    claim,
     clearly_below,
     counted_word,
     difference,
@@ -24,7 +24,7 @@ from whichdo.experiments.judging import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whichdo.experiments.judging import Line, Lines
+    from whichdo.experiments.experiment import Line, Lines
 
 SHARE = 1 / 6
 """Of the better of SRM and SR: what warm halving may come to, where those are above `SMALL`."""
@@ -42,7 +42,12 @@ NEAR_ROOT = 0.1
 # -------------------------------------------------------------------------------------------------------- simple regret
 
 
-def _srm_below_the_rest(panels: Mapping[str, Lines]) -> Verdict:
+@claim(
+    "SRM-ALG has a much lower regret than uniform exploration and successive rejects.",
+    "the paper, Experiment 1",
+    ("srm", "ue", "sr"),
+)
+def srm_below_the_rest(panels: Mapping[str, Lines]) -> Verdict:
     (lines,) = panels.values()
     srm, rest = lines["srm"], [lines["ue"], lines["sr"]]
     good = clearly_below(srm, rest)
@@ -54,15 +59,12 @@ def _srm_below_the_rest(panels: Mapping[str, Lines]) -> Verdict:
     return Verdict(counted_word(good), numbers, f"clearly below both at {good.sum()} of {good.size} budgets")
 
 
-srm_below_the_rest = Claim(
-    "SRM-ALG has a much lower regret than uniform exploration and successive rejects.",
-    "the paper, Experiment 1",
-    ("srm", "ue", "sr"),
-    _srm_below_the_rest,
+@claim(
+    "For fixed T the regret of SRM-ALG grows like the square root of m.",
+    "the paper, Experiment 2",
+    ("srm",),
 )
-
-
-def _root_of_m(panels: Mapping[str, Lines]) -> Verdict:
+def root_of_m(panels: Mapping[str, Lines]) -> Verdict:
     words, numbers = [], []
     for name, lines in panels.items():
         srm = lines["srm"]
@@ -83,15 +85,12 @@ def _root_of_m(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-root_of_m = Claim(
-    "For fixed T the regret of SRM-ALG grows like the square root of m.",
+@claim(
+    "The regret of SRM-ALG depends on m and not on N, while that of UE and SR grows with N.",
     "the paper, Experiment 2",
-    ("srm",),
-    _root_of_m,
+    ("srm", "ue", "sr"),
 )
-
-
-def _independent_of_n(panels: Mapping[str, Lines]) -> Verdict:
+def independent_of_n(panels: Mapping[str, Lines]) -> Verdict:
     small, large = panels["N=100"], panels["N=200"]
     numbers, grown = [], {}
     for name in ("srm", "ue", "sr"):
@@ -110,15 +109,12 @@ def _independent_of_n(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-independent_of_n = Claim(
-    "The regret of SRM-ALG depends on m and not on N, while that of UE and SR grows with N.",
+@claim(
+    "With N = 200, SRM-ALG is strictly better for a wide range of m.",
     "the paper, Experiment 2",
     ("srm", "ue", "sr"),
-    _independent_of_n,
 )
-
-
-def _better_at_200(panels: Mapping[str, Lines]) -> Verdict:
+def better_at_200(panels: Mapping[str, Lines]) -> Verdict:
     lines = panels["N=200"]
     good = clearly_below(lines["srm"], [lines["ue"], lines["sr"]])
     worse = clearly_below(lines["sr"], [lines["srm"]])
@@ -134,15 +130,12 @@ def _better_at_200(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-better_at_200 = Claim(
-    "With N = 200, SRM-ALG is strictly better for a wide range of m.",
-    "the paper, Experiment 2",
-    ("srm", "ue", "sr"),
-    _better_at_200,
+@claim(
+    "SRM-ALG has a lower regret than propagating inference (CB-ALG).",
+    "the paper, Experiment 4",
+    ("srm", "cb"),
 )
-
-
-def _srm_below_cb(panels: Mapping[str, Lines]) -> Verdict:
+def srm_below_cb(panels: Mapping[str, Lines]) -> Verdict:
     (lines,) = panels.values()
     srm, cb = lines["srm"], lines["cb"]
     good, bad = clearly_below(srm, [cb]), clearly_below(cb, [srm])
@@ -151,15 +144,12 @@ def _srm_below_cb(panels: Mapping[str, Lines]) -> Verdict:
     return Verdict(counted_word(good), numbers, f"SRM clearly below at {good.sum()} of {good.size} budgets")
 
 
-srm_below_cb = Claim(
-    "SRM-ALG has a lower regret than propagating inference (CB-ALG).",
-    "the paper, Experiment 4",
-    ("srm", "cb"),
-    _srm_below_cb,
+@claim(
+    "Warm halving has at most a sixth of the regret of the better of SRM-ALG and successive rejects.",
+    "ours",
+    ("warm-halving", "srm", "sr"),
 )
-
-
-def _warm_halving_ahead(panels: Mapping[str, Lines]) -> Verdict:
+def warm_halving_ahead(panels: Mapping[str, Lines]) -> Verdict:
     ratios: list[float] = []
     behind, where = 0, ""
     for name, lines in panels.items():
@@ -176,15 +166,12 @@ def _warm_halving_ahead(panels: Mapping[str, Lines]) -> Verdict:
     return Verdict(counted_word(good), numbers, test)
 
 
-warm_halving_ahead = Claim(
-    "Warm halving has at most a sixth of the regret of the better of SRM-ALG and successive rejects.",
+@claim(
+    "Under confounding, conditioning stays wrong however long it looks.",
     "ours",
-    ("warm-halving", "srm", "sr"),
-    _warm_halving_ahead,
+    ("conditioning", "srm"),
 )
-
-
-def _conditioning_stays_wrong(panels: Mapping[str, Lines]) -> Verdict:
+def conditioning_stays_wrong(panels: Mapping[str, Lines]) -> Verdict:
     words, numbers = [], []
     for name, lines in panels.items():
         blind, ours = lines["conditioning"], lines["srm"]
@@ -203,15 +190,12 @@ def _conditioning_stays_wrong(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-conditioning_stays_wrong = Claim(
-    "Under confounding, conditioning stays wrong however long it looks.",
+@claim(
+    "The regret of SRM-ALG falls at least like the square root of 1/T under true confounding.",
     "ours",
-    ("conditioning", "srm"),
-    _conditioning_stays_wrong,
+    ("srm",),
 )
-
-
-def _srm_falls(panels: Mapping[str, Lines]) -> Verdict:
+def srm_falls(panels: Mapping[str, Lines]) -> Verdict:
     slopes = {name: exponent(lines["srm"].points.astype(float), lines["srm"]) for name, lines in panels.items()}
     good = np.array([slope - 2 * error <= -0.5 for slope, error in slopes.values()])
     numbers = "; ".join(f"{name}: {slope:.2f} ({error:.2f})" for name, (slope, error) in slopes.items())
@@ -222,15 +206,12 @@ def _srm_falls(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-srm_falls = Claim(
-    "The regret of SRM-ALG falls at least like the square root of 1/T under true confounding.",
+@claim(
+    "Warm halving is nowhere behind the best of the others.",
     "ours",
-    ("srm",),
-    _srm_falls,
+    ("warm-halving",),
 )
-
-
-def _warm_halving_never_behind(panels: Mapping[str, Lines]) -> Verdict:
+def warm_halving_never_behind(panels: Mapping[str, Lines]) -> Verdict:
     total, beyond = 0, []
     for name, lines in panels.items():
         ours = lines["warm-halving"]
@@ -254,15 +235,12 @@ def _warm_halving_never_behind(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-warm_halving_never_behind = Claim(
-    "Warm halving is nowhere behind the best of the others.",
-    "ours",
-    ("warm-halving",),
-    _warm_halving_never_behind,
+@claim(
+    "No policy's regret grows slower than the square root of m.",
+    "the paper, Theorems 4.1 and 4.2",
+    ("srm",),
 )
-
-
-def _like_the_root(panels: Mapping[str, Lines]) -> Verdict:
+def like_the_root(panels: Mapping[str, Lines]) -> Verdict:
     numbers, good = [], []
     for name, whole in panels.items():
         lines = {policy: starting_at(line, SAME_STAR) for policy, line in whole.items()} if name == "star" else whole
@@ -282,14 +260,6 @@ def _like_the_root(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-like_the_root = Claim(
-    "No policy's regret grows slower than the square root of m.",
-    "the paper, Theorems 4.1 and 4.2",
-    ("srm",),
-    _like_the_root,
-)
-
-
 # ---------------------------------------------------------------------------------------------------- cumulative regret
 
 
@@ -299,7 +269,12 @@ def _late_share(line: Line) -> float:
     return float(1 - line.means[half] / line.means[-1])
 
 
-def _crm_flat(panels: Mapping[str, Lines]) -> Verdict:
+@claim(
+    "Where looking is best the regret of CRM-ALG becomes constant, while that of UCB goes on growing.",
+    "the paper, Experiment 3",
+    ("crm", "ucb"),
+)
+def crm_flat(panels: Mapping[str, Lines]) -> Verdict:
     words, numbers = [], []
     for name, lines in panels.items():
         crm, ucb = _late_share(lines["crm"]), _late_share(lines["ucb"])
@@ -315,15 +290,12 @@ def _crm_flat(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-crm_flat = Claim(
-    "Where looking is best the regret of CRM-ALG becomes constant, while that of UCB goes on growing.",
-    "the paper, Experiment 3",
+@claim(
+    "For large T, CRM-ALG has a lower cumulative regret than UCB.",
+    "the paper, Experiment 5",
     ("crm", "ucb"),
-    _crm_flat,
 )
-
-
-def _crm_below_ucb(panels: Mapping[str, Lines]) -> Verdict:
+def crm_below_ucb(panels: Mapping[str, Lines]) -> Verdict:
     good, numbers = [], []
     for name, lines in panels.items():
         crm, ucb = lines["crm"], lines["ucb"]
@@ -338,15 +310,12 @@ def _crm_below_ucb(panels: Mapping[str, Lines]) -> Verdict:
     )
 
 
-crm_below_ucb = Claim(
-    "For large T, CRM-ALG has a lower cumulative regret than UCB.",
-    "the paper, Experiment 5",
-    ("crm", "ucb"),
-    _crm_below_ucb,
+@claim(
+    "Causal Thompson sampling has the lowest cumulative regret.",
+    "ours",
+    ("causal-ts", "crm"),
 )
-
-
-def _ours_earn_more(panels: Mapping[str, Lines]) -> Verdict:
+def ours_earn_more(panels: Mapping[str, Lines]) -> Verdict:
     good, numbers = [], []
     for name, lines in panels.items():
         ours = lines["causal-ts"]
@@ -362,11 +331,3 @@ def _ours_earn_more(panels: Mapping[str, Lines]) -> Verdict:
         "; ".join(numbers),
         "clearly below every policy but causal KL-UCB at the last round",
     )
-
-
-ours_earn_more = Claim(
-    "Causal Thompson sampling has the lowest cumulative regret.",
-    "ours",
-    ("causal-ts", "crm"),
-    _ours_earn_more,
-)

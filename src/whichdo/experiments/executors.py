@@ -18,7 +18,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-__all__ = ["Cluster", "Executor", "Processes"]
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")

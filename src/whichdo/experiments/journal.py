@@ -19,19 +19,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whichdo._version import __version__
 from whichdo.errors import StorageError
-from whichdo.experiments.cells import Cell, Finding
+from whichdo.experiments.cells import Cell, Finding, Key
 from whichdo.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Journal", "Key", "sources"]
 
 FORMAT = 1
 NAME = "cells.jsonl"
-
-#: (experiment, panel, network, policy)
-Key = tuple[int, int, int, str]
 
 
 @dataclass(frozen=True)

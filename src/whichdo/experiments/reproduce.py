@@ -30,13 +30,12 @@ import numpy as np
 from whichdo._version import __version__
 from whichdo.errors import StorageError, UsageError
 from whichdo.evidence import whole_number
-from whichdo.experiments.cells import EXPERIMENTS, Cell, Work, list_named, named_policy
+from whichdo.experiments.cells import EXPERIMENTS, Cell, Results, Work, judge, list_named, named_policy
 from whichdo.experiments.experiment import Axis
 from whichdo.experiments.journal import opened, sources
-from whichdo.experiments.results import Results, judge
 from whichdo.files import write_whole
 from whichdo.plots.canvas import check_matplotlib, check_plot, save_figure, styled, write_figure
-from whichdo.plots.panels import Panel, Scales, panels_plot
+from whichdo.plots.regret import Panel, Scales, panels_plot
 from whichdo.policy_names import policy_text
 from whichdo.text import quoted, visible
 
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from whichdo.experiments.journal import Journal
     from whichdo.policies.base import Objective
 
-__all__ = ["Plan", "Reproduction", "chosen_policies", "experiment_figure", "reproduce"]
 
 PACKAGES = ("numpy", "numba", "pyarrow", "matplotlib")
 SIMPLE_RUN, ROUND = 3e-4, 1e-6

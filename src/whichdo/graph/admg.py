@@ -19,7 +19,7 @@ from whichdo.drawing.listing import draw_text
 from whichdo.errors import GraphError, TooLargeError, UsageError
 from whichdo.graph.draft import Draft
 from whichdo.graph.formats import parse_graph, read_graph_and_format
-from whichdo.graph.formats.dagitty_write import write_text
+from whichdo.graph.formats.scan import write_text
 from whichdo.graph.mixed import Adjacency, MixedGraph
 from whichdo.text import quoted
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
-__all__ = ["CausalGraph", "read_graph"]
 
 MOST_SHOWN = 200
 """Nodes of a graph that is printed edge by edge, and drawn in a notebook."""

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
 
 
-__all__ = ["backdoor_parents", "backdoor_path", "effective_parents", "with_parents"]
-
-
 def with_parents(graph: CausalGraph, names: Iterable[str]) -> tuple[str, ...]:
     """Pa+(S): the nodes of S and their parents, in topological order.  Pa^c(X) is this for S = cc(X), without X."""
     members = {graph.index(name) for name in names}

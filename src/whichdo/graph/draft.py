@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.mixed import MAX_EDGES, MixedGraph
 from whichdo.graph.projection import project, shortened
-from whichdo.text import nearest, quoted
+from whichdo.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,14 +77,6 @@ class Draft:
     def values(self, name: str, values: Sequence[str]) -> None:
         """Note the values that a file lists for a node."""
         self._values[checked_name(name)] = tuple(values)
-
-    def known(self, name: str, place: Place | None = None) -> None:
-        """Refuse a name that has not been declared, offering the nearest that have."""
-        if checked_name(name, place) not in self._ids:
-            raise GraphSyntaxError(
-                f"{_at(place)}an edge names the node {quoted(name)}, which is not declared.{nearest(name, self._ids)}",
-                place,
-            )
 
     def arrow(self, tail: str, head: str, place: Place | None = None) -> None:
         """Add ``tail -> head``."""

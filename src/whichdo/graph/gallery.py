@@ -17,8 +17,6 @@ from whichdo.graph.admg import CausalGraph
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Example", "gallery"]
-
 
 @dataclass(frozen=True)
 class Example:

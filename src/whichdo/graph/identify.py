@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.graph.targets import Targets
 
-__all__ = ["Route", "Verdict", "assumption_3", "confounding_path", "verdicts"]
-
 
 class Route(StrEnum):
     """How an arm's mean can be computed from looks."""

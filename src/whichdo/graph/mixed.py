@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from whichdo.errors import GraphError
+from whichdo.frozen import Frozen
 from whichdo.text import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["MAX_EDGES", "Adjacency", "MixedGraph"]
 
 #: The most edges of a graph, whether it was read so or projected.
 MAX_EDGES = 200_000
@@ -24,7 +24,7 @@ MAX_EDGES = 200_000
 Adjacency = tuple[tuple[int, ...], ...]
 
 
-class MixedGraph:
+class MixedGraph(Frozen):
     """An immutable graph by positions; equal to another if nodes (in order), edges and roles are."""
 
     nodes: tuple[str, ...]
@@ -159,12 +159,6 @@ class MixedGraph:
 
     def __hash__(self) -> int:
         return hash(self._identity)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a CausalGraph cannot be changed; make a new one (tried to set {name})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a CausalGraph cannot be changed; make a new one (tried to delete {name})")
 
     @property
     def parts(self) -> tuple[Any, ...]:

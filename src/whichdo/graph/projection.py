@@ -20,7 +20,6 @@ from whichdo.text import counted, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["project", "shortened"]
 
 MAX_NOTES = 20
 

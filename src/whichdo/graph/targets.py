@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.admg import CausalGraph
 
-__all__ = ["ByTargets", "Targets", "acting_targets", "target_set"]
 
 Targets = tuple[str, ...]
 Kind = TypeVar("Kind")

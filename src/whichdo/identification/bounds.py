@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from whichdo.graph.admg import CausalGraph
     from whichdo.identification.estimand import CFactor, Expression, Names
 
-__all__ = ["BoundedFactor", "LowerLaw", "factor_bounds", "natural_bounds"]
-
 
 @dataclass(frozen=True)
 class BoundedFactor:

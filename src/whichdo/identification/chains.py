@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Names
 
-__all__ = ["Chains", "Link"]
 
 Positions = frozenset[int]
 

@@ -50,16 +50,6 @@ if TYPE_CHECKING:
 
     from whichdo.identification.estimand import Expression, Names
 
-__all__ = [
-    "CFactors",
-    "c_factors",
-    "checked_targets",
-    "find_hedge",
-    "hedge_words",
-    "identify",
-    "leaves_alone",
-    "marginal",
-]
 
 Positions = frozenset[int]
 Kernels = dict[str, "Expression"]
@@ -116,13 +106,6 @@ def identify(graph: CausalGraph, targets: Iterable[str], reward: str, tried: Ite
     else:
         expression = Conditional((reward,))
     return Estimand(expression, names, reward, factors)
-
-
-def c_factors(
-    graph: CausalGraph, targets: Names, reward: str, tried: Iterable[Iterable[str]] = ()
-) -> tuple[CFactor, ...]:
-    """The c-factors of an effect with their sources; one that no source yields has none."""
-    return CFactors(graph, reward, tried).of(targets)
 
 
 class CFactors:

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["CFactor", "Conditional", "Estimand", "Expression", "Product", "Ratio", "Sum", "product", "sum_over"]
 
 Names: TypeAlias = tuple[str, ...]
 

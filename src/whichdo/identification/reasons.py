@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from whichdo.graph.components import with_parents
 from whichdo.graph.identify import Route, Verdict, confounding_path, verdicts
 from whichdo.graph.targets import ByTargets
-from whichdo.identification.adjustment import adjustment_sets
-from whichdo.identification.engine import checked_targets, find_hedge, hedge_words, identify
-from whichdo.identification.forms import weighted_components
+from whichdo.identification.engine import find_hedge, hedge_words, identify
+from whichdo.identification.forms import adjustment_sets, weighted_components
 from whichdo.text import listed
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.identification.estimand import Names
 
-__all__ = ["CompleteVerdict", "complete_verdicts", "verdict_of", "verdict_warnings"]
 
 MAX_WARNINGS = 20
 
@@ -75,23 +73,6 @@ def complete_verdicts(graph: CausalGraph, reward: str, sets: Iterable[Targets]) 
         else:
             found[targets] = verdict
     return ByTargets(found)
-
-
-def verdict_of(graph: CausalGraph, targets: Iterable[str], reward: str) -> Verdict:
-    """The verdict on the arms that set some nodes.
-
-    Examples
-    --------
-    >>> from whichdo.graph.admg import CausalGraph
-    >>> graph = CausalGraph.parse("W -> Z -> X -> Y; W <-> X; W <-> Y")
-    >>> verdict = verdict_of(graph, ["X"], "Y")
-    >>> verdict.route, verdict.reason
-    (<Route.GENERAL: 'general'>, 'by complete identification, given W and Z')
-    >>> verdict_of(graph, ["W", "X"], "Y").reason
-    'by complete identification, given W and Z (W no longer acts on Y once X is set)'
-    """
-    names = checked_targets(graph, targets, reward)
-    return complete_verdicts(graph, reward, [names])[names]
 
 
 def _joint(graph: CausalGraph, judged: Verdict) -> CompleteVerdict:

@@ -12,24 +12,40 @@ turns these into cells once, at the end.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.kernels.compiling import compiled, inlined, popcount, trailing_zeros
-from whichdo.kernels.plans import BLOCK
-from whichdo.kernels.random import fill, next_word
+from whichdo.kernels.random import BLOCK, fill, next_word
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
-    from whichdo.kernels.plans import BinaryPlan
     from whichdo.tables import Places
 
-__all__ = ["rows_binary", "tables_binary"]
 
 LEVELS = 9  # threshold bits compared for a whole block; the 1 sample in 512 that is left is finished by itself
 WIDEST = 6  # inputs up to which a node is drawn under masks; more would need over 64 masks
 LARGEST = 8  # columns up to which a scope is counted by AND and popcount
+
+
+class BinaryPlan(NamedTuple):
+    """How to draw a network of 0/1 nodes.  Step s draws ``targets[s]``; ``*_start[s] : *_start[s + 1]`` are its parts.
+
+    ``thresholds`` are probabilities of 1 as 64-bit integers, a row for each setting of the inputs in C order; ``sure``
+    marks rows of probability one, which no threshold can hold; ``depths`` is the number of bits any threshold uses;
+    ``forced`` is the value a step is held at, or -1.
+    """
+
+    nodes: int
+    targets: IntArray
+    forced: IntArray
+    input_start: IntArray
+    inputs: IntArray
+    row_start: IntArray
+    thresholds: WordArray
+    sure: CodeArray
+    depths: IntArray
 
 
 @inlined

@@ -33,7 +33,6 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["dispatcher_of", "overload_for"]
 
 LONGEST_COMPILATION = 120.0  # seconds after which a lock is taken for one that nobody will release
 

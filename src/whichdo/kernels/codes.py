@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.plans import BLOCK
-from whichdo.kernels.random import STREAMS, fill
+from whichdo.kernels.random import BLOCK, STREAMS, fill
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
-    from whichdo.kernels.plans import CodePlan
     from whichdo.tables import Places
 
-__all__ = ["rows_codes", "tables_codes"]
 
 SCANNED = 12  # bounds up to which all are compared, which is quicker than bisecting with its unforeseeable branches
+
+
+class CodePlan(NamedTuple):
+    """How to draw a network of any domains, as codes 0, 1, 2, ...
+
+    ``bounds`` are the cumulative probabilities of each row as 63-bit integers, ``widths`` of them a row (one fewer than
+    values), 2^63 being one; ``strides`` turn the codes of the inputs into the number of a row.
+    """
+
+    nodes: int
+    targets: IntArray
+    forced: IntArray
+    input_start: IntArray
+    inputs: IntArray
+    strides: IntArray
+    widths: IntArray
+    bound_start: IntArray
+    bounds: WordArray
 
 
 @compiled

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whichdo.kernels.chance import gamma
 from whichdo.kernels.compiling import compiled
+from whichdo.kernels.random import gamma
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
 
-__all__ = ["PRIOR", "Laws", "Steps", "Teaching", "contract", "draw_laws", "mean_laws", "teach"]
 
 PRIOR = 0.5
 """What each value of each row counts for before anything is told."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Compilable", "dependencies", "folder_of", "popcount", "sources", "trailing_zeros", "warn"]
 
 KEPT_DAYS = 30
 

@@ -18,7 +18,6 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
 
-__all__ = ["kl", "kl_index", "largest_kl_index"]
 
 STEPS = 100  # far more than Newton's method takes
 MARGIN = 1e-9  # of a level: who comes so close is solved and compared; rounding is far below

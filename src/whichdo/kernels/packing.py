@@ -12,13 +12,12 @@ import numpy as np
 
 from whichdo.kernels.binary import LARGEST, _cells_from_subsets, _count_block
 from whichdo.kernels.compiling import compiled
-from whichdo.kernels.plans import BLOCK
+from whichdo.kernels.random import BLOCK
 
 if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, IntArray, WordArray
     from whichdo.tables import Places
 
-__all__ = ["cells_from_subsets", "count_codes", "count_packed", "pack"]
 
 # Byte i of a word holds a bit; the product has it at place 56 + i, and no two meet below.
 GATHER = np.uint64(0x0102040810204080)

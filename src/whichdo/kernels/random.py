@@ -1,15 +1,18 @@
-"""Random words: sfc64, many generators side by side.
+"""Random words and numbers: sfc64, many generators side by side.
 
 sfc64 (Doty-Humphrey 2010; numpy ships it too) needs additions, shifts and XORs only, so that one loop over as many
 generators as a block has words compiles to vector instructions.  One more generator yields single words.
 
 A world has one stream for each arm and purpose.  All follow from its key of 128 bits by SplitMix64 (Steele, Lea and
 Flood 2014), so that a stream costs nothing before it is first used, in compiled code or outside it.
+
+Policies that decide by chance draw uniform, normal, gamma and beta numbers from one generator.  It
+is part of a policy's explicit state, so a compiled loop and `play` draw the same numbers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,19 +21,8 @@ from whichdo.kernels.compiling import compiled, inlined
 if TYPE_CHECKING:
     from whichdo.arrays import WordArray
 
-__all__ = [
-    "REWARDS",
-    "ROWS",
-    "STREAMS",
-    "TABLES",
-    "fill",
-    "keyed_stream",
-    "keyed_streams",
-    "next_word",
-    "seed_streams",
-    "step",
-]
 
+BLOCK = 4096  # samples drawn at a time: 64 words a node, so that the buffers of a 100-node network stay in L2
 STREAMS = 64  # generators side by side: as many as a block has words
 WARM_UP = 12  # outputs thrown away after seeding, as the author advises
 REWARDS, TABLES, ROWS = 0, 1, 2  # the purposes of an arm's streams
@@ -155,3 +147,64 @@ def run_words(base: WordArray, first: int, count: int) -> WordArray:
         for j in range(4):
             words[run, 2 + j] = states[0, j]
     return words
+
+
+SCALE = 2.0**-53
+
+
+def generator(rng: np.random.Generator) -> WordArray:
+    """A generator seeded from a policy's own."""
+    key = np.asarray(rng.integers(0, 2**64, 2, dtype=np.uint64))
+    states: Any = np.zeros((1, 4), np.uint64)
+    keyed_stream(key, 0, 0, states)
+    return states  # type: ignore[no-any-return]
+
+
+@compiled
+def uniform(states: WordArray) -> float:
+    """Between 0 and 1, neither included."""
+    return (np.float64(step(states, 0) >> np.uint64(11)) + 0.5) * SCALE
+
+
+@compiled
+def _normals(states: WordArray) -> tuple[float, float]:
+    """Two normal draws, by Marsaglia's polar method."""
+    while True:
+        x, y = 2.0 * uniform(states) - 1.0, 2.0 * uniform(states) - 1.0
+        square = x * x + y * y
+        if square < 1.0:
+            scale = np.sqrt(-2.0 * np.log(square) / square)
+            return x * scale, y * scale
+
+
+@compiled
+def _gamma(shape: float, normal: float, states: WordArray) -> float:
+    """Marsaglia and Tsang 2000, for shapes of 1 and more; ``normal`` is the first draw to try."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / np.sqrt(9.0 * d)
+    x = normal
+    while True:
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            u = uniform(states)
+            if u < 1.0 - 0.0331 * x * x * x * x or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
+                return float(d * v)
+        x, _ = _normals(states)
+
+
+@compiled
+def beta(a: float, b: float, states: WordArray) -> float:
+    """A beta draw for parameters of 1 and more."""
+    first, second = _normals(states)
+    x = _gamma(a, first, states)
+    return x / (x + _gamma(b, second, states))
+
+
+@compiled
+def gamma(shape: float, states: WordArray) -> float:
+    """A gamma draw for any shape; one below 1 is raised by 1 and scaled, as Marsaglia and Tsang say."""
+    first, _ = _normals(states)
+    if shape >= 1.0:
+        return _gamma(shape, first, states)
+    return float(_gamma(shape + 1.0, first, states) * uniform(states) ** (1.0 / shape))

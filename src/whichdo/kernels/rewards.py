@@ -19,7 +19,6 @@ from whichdo.kernels.random import REWARDS, keyed_stream, step
 if TYPE_CHECKING:
     from whichdo.arrays import IntArray, WordArray
 
-__all__ = ["RewardStreams", "pull_all", "pull_one", "reward_streams"]
 
 ONE = 1 << 63
 

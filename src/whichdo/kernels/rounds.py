@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.kernels.rewards import RewardStreams
 
-__all__ = [
-    "MARK",
-    "NEXT",
-    "OVER",
-    "ROUND",
-    "USED",
-    "Rounds",
-    "at_hand",
-    "drawn",
-    "going",
-    "payable",
-    "pulled",
-    "pulled_row",
-]
 
 ROUND, USED, MARK, OVER, NEXT = 0, 1, 2, 3, 4  # places of the clock
 

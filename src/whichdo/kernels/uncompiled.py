@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-__all__ = ["c_lgamma", "plain_function", "silent"]
-
 
 class _Numpy:
     """numpy, with the C library's logarithms and exponentials of single numbers."""

@@ -8,7 +8,7 @@ will help.
 
 The alarm is heard after every few tells, for weeks, over all arms, and may go off by mistake in one campaign of twenty.
 Each promise is a test whose evidence holds at all times
-(`whichdo.monitoring.contrast`).  All tests together are one bet:
+(`whichdo.monitoring.wealth`).  All tests together are one bet:
 the average of their wealths, weighted before anything is pulled, 0.55 for the arms' means, 0.15 for nodes that should
 not move and 0.1 for laws given parents.  What is left of the chance of a mistake belongs to
 `whichdo.monitoring.staleness`, which asks whether the logs are out of date.
@@ -29,7 +29,6 @@ from whichdo.estimate.shrinkage import unit_scale
 from whichdo.evidence import whole_number
 from whichdo.graph.identify import Route
 from whichdo.monitoring.conflict import Conflict, Kind, Suspect, carried, fallback, lost_arms
-from whichdo.monitoring.contrast import Reference, log_evidence, mean_of_levels
 from whichdo.monitoring.diagnosis import (
     MAX_FAMILY,
     counts_of,
@@ -38,7 +37,7 @@ from whichdo.monitoring.diagnosis import (
     rows_of_arm,
     watched_scopes,
 )
-from whichdo.monitoring.wealth import chance
+from whichdo.monitoring.wealth import Reference, chance, log_evidence, mean_of_levels
 from whichdo.problem import LOOK, Arm, per_problem
 
 if TYPE_CHECKING:

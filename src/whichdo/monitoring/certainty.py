@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Arm, Problem
 
-__all__ = ["ArmCertainty", "Certainty", "Standing", "certainty"]
-
 
 TIED = 20
 """Pulls of an arm that does nothing by the graph after which it counts as tied with do(), and do() with it."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem, Value
     from whichdo.tables import Scope, Table
 
-__all__ = ["Conflict", "Kind", "Suspect", "carried", "fallback", "lost_arms"]
-
 
 class Kind(StrEnum):
     """What kind of disagreement."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
-__all__ = ["MAX_FAMILY", "counts_of", "families_of", "first_changed", "rows_of_arm", "watched_scopes"]
-
 
 MAX_FAMILY = 1 << 10
 """The most cells of a node with its effective parents that is worth watching."""

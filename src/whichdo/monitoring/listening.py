@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
-__all__ = ["Ear", "worth_listening"]
 
 Codes = tuple[int, ...]
 Counts = dict["Scope", Table]

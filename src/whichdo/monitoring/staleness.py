@@ -5,7 +5,7 @@ together, do() included.  Two questions are asked.
 
 *At all times* (`outdated`): do fresh looks differ from the logs at all?  The mean reward, the shares of each node's
 values and the cells of the tables that estimates rest on are compared, as direct pulls are compared with looking
-(`whichdo.monitoring.contrast`): most of the stake on the reward, a fifth each on nodes and cells.  So logs that
+(`whichdo.monitoring.wealth`): most of the stake on the reward, a fifth each on nodes and cells.  So logs that
 are right are set aside by mistake in one campaign of a hundred at most; see `whichdo.monitoring.alarm`.
 
 *Once pulls contradict looking* (`to_blame`): is it the graph, or the logs?  Something is wrong for sure then, and the
@@ -32,7 +32,7 @@ from whichdo.estimate.overdetermined import compare_factors
 from whichdo.estimate.shrinkage import reward_scale, unit_scale
 from whichdo.evidence import Tally
 from whichdo.formulas import counted_scopes
-from whichdo.monitoring.contrast import log_evidence, mean_of_levels
+from whichdo.monitoring.wealth import log_evidence, mean_of_levels
 from whichdo.tails import chi_square_tail
 from whichdo.text import counted, listed
 
@@ -46,16 +46,6 @@ if TYPE_CHECKING:
 
     Tables = Mapping[Scope, Table]
 
-__all__ = [
-    "FOR_LOGS",
-    "disagreements",
-    "homogeneous",
-    "is_suspicious",
-    "outdated",
-    "set_aside_text",
-    "to_blame",
-    "untrue_laws",
-]
 
 FOR_LOGS = 0.2
 """The share of the chance of a mistake that is staked on logs being out of date."""

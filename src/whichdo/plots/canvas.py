@@ -22,11 +22,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "BAND", "BLUE", "FAINT", "GREEN", "GRID", "INK", "ORANGE", "WIDE", "Plotted",
-    "check_matplotlib", "check_plot", "drawn_figure", "new_figure", "plain_axes", "save_figure", "styled",
-    "write_figure",
-]  # fmt: skip
 
 KINDS = (".png", ".svg", ".pdf")
 #: The same numbers give the same bytes: no file holds the time; each says who made it.

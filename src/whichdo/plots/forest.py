@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-__all__ = ["MOST", "Forest", "ForestRow", "forest_plot", "shorter"]
 
 MOST = 60
 BELOW = 0.26  # of a line: how far the naive mean stands below the estimate, so that neither covers the other

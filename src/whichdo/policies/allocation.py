@@ -14,17 +14,6 @@ from whichdo.kernels.compiling import compiled
 if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray
 
-__all__ = [
-    "best_few",
-    "best_of",
-    "better_half",
-    "cuts",
-    "equal_counts",
-    "largest",
-    "means_of",
-    "rejects_schedule",
-    "water_filling",
-]
 
 ROUNDING = 1e-9
 STEEPNESS = 1.3

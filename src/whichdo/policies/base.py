@@ -34,26 +34,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
 
-__all__ = [
-    "BEFORE_DOUBT",
-    "BEFORE_READINGS",
-    "DOUBT",
-    "DOUBT_WHEN_NAMING",
-    "ByRound",
-    "Objective",
-    "Play",
-    "Policy",
-    "Recommendation",
-    "best_arm",
-    "check_policy",
-    "equal_batch",
-    "equal_pulls",
-    "look_batch",
-    "prices",
-    "refuse_below",
-    "refuse_joint",
-    "unit_costs",
-]
 
 ROUNDING = 1e-9
 DO = np.zeros(1, np.int64)

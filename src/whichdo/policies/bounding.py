@@ -15,7 +15,7 @@ The bounds need no missing edge: a wrong graph does not make them wrong.  Old lo
 takes the logs as old (`whichdo.policies.doubting.old_logs`), bounds are those of looks made since the start, which hold
 whatever is doubted.  And pulls of the arm itself that contradict its bounds have the last word.
 
-Bounds by factors (`whichdo.open_arms`) are left to `rank`: they are hardly narrower (docs/bounds.md), and lean on
+Bounds by factors (`whichdo.blends`) are left to `rank`: they are hardly narrower (docs/bounds.md), and lean on
 what is doubted.
 """
 
@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.kernels.chance import beta, gamma
+from whichdo.blends import natural_scope, open_targets
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import kl, kl_index
-from whichdo.open_arms import natural_scope, open_targets
+from whichdo.kernels.random import beta, gamma
 from whichdo.problem import LOOK, per_problem
 from whichdo.tables import Layout, Radix, smallest_table
 
@@ -40,10 +40,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = [
-    "Bounds", "beta_below", "bounding_scopes", "bounds_of", "clip", "clipped_means", "counts_with_bounds", "draw_high",
-    "hold", "rebound", "start_bounds", "within",
-]  # fmt: skip
 
 MOST_CELLS = 1 << 14
 """The most cells of all tables that are counted for bounds alone; a problem with more has none in policies."""

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["CUCB"]
-
 
 class _Cells(NamedTuple):
     """For each cell of the parents how often it came and the utility that came with it; for each arm its sum of bounds.

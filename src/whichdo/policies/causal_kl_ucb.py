@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["CausalKLUCB"]
 
 HALVINGS = 40
 """By which an index with looks is found."""

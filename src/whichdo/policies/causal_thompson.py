@@ -33,8 +33,8 @@ from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
 from whichdo.estimate.doubt import LEFT, checked_doubt
 from whichdo.formulas import checked_reading
-from whichdo.kernels.chance import generator, uniform
 from whichdo.kernels.compiling import compiled
+from whichdo.kernels.random import generator, uniform
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
 from whichdo.policies.bounding import beta_below, clipped_means, hold
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from whichdo.policies.bounding import Bounds
     from whichdo.problem import Problem
 
-__all__ = ["CausalThompson"]
 
 BEFORE_SHARING: Mapping[str, Any] = MappingProxyType({**BEFORE_DOUBT, "shares": False})
 """Those of the time before arms shared tables learned from the rewards of pulls alone."""

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["CB"]
 
 MAX_ROWS = 1 << 40
 

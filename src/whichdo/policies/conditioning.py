@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy
     from whichdo.problem import Arm, Problem
 
-__all__ = ["one_price", "rarest_first", "refuse_backdoors", "whole_shares"]
-
 
 def one_price(policy: Policy, problem: Problem, instead: str) -> tuple[float, float]:
     """The cost of a look, and of any intervention; refuse a problem whose interventions cost differently."""

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["CRM"]
 
 TIE = 1e-12
 PULLS, TOTAL, MEAN, ROOT, LUCK, SAME = 2, 3, 4, 5, 6, 7  # rows of what is known of every arm, after SIZE and SUM

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["CRMNB"]
-
 
 class _Pooled(NamedTuple):
     """For each arm its pulls, its effective size E, and the utility that these brought.

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
     from whichdo.policies.looking import Evidence
 
-__all__ = [
-    "OF_FEW", "OF_MANY", "Doubts", "before_pulls", "chance_of_old_logs", "doubted_means", "doubts", "old_logs",
-    "recount", "weigh", "wrong_chances",
-]  # fmt: skip
 
 PRIOR, ODDS, OF_FEW, OF_MANY, OF_NEITHER = 0, 1, 4, 5, 6  # places of the whole; the odds are three
 AGE = 0.5

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.policies.bounding import Bounds
     from whichdo.policies.racing import Pulling
 
-__all__ = ["Duels"]
 
 ROUNDS = 3
 

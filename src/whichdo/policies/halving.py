@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Problem
 
-__all__ = ["SequentialHalving"]
 
 ROUND, ROUNDS, ALIVE = 0, 1, 2  # of the clock
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Importance"]
-
 
 @register("importance")
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["KLUCB"]
-
 
 class _Means(NamedTuple):
     """For each arm the pulls, the utility they brought and its mean; ``luck`` breaks ties, ``last`` is the last arm.

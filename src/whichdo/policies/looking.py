@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["Evidence", "Looking", "columns", "count", "evidence", "refresh", "stale"]
 
 FRESH = 32
 LOOKS, WORKED_OUT = 0, 1  # places of the clock

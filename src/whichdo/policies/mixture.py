@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Policy
     from whichdo.problem import Problem
 
-__all__ = ["apportioned", "balanced", "given_laws", "probabilities", "refuse_laws", "worst"]
 
 STEPS = 5_000
 PATIENCE = 0.5

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["NB"]
-
 
 @register("nb")
 @dataclass(frozen=True)

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["Parallel"]
-
 
 @register("parallel")
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["Pulling", "Race", "best_left", "narrow", "plausible", "pooled", "raced", "survivors"]
-
 
 class RaceState(Protocol):
     """The state of a race: a tuple of arrays, these among them."""

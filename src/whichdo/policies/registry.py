@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from whichdo.policies.base import Play
     from whichdo.problem import Problem
 
-__all__ = ["AbsentPolicy", "absent_policy", "came_from", "own_policies", "register", "registered"]
 
 Kind = TypeVar("Kind", bound=type[Policy])
 registered: dict[str, type[Policy]] = {}

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Problem
 
-__all__ = ["SuccessiveRejects", "rejects"]
 
 SPENT, TOGETHER = 0, 1  # of the money
 PHASE, LISTED = 0, 1  # of the clock

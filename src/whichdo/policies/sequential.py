@@ -16,7 +16,7 @@ import numpy as np
 from whichdo.errors import UnfitStateError
 from whichdo.evidence import REWARDS, ROWS, Batch, all_prices
 from whichdo.kernels.compiling import bound, uncompiled
-from whichdo.kernels.plans import BLOCK
+from whichdo.kernels.random import BLOCK
 from whichdo.kernels.rounds import MARK, NEXT, OVER, USED
 from whichdo.kernels.rounds import Rounds as KernelRounds
 from whichdo.policies.base import Objective, Play, Policy, Recommendation, refuse_below
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["NO_ROW", "Arena", "Rounds", "Sequential"]
 
 NO_ROW: CodeArray = np.zeros(0, np.uint8)
 ONCE: IntArray = np.ones(1, np.int64)

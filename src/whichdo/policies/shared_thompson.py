@@ -26,9 +26,9 @@ import numpy as np
 from whichdo.checking.denial import denial
 from whichdo.estimate.doubt import LEFT
 from whichdo.evidence import utilities
-from whichdo.kernels.chance import generator, uniform
 from whichdo.kernels.compiling import compiled
 from whichdo.kernels.contraction import contract, draw_laws, mean_laws, teach
+from whichdo.kernels.random import generator, uniform
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
 from whichdo.policies.bounding import (
     Bounds,
@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["SharedThompson"]
 
 GAMMA = 4
 """Numbers that a gamma draw is worth."""

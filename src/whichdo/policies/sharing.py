@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope, Table
 
-__all__ = ["Programme", "Shared", "counted_before", "shared_tables"]
 
 MOST_ROWS = 1 << 12
 """The most rows of all tables: each is drawn in every round."""

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["SRM"]
-
 
 @register("srm")
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo.evidence import utilities
-from whichdo.kernels.chance import beta, generator
 from whichdo.kernels.compiling import compiled
+from whichdo.kernels.random import beta, generator
 from whichdo.kernels.rounds import drawn, going, noted, payable, pulled
 from whichdo.policies.registry import register
 from whichdo.policies.sequential import NO_ROW, Sequential
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
-
-__all__ = ["Thompson"]
 
 
 class _Posterior(NamedTuple):

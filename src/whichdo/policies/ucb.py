@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from whichdo.kernels.rounds import Rounds
     from whichdo.problem import Problem
 
-__all__ = ["UCB"]
-
 
 class _Means(NamedTuple):
     """For each arm the pulls, the utility they brought, its mean and 1 / sqrt(pulls): an index is then one product.

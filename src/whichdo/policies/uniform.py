@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from whichdo.evidence import Tally
     from whichdo.problem import Problem
 
-__all__ = ["UniformExploration"]
-
 
 @register("ue")
 @dataclass(frozen=True)

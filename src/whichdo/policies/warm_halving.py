@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["WarmHalving"]
 
 PULLS_A_ROW = 3
 FRESH = 0.1

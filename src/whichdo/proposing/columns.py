@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
     from whichdo.counting.parts import Part
 
-__all__ = ["Column", "Kind", "read_columns"]
 
 MOST_TEXTS = 20_000
 """Different strings that are kept of a column."""

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
 
-__all__ = [
-    "FEW_NUMBERS",
-    "Values",
-    "is_scattered",
-    "nice_cuts",
-    "nice_range",
-    "plain_number",
-    "roundest",
-    "truth_of",
-    "values_of",
-]
 
 FEW_NUMBERS = 8
 """Up to this many different numbers are values as they are; more are cut into bins."""

@@ -34,7 +34,6 @@ from whichdo.text import counted, listed, nearest, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Proposal", "proposal", "propose", "read_drawing"]
 
 INTERVALS, FEWEST = 4, 2
 """Bins that are proposed for a number, and the fewest that are, where there would be more cells than rows for them."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from whichdo.domains import BINARY
 from whichdo.errors import UsageError
 from whichdo.files import SAVED, check_target, write_file
-from whichdo.graph.formats.dagitty_write import write_text
+from whichdo.graph.formats.scan import write_text
 from whichdo.problem_file import toml_list, toml_text
 from whichdo.text import visible
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from whichdo.proposing.proposal import Proposal
 
-__all__ = ["check_free", "next_command", "proposal_to_toml", "write_proposal"]
 
 WIDTH = 100
 BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from whichdo.checking.result import Check
     from whichdo.report.trail import History
 
-__all__ = ["Assumptions", "Remarks", "assumptions", "remarks"]
 
 MOST = 50
 """Nodes in the table."""

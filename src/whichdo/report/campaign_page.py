@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm
     from whichdo.report.trail import History
 
-__all__ = ["campaign_page", "write_report"]
 
 CLEAR = 0.95
 LEANING = 0.5

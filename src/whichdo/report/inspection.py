@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import Targets
     from whichdo.problem import Arm
 
-__all__ = ["Inspection", "TargetReport", "inspect_file", "marks_of"]
 
 EXPLAIN_STEPS = 5_000_000
 WORDS = {

@@ -21,7 +21,6 @@ from whichdo.files import MARK
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["TEMPLATES", "render"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -12,23 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whichdo._version import __version__
-from whichdo.experiments.cells import EXPERIMENTS
-from whichdo.experiments.experiment import Axis
-from whichdo.experiments.judging import Word
-from whichdo.experiments.results import judge
+from whichdo.experiments.cells import EXPERIMENTS, judge
+from whichdo.experiments.experiment import Axis, Word
 from whichdo.files import write_file
-from whichdo.plots.looks import policy_label
+from whichdo.plots.regret import policy_label
 from whichdo.report.page import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from whichdo.experiments.experiment import Experiment
-    from whichdo.experiments.judging import Claim, Line, Verdict
+    from whichdo.experiments.experiment import Claim, Experiment, Line, Verdict
     from whichdo.experiments.reproduce import Reproduction
 
-__all__ = ["markdown", "page", "write_page"]
 
 ROUNDS_SHOWN = 6
 SIGNS = {Word.HOLDS: "yes", Word.PART: "part", Word.NOT: "no"}

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from whichdo.estimate.arm_rank import ArmRank
     from whichdo.estimate.ranking import Ranking
 
-__all__ = ["History", "Row", "Stretch", "recall", "short_text", "short_time", "trail"]
 
 ENDS = 100
 """Events that are shown at the beginning, and as many at the end."""

@@ -3,10 +3,16 @@
 A cell is one setting of all columns of the scope, each column by its code, 0, 1, 2, ...  A table is *dense*, with an
 axis for each column, or *sparse*: a list of the cells that occurred.  Arrays only: nothing here knows what a column
 means.
+
+Variables are summed out of a product of tables in a good order (`min_fill`).  Summing one variable
+out multiplies all tables that speak of it into one over its neighbours.  How large these grow
+depends on the order; the best is hard to find, and *min-fill* is good in practice: at each turn the
+variable whose neighbours lack the fewest edges among each other.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,10 +27,6 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import Array, CodeArray, FloatArray, IntArray
 
-__all__ = [
-    "MAX_CELLS", "Layout", "Places", "Radix", "Scope", "Table", "TableIndex", "Tables", "conditional_rows",
-    "smallest_table", "starts",
-]  # fmt: skip
 
 Scope = tuple[str, ...]
 
@@ -203,15 +205,6 @@ class Table:
         # The shape is given again: numpy makes a whole line of a single number.
         return Table(scope, sizes, **{name: np.ascontiguousarray(part).reshape(sizes) for name, part in sums.items()})
 
-    def conditional(self, node: str, *, smoothing: float = 0.0, threshold: float = 0.0) -> FloatArray:
-        """The shares of a column's values given all others, with an axis for each of these and one for it at the end.
-
-        ``smoothing`` and ``threshold`` as for `conditional_rows`.
-        """
-        others = tuple(name for name in self.scope if name != node)
-        table = self.marginal((*others, node)).dense()
-        return conditional_rows(table.count.astype(np.float64), smoothing, threshold)
-
     def dense(self) -> Table:
         """The same with an axis for each column, however many cells there are."""
         if self.cells is None:
@@ -377,3 +370,46 @@ class Tables(Mapping[Scope, Table]):
         if self.layout.scopes != other.layout.scopes:
             raise ValueError("Tables of different scopes do not add up.")
         return Tables(self.layout, self.counts + other.counts)
+
+
+HOPELESS = 64  # neighbours; a table over so many nodes of two values is far beyond any limit
+
+
+def min_fill(groups: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """For each turn the name that is summed out, then what is tied to it by then; ``groups`` are the tables' names.
+
+    >>> [turn[0] for turn in min_fill([("A", "B"), ("B", "C"), ("C", "D")])]
+    ['A', 'B', 'C', 'D']
+    """
+    near: dict[str, set[str]] = {}
+    for group in groups:
+        for name in group:
+            near.setdefault(name, set()).update(group)
+    for name, others in near.items():
+        others.discard(name)
+    first = {name: number for number, name in enumerate(near)}
+    fill = {name: _missing(near, name) for name in near}
+    queue = [(fill[name], len(near[name]), first[name], name) for name in near]
+    heapq.heapify(queue)
+    while queue:
+        joins, degree, _, name = heapq.heappop(queue)
+        if name not in near or joins != fill[name] or degree != len(near[name]):
+            continue  # an old entry: the node is gone, or stands elsewhere in the queue by now
+        around = near.pop(name)
+        yield (name, *sorted(around, key=first.__getitem__))
+        for other in around:
+            near[other].discard(name)
+            near[other] |= around - {other}
+        # New edges change the count of everyone near; without any, only the neighbours lost something.
+        touched = {far for other in around for far in (other, *near[other])} if joins else around
+        for other in touched:
+            fill[other] = _missing(near, other)
+            heapq.heappush(queue, (fill[other], len(near[other]), first[other], other))
+
+
+def _missing(near: Mapping[str, set[str]], name: str) -> int:
+    """How many (ordered) pairs of neighbours are not neighbours of each other; not counted where all is lost anyway."""
+    around = near[name]
+    if len(around) > HOPELESS:
+        return HOPELESS**3 + len(around)
+    return sum(len(around - near[other]) - 1 for other in around)

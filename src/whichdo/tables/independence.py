@@ -30,7 +30,6 @@ from whichdo.tails import chi_square_tail, gamma_tail
 if TYPE_CHECKING:
     from whichdo.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["NOTHING", "Dependence", "measure_dependence", "measure_difference"]
 
 EXPECTED = 5.0
 """Rows expected in a cell below which its stratum does not follow the chi-square law."""

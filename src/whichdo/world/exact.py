@@ -21,7 +21,7 @@ import numpy as np
 
 from whichdo.errors import TooLargeError
 from whichdo.estimate.rarity import rarity_scopes
-from whichdo.graph.ordering import min_fill
+from whichdo.tables.contingency import min_fill
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray
     from whichdo.problem import Arm, Problem
-    from whichdo.world.shape import Network
+    from whichdo.world.mechanism import Network
 
-__all__ = ["joint_law", "reward_laws", "true_rarity"]
 
 MAX_CELLS = 1 << 26
 RARE_CELLS = 1 << 22

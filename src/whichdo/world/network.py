@@ -1,13 +1,10 @@
 """Causal networks: a graph with a mechanism for every node, hidden ones included.
 
-A *mechanism* says how likely each value of a node is, given the values of its inputs.  Its inputs may be fewer than the
-node's parents: in the paper's Experiment 1 the reward has 100 parents and depends on one.  A learner who sees only the
-graph cannot know that, so the graph keeps all parents while the table, and every cost here, grows with the inputs.
+The learner sees the graph alone, hidden nodes projected out; all else here is the truth about it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
@@ -16,100 +13,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from whichdo.errors import NetworkError, TooLargeError
+from whichdo.frozen import Frozen
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.draft import checked_name
 from whichdo.graph.projection import project
 from whichdo.problem import BINARY, MAX_VALUES, Problem, Value, check_domain, plain_value
 from whichdo.text import nearest, quoted
-from whichdo.world.shape import MAX_TABLE
+from whichdo.world.mechanism import Mechanism, checked_mechanism, essential
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
-
     from whichdo.arrays import Array, CodeArray, FloatArray
 
-__all__ = ["CausalNetwork", "Mechanism", "bernoulli"]
 
-ROW_ERROR = 1e-9
-MAX_AXES = 32
 MAX_LAWS = 1 << 20
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True, eq=False)
-class Mechanism:
-    """The probabilities of a node's values given its inputs.
-
-    Parameters
-    ----------
-    inputs
-        The nodes that the probabilities depend on.
-    table
-        An axis for each input, in order, and a last axis over the node's own values.  All axes of the inputs may be
-        flattened into one, in C order (the last input varies fastest).
-    parents
-        All parents in the graph, if it has more edges into the node than the table has inputs.
-
-    Raises
-    ------
-    NetworkError
-        If the table contains a value that is not a probability, or an input is not among the parents.
-    """
-
-    inputs: tuple[str, ...]
-    table: FloatArray
-    parents: tuple[str, ...]
-
-    def __init__(self, inputs: Iterable[str], table: ArrayLike, *, parents: Iterable[str] | None = None) -> None:
-        inputs = _names(inputs, "inputs")
-        array = _floats(table)
-        if array.ndim == 0:
-            raise NetworkError("A mechanism's table needs a probability for each value; one number was given.")
-        everything = inputs if parents is None else _names(parents, "parents")
-        missing = [name for name in inputs if name not in everything]
-        if missing:
-            raise NetworkError(f"The input {quoted(missing[0])} is not among the parents {list(everything)}.")
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "table", array)
-        object.__setattr__(self, "parents", everything)
-
-    @property
-    def size(self) -> int:
-        """The number of values of the node."""
-        return int(self.table.shape[-1])
-
-
-def bernoulli(inputs: Iterable[str], probability: ArrayLike, *, parents: Iterable[str] | None = None) -> Mechanism:
-    """Make the mechanism of a 0/1 node from its probability of 1.
-
-    Parameters
-    ----------
-    inputs
-        The nodes that the probability depends on.
-    probability
-        The probability of 1 for each setting of the inputs, an axis for each; a number if there are no inputs.
-    parents
-        All parents in the graph, if there are more than the inputs.
-
-    Returns
-    -------
-    Mechanism
-        For a `CausalNetwork`.
-
-    Examples
-    --------
-    >>> import whichdo as wd
-    >>> wd.bernoulli(("U",), [0.25, 0.75]).table.tolist()  # P(X=1 | U=0), P(X=1 | U=1)
-    [[0.75, 0.25], [0.25, 0.75]]
-    """
-    one = _floats(probability)
-    return Mechanism(inputs, np.stack([1 - one, one], axis=-1), parents=parents)
-
-
-class CausalNetwork:
+class CausalNetwork(Frozen):
     """A causal graph with the probabilities of every node: a world to simulate.
 
     Parameters
@@ -175,7 +98,9 @@ class CausalNetwork:
         fill["hidden"] = concealed
         fill["graph"] = project(full, [name for name in full.nodes if name not in concealed])
         fill["domains"] = MappingProxyType(_domains(full, given, _by_name(domains or {}, "domains")))
-        fill["mechanisms"] = MappingProxyType({name: _checked(name, given[name], self.domains) for name in full.nodes})
+        fill["mechanisms"] = MappingProxyType(
+            {name: checked_mechanism(name, given[name], self.domains) for name in full.nodes}
+        )
 
     # ------------------------------------------------------------------------------------------------------- truth
 
@@ -453,12 +378,6 @@ class CausalNetwork:
     def __repr__(self) -> str:
         return f"<CausalNetwork of {len(self.graph.nodes)} observed and {len(self.hidden)} hidden nodes>"
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a CausalNetwork cannot be changed; make a new one (tried to set {name})")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a CausalNetwork cannot be changed; make a new one (tried to delete {name})")
-
     def __reduce__(self) -> tuple[object, ...]:
         return (_restore, (dict(self.mechanisms), self.hidden, dict(self.domains)))
 
@@ -468,14 +387,9 @@ class CausalNetwork:
         return MappingProxyType({name: len(values) for name, values in self.domains.items()})
 
     @cached_property
-    def _kept(self) -> dict[object, object]:
-        """What functions that are `whichdo.problem.per_problem` have worked out; they alone write and read it."""
-        return {}
-
-    @cached_property
     def essentials(self) -> Mapping[str, tuple[tuple[str, ...], FloatArray]]:
         """Each mechanism's inputs and table without the inputs that its table does not change with."""
-        return MappingProxyType({name: _essential(mechanism) for name, mechanism in self.mechanisms.items()})
+        return MappingProxyType({name: essential(mechanism) for name, mechanism in self.mechanisms.items()})
 
 
 def _restore(
@@ -490,24 +404,6 @@ def _by_name(table: Mapping[str, Kind], what: str) -> dict[str, Kind]:
     if len(found) < len(table):
         raise NetworkError(f"`{what}` names a node twice, in two spellings that Unicode treats as one.")
     return found
-
-
-def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
-    listed = tuple(map(checked_name, (names,) if isinstance(names, str) else names))
-    if len(set(listed)) < len(listed):
-        raise NetworkError(f"A mechanism lists one of its {what} twice: {list(listed)}.")
-    return listed
-
-
-def _floats(table: ArrayLike) -> FloatArray:
-    try:
-        array = np.array(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise NetworkError(f"A mechanism's table must be a rectangular array of numbers: {error}.") from None
-    if not np.isfinite(array).all() or (array < 0).any() or (array > 1 + ROW_ERROR).any():
-        raise NetworkError("A mechanism's table contains a value that is not a probability: each must lie in 0..1.")
-    array.flags.writeable = False
-    return array
 
 
 def _domains(
@@ -530,41 +426,3 @@ def _domains(
         check_domain(name, values)
         domains[name] = values
     return domains
-
-
-def _checked(name: str, mechanism: Mechanism, domains: Mapping[str, tuple[Value, ...]]) -> Mechanism:
-    """The mechanism with one axis an input and rows that sum to one exactly."""
-    shape = (*(len(domains[parent]) for parent in mechanism.inputs), mechanism.size)
-    if len(shape) > MAX_AXES:
-        raise TooLargeError(f"{quoted(name)} has {len(mechanism.inputs)} inputs; {MAX_AXES - 1} are allowed.")
-    if prod(shape) > MAX_TABLE:
-        raise TooLargeError(f"The table of {quoted(name)} would have {prod(shape):,} cells; {MAX_TABLE:,} are allowed.")
-    flat = (prod(shape[:-1]), mechanism.size)
-    if mechanism.table.shape not in (shape, flat) and not (mechanism.table.shape == shape[-1:] and flat[0] == 1):
-        raise NetworkError(
-            f"The table of {quoted(name)} has shape {mechanism.table.shape}; its inputs {list(mechanism.inputs)} "
-            f"ask for {shape} (an axis each, then its own values) or {flat}."
-        )
-    table = mechanism.table.reshape(shape)
-    sums = table.sum(axis=-1)
-    worst = np.unravel_index(np.abs(sums - 1).argmax(), sums.shape) if sums.ndim else ()
-    if abs(sums[worst] - 1) > ROW_ERROR:
-        row = ", ".join(
-            f"{parent}={domains[parent][code]}" for parent, code in zip(mechanism.inputs, worst, strict=True)
-        )
-        raise NetworkError(
-            f"The probabilities of {quoted(name)}{f' given {row}' if row else ''} sum to {sums[worst]:.12g}, not 1."
-        )
-    # Rounding alone is left as it is, so that writing a network and reading it back changes nothing.
-    exact = np.abs(sums - 1) <= mechanism.size * np.finfo(np.float64).eps
-    return Mechanism(mechanism.inputs, table / np.where(exact, 1.0, sums)[..., None], parents=mechanism.parents)
-
-
-def _essential(mechanism: Mechanism) -> tuple[tuple[str, ...], FloatArray]:
-    inputs, table = list(mechanism.inputs), mechanism.table
-    for axis in reversed(range(len(inputs))):
-        first = np.take(table, [0], axis=axis)
-        if (table == first).all():
-            table = np.squeeze(first, axis=axis)
-            del inputs[axis]
-    return tuple(inputs), table

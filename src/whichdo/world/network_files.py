@@ -12,19 +12,17 @@ from whichdo.errors import GraphSyntaxError, NetworkError, Place, TooLargeError
 from whichdo.files import write_file
 from whichdo.graph.formats.bif import parse_bif
 from whichdo.graph.formats.bif import write_bif as bif_text
-from whichdo.graph.formats.bif_text import BifFile, BifVariable
-from whichdo.graph.formats.reading import read_file
+from whichdo.graph.formats.bif_tables import BifFile, BifVariable
+from whichdo.graph.formats.scan import read_file
 from whichdo.text import quoted
-from whichdo.world.shape import MAX_TABLE
+from whichdo.world.mechanism import MAX_TABLE
 
 if TYPE_CHECKING:
     import os
 
     from whichdo.arrays import FloatArray
     from whichdo.problem import Value
-    from whichdo.world.shape import Network
-
-__all__ = ["read_bif", "write_bif"]
+    from whichdo.world.mechanism import Network
 
 
 class NetworkParts(NamedTuple):

@@ -15,7 +15,11 @@ import numpy as np
 from whichdo.errors import TooLargeError
 from whichdo.evidence import Detail, Rows, Tally, all_prices, whole_number
 from whichdo.formulas import counted_scopes
+from whichdo.kernels.binary import BinaryPlan, rows_binary
+from whichdo.kernels.codes import rows_codes
 from whichdo.kernels.compiling import always_of_types
+from whichdo.kernels.random import BLOCK, ROWS, TABLES, keyed_streams, seed_streams
+from whichdo.kernels.rewards import pull_all, reward_streams
 from whichdo.problem import per_problem
 from whichdo.tables import Table, Tables
 from whichdo.world.exact import reward_laws
@@ -25,13 +29,12 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import CodeArray, FloatArray, IntArray, WordArray
     from whichdo.evidence import Batch
-    from whichdo.kernels import RewardStreams
+    from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Arm, Problem
     from whichdo.tables import Scope
+    from whichdo.world.mechanism import Network
     from whichdo.world.sampling_plans import LookPlan
-    from whichdo.world.shape import Network
 
-__all__ = ["World", "exact_laws", "sample_rows"]
 
 SPARSE_BLOCK = 1 << 18
 MOST_GROUNDS = 200
@@ -43,7 +46,7 @@ Forced = tuple[tuple[str, int], ...]
 def sample_rows(network: Network, n: int, forced: Mapping[str, int], seed: int | np.random.SeedSequence) -> CodeArray:
     """Codes of the observed nodes: shape (nodes, n).  The first rows do not depend on ``n``."""
     nodes = tuple((name,) for name in network.graph.nodes)
-    state = _kernels().seed_streams(_sequence(seed))
+    state = seed_streams(_sequence(seed))
     plan = _look_plan(network, nodes, tuple(sorted(forced.items())))
     return Stream(network, plan, state).rows(whole_number(n, "number of rows"))
 
@@ -94,7 +97,7 @@ class World:
         """The cost of all pulls so far."""
         self._round = 0
         bounds = self._ground.bounds
-        self._rewards: RewardStreams | None = None if bounds is None else _kernels().reward_streams(bounds, self.key)
+        self._rewards: RewardStreams | None = None if bounds is None else reward_streams(bounds, self.key)
         """The rewards of each arm; None where their law is too large to sum: rewards are then counted from samples."""
         self._arms: dict[int, ArmStream] = {}
         self._counted: list[tuple[tuple[Scope, ...], dict[int, Stream]]] = []
@@ -179,8 +182,8 @@ class World:
             return self._rows(batch, positions, counts)
         tables: dict[Arm, Mapping[Scope, Table]] = {}
         if batch.detail is Detail.REWARDS and self._rewards is not None:
-            pull = _kernels().pull_all
-            always_of_types(pull, self._rewards, positions, numbers, counts)(self._rewards, positions, numbers, counts)
+            drawn = self._rewards, positions, numbers, counts
+            always_of_types(pull_all, *drawn)(*drawn)
         else:
             wanted, begun = self._wanted(batch)
             for position, count in zip(positions.tolist(), numbers.tolist(), strict=True):
@@ -308,16 +311,15 @@ class ArmStream:
         # Other scopes are other samples; in truth a policy asks for the same ones all along.
         key = self._key + np.uint64(self._begun) if self._begun else self._key
         self._begun += 1
-        kernels = _kernels()
-        seeds = key, self._position, kernels.TABLES
-        state = always_of_types(kernels.keyed_streams, *seeds)(*seeds)
+        seeds = key, self._position, TABLES
+        state = always_of_types(keyed_streams, *seeds)(*seeds)
         return Stream(self._network, self._ground.plan(self._position, scopes), state)
 
     def rows(self, count: int) -> CodeArray:
         """The next ``count`` rows, whatever batches they are asked in."""
         if self._kept is None:
             nodes = tuple((name,) for name in self._ground.problem.graph.nodes)
-            state = _kernels().keyed_streams(self._key, self._position, _kernels().ROWS)
+            state = keyed_streams(self._key, self._position, ROWS)
             plan = _look_plan(self._network, nodes, self._ground.forced[self._position])
             self._kept = Stream(self._network, plan, state)
         return np.ascontiguousarray(self._kept.rows(count).T)
@@ -334,15 +336,18 @@ class Stream:
 
     def rows(self, count: int) -> CodeArray:
         """The next rows as codes, shape (columns, count); drawn in whole blocks, so that no split changes them."""
-        kernels = _kernels()
         left = self._left if self._left is not None else np.zeros((len(self._plan.columns), 0), np.uint8)
         missing = count - left.shape[1]
         if missing > 0:
             position = {name: number for number, name in enumerate(self._network.full.nodes)}
             wanted = np.array([position[name] for name in self._plan.columns], np.int64)
-            blocks = -(-missing // kernels.BLOCK) * kernels.BLOCK
-            draw = kernels.rows_binary if isinstance(self._plan.steps, kernels.BinaryPlan) else kernels.rows_codes
-            drawn = draw(self._state, blocks, self._plan.steps, wanted)
+            blocks = -(-missing // BLOCK) * BLOCK
+            steps = self._plan.steps
+            drawn = (
+                rows_binary(self._state, blocks, steps, wanted)
+                if isinstance(steps, BinaryPlan)
+                else rows_codes(self._state, blocks, steps, wanted)
+            )
             left = np.concatenate([left, drawn], axis=1) if left.shape[1] else drawn
         self._left = left[:, count:]
         return left[:, :count]
@@ -378,14 +383,6 @@ class Stream:
                 found[scope] = found[scope] + table if scope in found else table
             done += max(now, 1)
         return found[reward].count, {scope: found[scope] for scope in self._plan.asked}
-
-
-@cache
-def _kernels() -> Any:
-    """The kernels, imported when they are first needed: numba takes its time."""
-    import whichdo.kernels as found
-
-    return found
 
 
 @cache

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whichdo.kernels import BinaryPlan, CodePlan, tables_binary, tables_codes
+from whichdo.kernels.binary import BinaryPlan, tables_binary
+from whichdo.kernels.codes import CodePlan, tables_codes
 from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS, Layout, Radix, starts
 
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
 
     from whichdo.arrays import FloatArray, IntArray, WordArray
     from whichdo.tables import Places, Scope
-    from whichdo.world.shape import Network
+    from whichdo.world.mechanism import Network
 
-__all__ = ["LookPlan", "look_plan", "plan", "reward_bounds"]
 
 WORD = 2.0**64
 KEPT_PLANS = 2_000

@@ -13,7 +13,7 @@ from tests.wheels import pgmpy_models
 from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError, WhichdoError
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats.bif import parse_bif, read_bif_graph, write_bif, write_bif_graph
-from whichdo.graph.formats.bif_text import BifFile, BifVariable
+from whichdo.graph.formats.bif_tables import BifFile, BifVariable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

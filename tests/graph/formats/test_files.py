@@ -16,7 +16,7 @@ import whichdo as wd
 from tests.graph.formats.strategies import FORMATS
 from whichdo.errors import GraphError, GraphSyntaxError, InputError, Place, TooLargeError, UsageError
 from whichdo.graph.admg import CausalGraph, read_graph
-from whichdo.graph.formats import format_graph, parse_graph, reading, write_graph
+from whichdo.graph.formats import format_graph, parse_graph, scan, write_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,11 +174,11 @@ def test_an_unreadable_file(tmp_path: Path) -> None:
 def test_no_more_is_unpacked_than_allowed(tmp_path: Path) -> None:
     """200 MB of blanks in less than 1 MB of gzip."""
     path = tmp_path / "bomb.dag"
-    path.write_bytes(gzip.compress(b" " * (10 * reading.MAX_BYTES), 1))
+    path.write_bytes(gzip.compress(b" " * (10 * scan.MAX_BYTES), 1))
     with pytest.raises(TooLargeError, match=r"bomb\.dag holds more than 20 MB"):
         read_graph(path)
     with pytest.raises(TooLargeError, match="holds more than 20 MB"):
-        parse_graph(" " * (reading.MAX_BYTES + 1))
+        parse_graph(" " * (scan.MAX_BYTES + 1))
 
 
 def test_wrong_calls() -> None:

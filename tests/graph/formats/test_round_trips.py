@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from tests.graph.formats.strategies import FORMATS, NASTY, graphs
 from whichdo.graph.admg import CausalGraph
 from whichdo.graph.formats import format_graph, parse_graph
-from whichdo.graph.formats.dagitty_write import write_dagitty, write_text
 from whichdo.graph.formats.gml import write_gml
+from whichdo.graph.formats.scan import write_dagitty, write_text
 
 SETTINGS = settings(
     max_examples=150, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]

@@ -30,7 +30,6 @@ from whichdo.text import visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Companions", "File", "abandon", "can_only_be_read", "lost", "make_private", "rescue", "who_locks"]
 
 Place = tuple[int, int] | None
 ENDS = ("", "-wal", "-shm")

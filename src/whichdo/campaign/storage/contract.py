@@ -181,10 +181,6 @@ class Storage(Transactions):
     def backup(self, target: Path, *, replace: bool = False) -> Path:
         """Copy the database as it stands into a file, while others work on it; whole or not at all."""
 
-    def holds(self, path: Path) -> bool:  # noqa: ARG002
-        """Whether a path is a file of this database, which nobody else may open."""
-        return False
-
     @abstractmethod
     def who(self) -> str:
         """Who holds the database now, for a message."""

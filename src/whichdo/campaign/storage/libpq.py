@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from psycopg.abc import Transformer as Reader
     from psycopg.pq.abc import PGconn, PGresult
 
-__all__ = ["Command", "Rows", "ServerError", "exchange", "is_ready"]
 
 Command = tuple[str, tuple[object, ...]]
 """A statement, with question marks where its values go, and the values."""

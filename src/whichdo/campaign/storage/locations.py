@@ -13,8 +13,6 @@ from typing import NamedTuple
 from whichdo.errors import UsageError
 from whichdo.text import masked, quoted
 
-__all__ = ["Address", "address_of", "user_at_host", "who_am_i"]
-
 _URL = re.compile(r"(?P<kind>[^:/?+]*)(?:\+(?P<driver>[^:/?]*))?://(?P<rest>.*)", re.DOTALL)
 _DRIVERS = {"sqlite": "pysqlite", "postgresql": "psycopg"}
 

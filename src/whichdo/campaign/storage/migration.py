@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from whichdo.campaign.storage.contract import Storage
 
-__all__ = ["migrate"]
-
 
 def migrate(storage: Storage, *, to: int | None = None, scripts: Path | None = None) -> None:
     """Bring the tables of a storage to the form ``to``, or nothing has happened; others wait meanwhile.

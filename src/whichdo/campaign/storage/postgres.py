@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.storage.transactions import Meanwhile
     from whichdo.errors import WhichdoError
 
-__all__ = ["PostgresStorage"]
 
 REST = 120.0
 """Seconds after which a connection is made anew: a firewall may have dropped it, and neither end knows."""

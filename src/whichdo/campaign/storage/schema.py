@@ -9,8 +9,6 @@ Statements have question marks where values go, as SQLite wants them.
 
 from __future__ import annotations
 
-__all__ = ["APPLICATION", "FORM", "STORED", "tables"]
-
 FORM = 1
 """The form of the tables; one migration leads from each to the next."""
 APPLICATION = 0x77646F21

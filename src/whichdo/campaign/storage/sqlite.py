@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from whichdo.campaign.storage.transactions import Meanwhile
     from whichdo.errors import WhichdoError
 
-__all__ = ["SqliteStorage"]
 
 _APPEND = f"INSERT INTO whichdo_event (campaign, {', '.join(schema.STORED)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _MOVE = "UPDATE whichdo_campaign SET length = ?, head = ? WHERE id = ? AND length = ?"
@@ -291,11 +290,6 @@ class SqliteStorage(Storage):
             source.close()
             raise DamagedError(f"{self.name} is not the database it was when it was opened. The backup was not made.")
         return source
-
-    def holds(self, path: Path) -> bool:
-        """Whether a path is a file of this database; to open one and close it again would undo SQLite's locks."""
-        own = [Path(f"{self.path}{end}") for end in ("", "-wal", "-shm")]
-        return path.exists() and any(each.exists() and path.samefile(each) for each in own)
 
     def who(self) -> str:
         """Who holds the file now, for a message."""

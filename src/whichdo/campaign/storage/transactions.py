@@ -18,8 +18,6 @@ from weakref import finalize, ref
 
 from whichdo.errors import BusyError, DamagedError, StorageError, WhichdoError, is_interrupt
 
-__all__ = ["Connection", "Meanwhile", "OvertakenError", "Transactions"]
-
 T = TypeVar("T")
 Connection = Any
 """The driver's own; a caller passes it on from `Transactions.run` to what is done in the transaction."""

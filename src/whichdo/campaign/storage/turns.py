@@ -40,7 +40,6 @@ from whichdo.campaign.storage.companions import File
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Turns", "queue_of"]
 
 TURN = 0.015
 """Seconds that a turn lasts at most, if nothing is under way when it ends."""

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.errors import GraphSyntaxError, TooLargeError, UsageError
 from whichdo.files import write_file
-from whichdo.graph.formats.reading import MAX_BYTES, read_file
-from whichdo.graph.formats.scan import BLOCK, show
+from whichdo.graph.formats.scan import BLOCK, MAX_BYTES, read_file, show
 from whichdo.text import nearest, visible
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whichdo.graph.mixed import MixedGraph
-
-__all__ = ["FORMATS", "Format", "format_graph", "parse_graph", "read_graph_and_format", "write_graph"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,8 @@ class Format:
 
 
 FORMATS = {
-    "text": Format("dagitty.read_text", "dagitty_write.write_text", (".txt",)),
-    "dagitty": Format("dagitty.read_text", "dagitty_write.write_dagitty", (".dag", ".dagitty"), BLOCK),
+    "text": Format("dagitty.read_text", "scan.write_text", (".txt",)),
+    "dagitty": Format("dagitty.read_text", "scan.write_dagitty", (".dag", ".dagitty"), BLOCK),
     "dot": Format(
         "dot.read_dot",
         "dot.write_dot",

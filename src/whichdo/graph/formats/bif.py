@@ -29,17 +29,19 @@ from typing import TYPE_CHECKING
 
 from whichdo.errors import GraphError, GraphSyntaxError, Place, TooLargeError
 from whichdo.graph.draft import MAX_EDGES, MAX_NODES, Draft, checked_name
-from whichdo.graph.formats.bif_tables import MAX_TOTAL_CELLS, Family, read_table
-from whichdo.graph.formats.bif_text import (
+from whichdo.graph.formats.bif_tables import (
     BARE,
     CLOSE,
     END,
+    MAX_TOTAL_CELLS,
     OPEN,
     PROPERTY,
     QUOTED,
     BifFile,
     BifVariable,
     Cursor,
+    Family,
+    read_table,
     without_comments,
 )
 from whichdo.text import nearest, quoted
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["parse_bif", "read_bif_graph", "write_bif", "write_bif_graph"]
 
 MAX_VALUES = 256
 MAX_PARENTS = 2 * MAX_EDGES  # in all; an edge X <-> Y is a parent of both

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whichdo.errors import GraphSyntaxError
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["read_text"]
 
 COMMENT = r"(?<![^\s;,{}\[\]])(?:\#|//)[^\n]*+"
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from whichdo.errors import GraphSyntaxError
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["read_dot", "write_dot"]
 
 SKIP = r"(?:[^\S\n]++|\n(?:[^\S\n]*+\#[^\n]*+)?+|\A[^\S\n]*+\#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 NUMBER = rf"-?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?+)(?![{LETTERS}.])"

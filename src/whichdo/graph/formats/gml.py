@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from whichdo.errors import GraphSyntaxError
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["read_gml", "write_gml"]
 
 VALUE = r'"[^"]*+"|[+-]?[0-9.]++(?:[Ee][+-]?[0-9]++)?+(?![\w.])'
 TOKENS = re.compile(

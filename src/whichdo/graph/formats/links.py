@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from whichdo.graph.draft import Draft
     from whichdo.graph.formats.scan import Scanner
 
-__all__ = ["LINKS", "Budget", "Link", "as_link", "check_depth", "direction", "give", "join", "role"]
 
 Link = Literal["->", "<-", "<->"]
 LINKS: tuple[Link, ...] = ("->", "<-", "<->")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from whichdo.graph.mixed import MixedGraph
 
-__all__ = ["read_json", "write_json"]
 
 KEYS = ("nodes", "directed", "bidirected", "hidden", "exposures", "outcomes")
 SHAPE = 'such as {"nodes": ["X", "Y"], "directed": [["X", "Y"]]}'

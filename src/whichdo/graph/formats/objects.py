@@ -19,7 +19,6 @@ from whichdo.text import nearest, quoted, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["graph_from"]
 
 ACCEPTED = (
     "Accepted are a networkx DiGraph or MultiDiGraph, a pgmpy DAG, Bayesian network or ADMG, a y0 NxMixedGraph, "

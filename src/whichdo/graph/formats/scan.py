@@ -1,19 +1,28 @@
-"""A text as tokens, each with its place, and the one shape in which every format reports what it cannot read.
+"""What all formats share: files as text, text as tokens, errors with their place, and the short form as it is written.
 
 A format is one regular expression whose named groups are the kinds of tokens.  It begins by skipping blanks and
 comments, has a group ``end`` for the end of the text, and a last group ``bad`` that takes whatever is left, so that
-no character of a text is ever passed over.
+no character of a text is ever passed over.  Files are not trusted: how large one may be, also once it is unpacked, is
+limited, and one that is surely something else than a graph is named as what it is.
 """
 
 from __future__ import annotations
 
 import re
+import stat
 from bisect import bisect_right
+from typing import TYPE_CHECKING
 
-from whichdo.errors import GraphSyntaxError, Place
-from whichdo.text import quoted
+from whichdo.errors import GraphSyntaxError, InputError, Place, TooLargeError
+from whichdo.files import is_guarded
+from whichdo.text import quoted, visible
 
-__all__ = ["BLOCK", "LETTERS", "NAME", "Scanner", "one_of", "show", "spell"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from whichdo.graph.mixed import MixedGraph
+
 
 #: What a name may hold without quotes, as the inside of a character class: letters, digits and "_", the accents
 #: that are characters of their own, and the vowel signs of Indic scripts and Thai.
@@ -121,3 +130,122 @@ def spell(name: str) -> str:
     if PLAIN.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+#: The most that is read of a file, counted after decompression.
+MAX_BYTES = 20 * 1024 * 1024
+GZIP = b"\x1f\x8b"
+
+EXPORT = "Export the graph itself, as DOT, GML or dagitty text"
+WRITE = 'Write its edges as text, such as "X -> Y"'
+PICKLE = "Pickles are not read, since reading one can run code. Export the graph as JSON, GML or text"
+UNPACK = "Unpack it, or compress it with gzip"
+
+#: Files that are surely no graph, by how they begin: what each is, and what to do about it.
+FOREIGN: tuple[tuple[bytes, str, str], ...] = (
+    *((bytes([0x80, version]), "a Python pickle", PICKLE) for version in (2, 3, 4, 5)),
+    (b"PK\x03\x04", "a ZIP archive or a spreadsheet", 'Unpack it, or write its edges as text, such as "X -> Y"'),
+    (b"PK\x05\x06", "an empty ZIP archive", WRITE),
+    (b"\xd0\xcf\x11\xe0", "an old Office document", WRITE),
+    (b"%PDF", "a PDF document", EXPORT),
+    (b"\x89PNG", "a PNG picture", EXPORT),
+    (b"\xff\xd8\xff", "a JPEG picture", EXPORT),
+    (b"SQLite format 3\x00", "an SQLite database", WRITE),
+    (b"\xfd7zXZ", "compressed with xz", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
+    (GZIP, "compressed twice", "Unpack it once and read the result"),
+    (b"\xff\xfe", "text in UTF-16", "Save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16", "Save it as UTF-8"),
+)
+
+
+def read_file(path: Path) -> str:
+    """The text of a file, unpacked if it is gzip; an error says what the file is instead of text."""
+    data = _bytes(path)
+    name = visible(path.name)
+    if data.startswith(GZIP):
+        data = _unpack(data, name)
+    for magic, what, advice in FOREIGN:
+        if data.startswith(magic):
+            raise InputError(f"{name} is {what}. {advice}.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The decoder counts from behind a byte-order mark.
+        offset = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        raise InputError(
+            f"{name} is not UTF-8 text: byte {offset:,} is 0x{data[offset]:02x}. Save it as UTF-8."
+        ) from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{show(str(path))} is a directory: expected a file with a graph.")
+        if not stat.S_ISREG(mode):  # a pipe waits for its writer for ever
+            raise InputError(f"{show(str(path))} is not a regular file. Write its content to a file first.")
+        if is_guarded(path):  # to open it here would undo SQLite's locks
+            raise InputError(f"{show(str(path))} is the database of a campaign: expected a file with a graph.")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"There is no file {show(str(path))}.") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{show(str(path))} cannot be read: {_reason(error)}.") from None
+    if len(data) > MAX_BYTES:
+        raise _too_large(visible(path.name))
+    return data
+
+
+def _unpack(data: bytes, name: str) -> bytes:
+    """Unpack gzip, but no more than the limit and one byte."""
+    import gzip  # hardly any graph is compressed
+    import io
+    import zlib
+
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            found = file.read(MAX_BYTES + 1)
+    except EOFError:
+        raise InputError(f"{name} is a gzip file that ends too early. Copy or download it again.") from None
+    except (OSError, zlib.error) as error:
+        raise InputError(f"{name} is a damaged gzip file ({error}). Copy or download it again.") from None
+    if len(found) > MAX_BYTES:
+        raise _too_large(name)
+    return found
+
+
+def _too_large(name: str) -> TooLargeError:
+    return TooLargeError(f"{name} holds more than {MAX_BYTES // 2**20} MB, the limit for a graph.")
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def write_text(graph: MixedGraph) -> str:
+    """The graph in the short form, on one line: nodes in order, hidden names, edges."""
+    return "; ".join(_statements(graph))
+
+
+def write_dagitty(graph: MixedGraph) -> str:
+    """The graph as dagitty reads it."""
+    return "\n".join(["dag {", *_statements(graph), "}", ""])
+
+
+def _statements(graph: MixedGraph) -> Iterator[str]:
+    names = [spell(name) for name in graph.nodes]
+    roles = (("exposure", graph.exposures), ("outcome", graph.outcomes))
+    for name, spelt in zip(graph.nodes, names, strict=True):
+        marks = [word for word, group in roles if name in group]
+        yield f"{spelt} [{','.join(marks)}]" if marks else spelt
+    for name in sorted(graph.hidden):
+        yield f"{spell(name)} [latent]"
+    for head, row in enumerate(graph.parent_ids):
+        for tail in row:
+            yield f"{names[tail]} -> {names[head]}"
+    for first, row in enumerate(graph.sibling_ids):
+        for second in row:
+            if first < second:
+                yield f"{names[first]} <-> {names[second]}"

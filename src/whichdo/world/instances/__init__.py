@@ -3,13 +3,9 @@
 Every function here returns an `Instance` or a list of them: a network, the problem it poses, and the truth about it.
 `families` names them all with small defaults.
 
-    paper       the paper's Experiments 1 to 5 and the example of its Section 3
-    bounds      the constructions behind its two lower bounds
-    classics    parallel bandits (Lattimore et al.) and no-backdoor graphs (Nair et al.)
-    confounded  hidden confounders under which conditioning misleads; networks from files
-    canonical   nine tiny networks, one for each way an identification formula can go wrong
-    structural  Lee and Bareinboim's three tasks, in which several nodes are set at once
-    joint       random confounded graphs in which several nodes are set at once
+    paper       the paper's Experiments 1 to 5, the example of its Section 3, and what is behind its two lower bounds
+    classics    those of papers before, and nine tiny networks, one for each way an identification formula can go wrong
+    confounded  hidden confounders under which conditioning misleads, also where several nodes are set at once
     mistakes    worlds in which the learner's graph is wrong, or its logs are of another season
 """
 
@@ -17,8 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from whichdo.world.instances.canonical import CANONICAL, canonical
-from whichdo.world.instances.classics import confounded_parallel, misspecified_parallel, no_backdoor, parallel
+from whichdo.world.instances.classics import (
+    CANONICAL,
+    STRUCTURAL,
+    Among,
+    canonical,
+    confounded_parallel,
+    misspecified_parallel,
+    no_backdoor,
+    parallel,
+    structural,
+)
 from whichdo.world.instances.confounded import (
     bnlearn,
     bows,
@@ -29,7 +34,6 @@ from whichdo.world.instances.confounded import (
     random_confounded,
 )
 from whichdo.world.instances.instance import Instance, Seed
-from whichdo.world.instances.lower_bounds import full_tree, random_tree, theorem_4_1, theorem_4_2
 from whichdo.world.instances.mistakes import MISTAKES, Planted, planted
 from whichdo.world.instances.paper import (
     experiment_1,
@@ -37,48 +41,23 @@ from whichdo.world.instances.paper import (
     experiment_3,
     experiment_4,
     experiment_5,
+    full_tree,
+    random_tree,
     section_3,
+    theorem_4_1,
+    theorem_4_2,
 )
-from whichdo.world.instances.structural import STRUCTURAL, Among, structural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "CANONICAL",
-    "MISTAKES",
-    "STRUCTURAL",
-    "Among",
-    "Family",
-    "Instance",
-    "Planted",
-    "Seed",
-    "bnlearn",
-    "bows",
-    "canonical",
-    "component",
-    "confounded_parallel",
-    "experiment_1",
-    "experiment_2",
-    "experiment_3",
-    "experiment_4",
-    "experiment_5",
-    "families",
-    "front_door",
-    "full_tree",
-    "half_open",
-    "joint_confounded",
-    "misspecified_parallel",
-    "no_backdoor",
-    "parallel",
-    "planted",
-    "random_confounded",
-    "random_tree",
-    "section_3",
-    "structural",
-    "theorem_4_1",
-    "theorem_4_2",
-]
+    "CANONICAL", "MISTAKES", "STRUCTURAL", "Among", "Family", "Instance", "Planted", "Seed", "bnlearn", "bows",
+    "canonical", "component", "confounded_parallel", "experiment_1", "experiment_2", "experiment_3", "experiment_4",
+    "experiment_5", "families", "front_door", "full_tree", "half_open", "joint_confounded", "misspecified_parallel",
+    "no_backdoor", "parallel", "planted", "random_confounded", "random_tree", "section_3", "structural",
+    "theorem_4_1", "theorem_4_2",
+]  # fmt: skip
 
 
 class Family(Protocol):

@@ -1,21 +1,49 @@
-"""Families of the papers before: Lattimore, Lattimore and Reid 2016; Nair, Patil and Sinha 2021."""
+"""Families of the papers before: Lattimore, Lattimore and Reid 2016; Lee and Bareinboim 2018; Nair,
+Patil and Sinha 2021.
+
+The *canonical* ones are nine small networks with known answers: one for each way in which an
+identification formula can go wrong. Each line gives P(node=1) as a linear form in its parents; U
+and V are hidden fair coins.  X is the node to set and Y the reward.  Their graphs are in
+`whichdo.graph.gallery`.
+
+The three tasks of Lee and Bareinboim, Structural Causal Bandits: Where to Intervene? (NeurIPS 2018).
+
+All nodes are bits, and all but the reward can be set, any number of them at once.  Each task can be posed over three
+lists of arms, which is what their experiments compare:
+
+possibly optimal   the sets that are best in some model of the graph (POMIS);
+minimal            the sets of which every member acts on the reward once the others are set (MIS);
+all                every set, whether or not another does the same.
+
+``do()`` is an arm of every problem; where it is not possibly optimal it is a look, and no answer.
+"""
 
 from __future__ import annotations
 
+import re
+from enum import StrEnum
+from itertools import combinations, product
 from math import sqrt
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from whichdo.arms import do
 from whichdo.errors import UsageError
+from whichdo.identification.pruning import minimal_sets, possibly_optimal
+from whichdo.text import nearest, quoted
+from whichdo.world.instances.confounded import linear
 from whichdo.world.instances.instance import Instance, Seed, check_budget, generator
 from whichdo.world.instances.paper import level
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy as np
-
-__all__ = ["confounded_parallel", "misspecified_parallel", "no_backdoor", "parallel"]
+    from whichdo.arms import Arm
+    from whichdo.graph.targets import Targets
 
 
 def parallel(
@@ -139,3 +167,150 @@ def _following(own: float, leader: float, strength: float) -> tuple[float, float
     """P(1 | leader=0), P(1 | leader=1) of a node that is 1 with probability ``own`` all the same."""
     reach = strength * min(own / leader, (1 - own) / (1 - leader))
     return max(0.0, own - reach * leader), min(1.0, own + reach * (1 - leader))
+
+
+CANONICAL: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "backdoor": ("Z: .4; X: .2 + .6 Z; Y: .1 + .3 Z + .4 X", "adjusting for an observed common cause"),
+        "frontdoor": ("X: .2 + .6 U; M: .1 + .7 X; Y: .1 + .5 M + .3 U", "the reward inside the component of X"),
+        "hiddenV": ("C: .5; A: .2 + .6 C; X: .1 + .8 A; Y: .1 + .4 C + .4 X", "a common cause that is projected out"),
+        "authors_bug": (
+            "A: .1 + .8 U; X: .2 + .6 U; B: .1 + .8 A; Y: .1 + .3 X + .5 B",
+            "a projection must stop at kept nodes",
+        ),
+        "s1_chain": (
+            "X: .2 + .6 U; M: .1 + .8 X; A: .1 + .3 M + .5 U; Y: .2 + .6 A",
+            "X stays visible inside its component",
+        ),
+        "not_anc": ("X: .2 + .6 U; A: .3 + .4 X; Y: .1 + .8 U", "X does not act on the reward"),
+        "two_comp": (
+            "A: .3 + .4 U; X: .2 + .6 A; M: .1 + .4 X + .4 U; Y: .1 + .3 A + .5 M",
+            "a confounder elsewhere: adjusting for parents is right",
+        ),
+        "napkin": (
+            "W1: .1 + .4 U + .4 V; W2: .2 + .6 W1; X: .1 + .4 W2 + .4 U; Y: .1 + .4 X + .4 V",
+            "Assumption 3 fails, though a longer derivation exists",
+        ),
+        "bow": ("X: .2 + .6 U; Y: .1 + .4 X + .4 U", "the smallest effect that looking cannot settle"),
+    }
+)
+
+
+def canonical(name: str, intervene: Iterable[str] = ("X",)) -> Instance:
+    """One of the networks above, by name.
+
+    >>> canonical("frontdoor").means.round(3).tolist()       # do(), do(X=0), do(X=1)
+    [0.475, 0.3, 0.65]
+    """
+    if name not in CANONICAL:
+        raise UsageError(
+            f"There is no canonical network {quoted(name)}.{nearest(name, CANONICAL)} Known: {', '.join(CANONICAL)}."
+        )
+    text, about = CANONICAL[name]
+    mechanisms: dict[str, Mechanism] = {}
+    for line in text.split(";"):
+        node, form = line.split(":")
+        base, *terms = form.split("+")
+        weights = {parent: float(weight) for weight, parent in (term.split() for term in terms)}
+        mechanisms[node.strip()] = linear(float(base), weights)
+    hidden = [coin for coin in "UV" if re.search(rf"\b{coin}\b", text)]
+    network = CausalNetwork({coin: bernoulli((), 0.5) for coin in hidden} | mechanisms, hidden)
+    return Instance(f"canonical/{name}", network, network.problem("Y", intervene), about)
+
+
+class Among(StrEnum):
+    """Which arms a task is posed over."""
+
+    POSSIBLY_OPTIMAL = "possibly optimal"
+    MINIMAL = "minimal"
+    ALL = "all"
+
+
+def structural(task: int, among: str = Among.POSSIBLY_OPTIMAL) -> Instance:
+    """One of the three tasks, posed over some of its arms.
+
+    ``task``: 1, without hidden causes; 2, an instrument; 3, two hidden causes.
+    ``among``: "possibly optimal", "minimal" or "all".
+
+    Examples
+    --------
+    >>> len(structural(3).problem.arms), len(structural(3, "all").problem.arms)     # a look and 16, all 243
+    (17, 243)
+    >>> structural(2).best
+    do(Z=0)
+    """
+    if task not in STRUCTURAL:
+        raise UsageError(f"There is no task {task!r} of Lee and Bareinboim's; there are 1, 2 and 3.")
+    if among not in set(Among):
+        raise UsageError(f"A task is posed over arms that are {', '.join(Among)}; found {among!r}.")
+    network, about = STRUCTURAL[task], f"Lee and Bareinboim's task {task}, arms: {among}"
+    nodes = [name for name in network.graph.nodes if name != "Y"]
+    sets: Iterable[Targets]
+    if among == Among.ALL:
+        sets = [some for size in range(len(nodes) + 1) for some in combinations(nodes, size)]
+    else:
+        sets = (possibly_optimal if among == Among.POSSIBLY_OPTIMAL else minimal_sets)(network.graph, "Y")
+    pruned = among == Among.POSSIBLY_OPTIMAL
+    problem = network.problem("Y", arms=arms_on(network, sets), prune=pruned)
+    kind = "" if among == Among.POSSIBLY_OPTIMAL else f"-{among}"
+    return Instance(f"structural/task-{task}{kind}", network, problem, about)
+
+
+def arms_on(network: CausalNetwork, sets: Iterable[Targets]) -> list[Arm]:
+    """Every arm on some sets of nodes, in order."""
+    return [
+        do(dict(zip(targets, values, strict=True)))
+        for targets in sets
+        for values in product(*(network.domains[name] for name in targets))
+    ]
+
+
+def _parity(inputs: Sequence[str], noise: float, *, flipped: bool = False) -> Mechanism:
+    """The exclusive or of some bits and of noise that is 1 with this probability; ``flipped``, of a 1 as well."""
+    odd = np.indices((2,) * len(inputs)).sum(axis=0) % 2 if inputs else np.zeros(())
+    odd = 1 - odd if flipped else odd
+    return bernoulli(inputs, np.where(odd == 1, 1 - noise, noise))
+
+
+def _markovian() -> CausalNetwork:
+    return CausalNetwork(
+        {
+            "Z1": bernoulli((), 0.54),
+            "Z2": bernoulli((), 0.44),
+            "X1": _parity(("Z1", "Z2"), 0.54),
+            "X2": _parity(("Z1", "Z2"), 0.67, flipped=True),
+            "Y": bernoulli(("X1", "X2"), [[0.58, 0.58], [0.58, 1.0]]),
+        }
+    )
+
+
+def _instrument() -> CausalNetwork:
+    return CausalNetwork(
+        {
+            "C": bernoulli((), 0.51),
+            "Z": bernoulli((), 0.60),
+            "X": _parity(("C", "Z"), 0.11),
+            "Y": _parity(("C", "X"), 0.15, flipped=True),
+        },
+        ["C"],
+    )
+
+
+def _two_hidden_causes() -> CausalNetwork:
+    return CausalNetwork(
+        {
+            "C": bernoulli((), 0.51),
+            "D": bernoulli((), 0.54),
+            "S": bernoulli((), 0.45),
+            "T": bernoulli((), 0.81),
+            "W": _parity(("C", "S"), 0.07),
+            "Z": _parity(("D",), 0.05),
+            "X": _parity(("Z", "C", "T"), 0.06, flipped=True),
+            "Y": _parity(("D", "X", "W", "T"), 0.06),
+        },
+        ["C", "D"],
+    )
+
+
+STRUCTURAL = {1: _markovian(), 2: _instrument(), 3: _two_hidden_causes()}
+"""The networks of the tasks by number."""

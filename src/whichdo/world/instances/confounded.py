@@ -16,8 +16,8 @@ import numpy as np
 from whichdo.errors import TooLargeError, UsageError
 from whichdo.world.instances.instance import Instance, Seed, child, generator
 from whichdo.world.instances.paper import random_parents
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
-from whichdo.world.shape import MAX_TABLE
+from whichdo.world.mechanism import MAX_TABLE, Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 
 if TYPE_CHECKING:
     import os
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Value
     from whichdo.world.instances.instance import Seed
 
-__all__ = ["bnlearn", "bows", "component", "front_door", "half_open", "joint_confounded", "linear", "random_confounded"]
 
 DRAWS = 1000
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from whichdo.problem import Arm, Problem
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["Instance", "Seed", "check_budget", "child", "generator"]
 
 Seed = int | np.random.SeedSequence
 

@@ -37,7 +37,8 @@ from whichdo.graph.admg import CausalGraph
 from whichdo.problem import Problem
 from whichdo.text import nearest, quoted
 from whichdo.world.instances.instance import Instance, Seed, child, generator
-from whichdo.world.network import CausalNetwork, Mechanism, bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
+from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray
     from whichdo.evidence import Tally
 
-__all__ = ["MISTAKES", "Planted", "planted"]
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     (2,), (2, 2), (4,), (3,), (2, 2, 2), (8,), (3, 3), (1,), (11,), (2, 2, 2, 2), (5, 5), (24, 25),

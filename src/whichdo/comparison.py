@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from whichdo.simulation import Outcomes
     from whichdo.world.network import CausalNetwork
 
-__all__ = ["Cell", "Comparison", "compare"]
-
 
 @dataclass(frozen=True, eq=False)
 class Cell:

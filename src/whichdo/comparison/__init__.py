@@ -1,1 +1,0 @@
-"""Policies side by side: on which network, at which horizons, with which regret."""
