@@ -10,6 +10,10 @@ import signal
 import time
 from pathlib import Path
 
+# Before numpy is loaded: with as many processes as cores, the threads of linear algebra only wait for each other, and
+# small matrices, which all of ours are, took three times as much processor time.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import pytest
 from hypothesis import settings
 

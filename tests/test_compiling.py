@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,12 +18,14 @@ from whichdo.kernels.compiling import Kernel
 from whichdo.policy_names import available_policies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from pathlib import Path
 
 PROGRAM = """
 import json, os, sys
+import numba
 from whichdo.kernels.compiling import compiled
+numba.njit(lambda x: x)(1)  # so that those that begin together have only the kernels to wait for
 
 @compiled
 def squared(x):
@@ -49,7 +52,7 @@ for _ in range(6):
 """
 
 
-@pytest.mark.slow("5 s: twelve processes and two compilers; finds a lock that does not hold")
+@pytest.mark.slow("3 s: twelve processes and two compilers; finds a lock that does not hold")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks and locks of files")
 def test_each_kernel_is_compiled_once_by_processes_that_begin_together(tmp_path: Path) -> None:
     """Two signatures are compiled, and used three times each; afterwards nothing is compiled."""
@@ -99,12 +102,43 @@ print(squared(7), sum(squared.stats.cache_misses.values()))
 """
 
 
-def run_kernel(folder: Path, *more: str) -> list[str]:
-    (folder / "program.py").write_text("\n".join([*more, KERNEL]))
-    command = [sys.executable, str(folder / "program.py")]
-    environment = os.environ | {"WHICHDO_CACHE": str(folder / "cache")}
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
-    return ended.stdout.splitlines()
+FORKER = """
+import json, os, runpy, sys
+import numba
+import whichdo.kernels.caching
+numba.njit(lambda x: x)(1)  # what the first compilation of a process sets up
+for line in sys.stdin:
+    program, cache, said = json.loads(line)
+    if os.fork() == 0:
+        os.environ["WHICHDO_CACHE"] = cache
+        sys.stdout = open(said, "w")
+        runpy.run_path(program, run_name="__main__")
+        sys.stdout.close()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+"""
+RunKernel = Callable[..., list[str]]
+
+
+@pytest.fixture(scope="module")
+def run_kernel() -> Iterator[RunKernel]:
+    """Runs a kernel in a process that has used none yet, forked from one that has loaded the compiler: that is slow."""
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as forker:
+        assert forker.stdin is not None
+        assert forker.stdout is not None
+
+        def run(folder: Path, *more: str) -> list[str]:
+            program, said = folder / "program.py", folder / "said"
+            program.write_text("\n".join([*more, KERNEL]))
+            print(json.dumps([str(program), str(folder / "cache"), str(said)]), file=forker.stdin, flush=True)
+            assert forker.stdout is not None
+            assert forker.stdout.readline() == "0\n"
+            return said.read_text().splitlines()
+
+        yield run
+        forker.stdin.close()
 
 
 def cut(path: Path) -> None:
@@ -121,10 +155,12 @@ def change(path: Path) -> None:
     path.write_bytes(bytes(data))
 
 
-@pytest.mark.slow("15 s: a process for each kind of damage; a cut file ended commands, a changed byte ran as code")
+@pytest.mark.slow("3 s: a process for each kind of damage; a cut file ended commands, a changed byte ran as code")
 @pytest.mark.parametrize("damage", [cut, empty, change])
 @pytest.mark.parametrize("files", ["*.nbi", "*.nbc"])
-def test_damaged_code_is_compiled_again(tmp_path: Path, damage: Callable[[Path], None], files: str) -> None:
+def test_damaged_code_is_compiled_again(
+    tmp_path: Path, run_kernel: RunKernel, damage: Callable[[Path], None], files: str
+) -> None:
     assert run_kernel(tmp_path) == ["49 1"]
     for path in (tmp_path / "cache").rglob(files):
         damage(path)
@@ -143,17 +179,17 @@ IndexDataCacheFile._save_index = full
 """
 
 
-@pytest.mark.slow("3 s: a process whose disk is full")
-def test_a_full_disk_costs_time_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.slow("1 s: a process whose disk is full")
+def test_a_full_disk_costs_time_and_nothing_else(tmp_path: Path, run_kernel: RunKernel) -> None:
     said, result = run_kernel(tmp_path, FULL_DISK)
     assert result == "49 1"
     assert "No space left on device" in said
     assert "WHICHDO_CACHE names another folder" in said
 
 
-@pytest.mark.slow("3 s: a process that finds a folder of somebody else")
+@pytest.mark.slow("1 s: a process that finds a folder of somebody else")
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
-def test_code_of_another_user_is_not_run(tmp_path: Path) -> None:
+def test_code_of_another_user_is_not_run(tmp_path: Path, run_kernel: RunKernel) -> None:
     (tmp_path / "cache" / "whichdo").mkdir(parents=True)
     os.chown(tmp_path / "cache" / "whichdo", 12_345, 12_345)
     said, result = run_kernel(tmp_path)
@@ -174,10 +210,10 @@ def no_folder(cache: Path) -> None:
     cache.write_bytes(b"")
 
 
-@pytest.mark.slow("5 s: two processes for each way")
+@pytest.mark.slow("2 s: two processes for each way")
 @pytest.mark.parametrize("spoil", [files_for_folders, no_folder])
 def test_a_folder_that_cannot_be_written_costs_time_and_nothing_else(
-    tmp_path: Path, spoil: Callable[[Path], None]
+    tmp_path: Path, run_kernel: RunKernel, spoil: Callable[[Path], None]
 ) -> None:
     assert run_kernel(tmp_path) == ["49 1"]
     spoil(tmp_path / "cache")
@@ -192,9 +228,19 @@ def cut_all(cache: Path) -> None:
         cut(path)
 
 
-@pytest.mark.slow("25 s: whole commands that compile in memory; a cut file once made of a whole log a diverged one")
-@pytest.mark.parametrize("spoil", [cut_all, files_for_folders])
-def test_commands_on_a_campaign_do_without_the_cache(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+COMMANDS = """
+import runpy, sys
+for words in (["verify", "spring"], ["ask", "spring", "--client", "ann"], ["recommend", "spring"]):
+    sys.argv = ["whichdo", *words]
+    try:
+        runpy.run_module("whichdo", run_name="__main__")
+    except SystemExit as end:
+        print("ENDED", end.code or 0)
+"""
+
+
+@pytest.mark.slow("8 s: whole commands that compile in memory; a cut file once made of a whole log a diverged one")
+def test_commands_on_a_campaign_do_without_the_cache(tmp_path: Path) -> None:
     """The log is verified, the ticket repeated and the recommendation made as before; a note says what is slow."""
     database, cache = tmp_path / "a.db", tmp_path / "cache"
     campaign = create(str(database), policy="ucb", horizon=500)
@@ -202,20 +248,19 @@ def test_commands_on_a_campaign_do_without_the_cache(tmp_path: Path, spoil: Call
     campaign.ask(client="ann")
     campaign.close()
 
-    def commands() -> list[tuple[int, str, str]]:
-        found = []
-        for words in (["verify", "spring"], ["ask", "spring", "--client", "ann"], ["recommend", "spring"]):
-            command = [sys.executable, "-m", "whichdo", *words, "--db", str(database)]
-            environment = os.environ | {"WHICHDO_CACHE": str(cache)}
-            ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
-            found.append((ended.returncode, ended.stdout, ended.stderr))
-        return found
+    def commands(cache: Path) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"WHICHDO_CACHE": str(cache), "WHICHDO_DB": str(database)}
+        command = [sys.executable, "-c", COMMANDS]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
 
-    before = commands()
-    assert [code for code, _, _ in before] == [0, 0, 0]
-    spoil(cache)
-    after = commands()
-    assert [(code, out) for code, out, _ in after] == [(code, out) for code, out, _ in before]
-    said = "".join(err for _, _, err in after)
-    assert "! Compiled code cannot be kept in" in said
-    assert "Traceback" not in said
+    before = commands(cache)
+    assert before.stdout.count("ENDED 0") == 3
+    assert "Compiled code" not in before.stderr
+    for spoil in (cut_all, files_for_folders):
+        spoiled = tmp_path / spoil.__name__
+        shutil.copytree(cache, spoiled)
+        spoil(spoiled)
+        after = commands(spoiled)
+        assert after.stdout == before.stdout
+        assert "! Compiled code cannot be kept in" in after.stderr
+        assert "Traceback" not in after.stderr

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.cli.calling import Call
-from whichdo.demo.story import story, write_problem_file
+from whichdo.demo.story import write_problem_file
 from whichdo.estimate.rank import rank
 from whichdo.graph.formats import parse_graph
 from whichdo.policies.registry import registered
@@ -99,14 +99,6 @@ def test_in_the_example_conditioning_names_the_wrong_measure() -> None:
     assert str(found.best.arm) == "do(vaccination=1)"
     assert str(min(found.values(), key=lambda row: row.conditional).arm) == "do(work from home=1)"
     assert all(row.low <= truth[row.arm] <= row.high for row in found.values())
-
-
-@pytest.mark.slow("2 s: the whole demo")
-def test_the_lines_of_the_demo_are_what_it_prints(tmp_path: Path) -> None:
-    lines = re.findall(r"^    +(\S.*)$", README.split("200 times over:")[1].split("\n## ")[0], re.MULTILINE)
-    printed = [line.strip() for part in story(tmp_path) for line in part.splitlines()]
-    assert len(lines) == 6
-    assert [line for line in printed if line in lines] == lines
 
 
 def test_the_example_is_that_of_the_demo(tmp_path: Path) -> None:

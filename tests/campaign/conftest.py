@@ -10,6 +10,7 @@ import pytest
 
 from tests.campaign.mortal import Forker
 from tests.campaign.servers import drop_database, new_database, running, why_not
+from whichdo.campaign.storage import turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,3 +75,9 @@ def copy_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
         return new(address.rpartition("/")[2])
 
     return copy
+
+
+@pytest.fixture
+def no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a turn at a database, which takes seconds where another does not end: only for its lock."""
+    monkeypatch.setattr(turns, "WITHOUT", 0.1)

@@ -78,7 +78,7 @@ def test_a_refusal_does_not_read_the_log_anew(tmp_path: Path, monkeypatch: pytes
     assert begun == []
 
 
-def test_a_status_of_a_locked_database_is_given_as_it_stood(tmp_path: Path) -> None:
+def test_a_status_of_a_locked_database_is_given_as_it_stood(tmp_path: Path, no_turns: None) -> None:
     clock = Clock()
     campaign = create(str(tmp_path / "a.db"), policy="ue", lease=100, clock=clock, patience=0.1)
     campaign.ask(3)
@@ -90,7 +90,7 @@ def test_a_status_of_a_locked_database_is_given_as_it_stood(tmp_path: Path) -> N
     assert campaign.status().tickets["expired"] == 3
 
 
-def test_a_recommendation_says_what_could_not_be_put_on_record(tmp_path: Path) -> None:
+def test_a_recommendation_says_what_could_not_be_put_on_record(tmp_path: Path, no_turns: None) -> None:
     clock = Clock()
     campaign = create(str(tmp_path / "a.db"), policy="ue", window=100, clock=clock, patience=0.1)
     run(campaign, rng(12), most=20)

@@ -171,7 +171,7 @@ def test_a_server_is_backed_up_by_its_own_programs(database: str, tmp_path: Path
         assert wd.Campaign.list(campaign.backup(tmp_path / "copy.db")) == ["spring"]
 
 
-def test_a_locked_database_says_who_holds_it(database: str) -> None:
+def test_a_locked_database_says_who_holds_it(database: str, no_turns: None) -> None:
     holder = create(database)
     other = wd.Campaign.open(database, "spring", patience=0.2)
     with transaction(holder._store) as connection:

@@ -219,12 +219,12 @@ def test_a_packed_log_is_unpacked_so_far_and_no_further(
 def test_a_packed_log_that_says_nothing_for_long_is_left(
     campaign: wd.Campaign, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows, then hundreds of thousands of empty parts: all of them are passed over within one read."""
+    """Rows, then tens of thousands of empty parts: all of them are passed over within one read."""
     import gzip
 
     packed = log.with_name("log.csv.gz")
-    packed.write_bytes(gzip.compress((HEADER + ROWS).encode()) + gzip.compress(b"") * 200_000)
-    monkeypatch.setattr(csv_files, "UNPACKING", 0.05)
+    packed.write_bytes(gzip.compress((HEADER + ROWS).encode()) + gzip.compress(b"") * 30_000)
+    monkeypatch.setattr(csv_files, "UNPACKING", 0.02)
     with pytest.raises(wd.TooLargeError, match=r"log\.csv\.gz takes more than .* minutes to unpack, the limit"):
         campaign.observe(packed)
     assert looks(campaign) == 0

@@ -134,7 +134,7 @@ def test_a_server_ends_what_takes_too_long(new_server_database: NewDatabase) -> 
 
 
 def test_a_client_that_is_frozen_in_a_transaction_loses_it(
-    new_server_database: NewDatabase, monkeypatch: pytest.MonkeyPatch
+    new_server_database: NewDatabase, no_turns: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = new_server_database()
     other = create(address, policy="ue")

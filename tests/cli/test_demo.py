@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +17,10 @@ from whichdo.demo.story import PULLS, population, story
 from whichdo.problem import do
 from whichdo.problem_file import read_problem
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytestmark = pytest.mark.slow("8 s: the whole demo, several times; finds lines of it that are not true")
+pytestmark = pytest.mark.slow("25 s: the whole demo once, and often with few repeats; finds lines that are not true")
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+FEW = {"RUNS": 6, "MISTAKEN": 3}
+"""Repeats of the story where their number is not what is tested: 300 of them take nearly all of its time."""
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,18 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Its folder, and what it says."""
     folder = tmp_path_factory.mktemp("demo") / "new"
     return folder, "".join(story(folder))
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in FEW.items():
+        monkeypatch.setattr(f"whichdo.demo.story.{name}", count)
+
+
+def test_the_lines_of_the_readme_are_what_it_prints(told: tuple[Path, str]) -> None:
+    lines = re.findall(r"^    +(\S.*)$", README.split("200 times over:")[1].split("\n## ")[0], re.MULTILINE)
+    assert len(lines) == 6
+    assert [line for line in map(str.strip, told[1].splitlines()) if line in lines] == lines
 
 
 def test_it_shows_the_advice_of_every_way_beside_the_truth(told: tuple[Path, str]) -> None:
@@ -91,15 +103,20 @@ def test_it_names_its_files(told: tuple[Path, str]) -> None:
     assert "Best: do(vaccination=1)" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_it_is_the_same_each_time_and_goes_on_after_a_break(told: tuple[Path, str], tmp_path: Path) -> None:
-    assert any(part.startswith("   after 100") for part in story(tmp_path))  # and no further
-    again = "".join(story(tmp_path)).replace(str(tmp_path), str(told[0]))
-    lines = [line for line in told[1].splitlines() if not line.startswith("   after   0")]
-    assert [line for line in again.splitlines() if not line.startswith("   after 100")] == [
-        line for line in lines if not line.startswith("   after 100")
-    ]
-    last = [Campaign.open(folder / "infection.db", "infection").recommend() for folder in (told[0], tmp_path)]
-    assert last[0].sentences == last[1].sentences
+def test_it_is_the_same_each_time_and_goes_on_after_a_break(told: tuple[Path, str], tmp_path: Path, few: None) -> None:
+    assert any(part.startswith("   after 100") for part in story(tmp_path / "new"))  # and no further
+    again, whole = ("".join(story(tmp_path / name)).replace(str(tmp_path / name), "") for name in ("new", "whole"))
+    assert later(again) == later(whole)
+    first = "5. LUCK?"  # up to which the number of repeats has no say
+    assert whole.partition(first)[0] == told[1].replace(str(told[0]), "").partition(first)[0]
+    folders = (told[0], tmp_path / "new", tmp_path / "whole")
+    last = [Campaign.open(folder / "infection.db", "infection").recommend() for folder in folders]
+    assert last[0].sentences == last[1].sentences == last[2].sentences
+
+
+def later(text: str) -> list[str]:
+    """The lines without those that say how the first experiments went, which a story that goes on does not repeat."""
+    return [line for line in text.splitlines() if not line.startswith(("   after   0", "   after 100"))]
 
 
 def test_causes_beat_comparing_and_guessing() -> None:
@@ -118,11 +135,11 @@ def test_causes_beat_comparing_and_guessing() -> None:
 
 
 def test_the_verb_tells_it(
-    told: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], few: None
 ) -> None:
     answer = Call(monkeypatch, capsys)("demo", "--folder", str(tmp_path / "a" / "b"))
     assert answer.code == 0
-    assert answer.out.replace(str(tmp_path / "a" / "b"), str(told[0])) == told[1]
+    assert answer.out.replace(str(tmp_path / "a" / "b"), str(tmp_path / "c")) == "".join(story(tmp_path / "c"))
 
 
 def test_a_folder_that_cannot_be_made_is_said(
@@ -140,8 +157,9 @@ def test_no_extra_is_needed(tmp_path: Path) -> None:
         "import sys\n"
         "for name in ('matplotlib', 'pandas', 'polars', 'dask', 'psycopg', 'scipy'): sys.modules[name] = None\n"
         "from pathlib import Path\n"
-        "from whichdo.demo.story import story\n"
-        "print(len(''.join(story(Path(sys.argv[1])))))\n"
+        "from whichdo.demo import story\n"
+        "story.RUNS, story.MISTAKEN = 6, 3\n"
+        "print(len(''.join(story.story(Path(sys.argv[1])))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -171,7 +171,7 @@ def test_ctrl_c_ends_it_quickly_and_quietly(folder: Path) -> None:
         "if __name__ == '__main__': main()\n"
     )
     (folder / "command.py").write_text(code)
-    words = ["simulate", "canonical:1", "--policy", "srm", "--horizon", "500", "--runs", "10000000", "--workers", "2"]
+    words = ["simulate", "canonical:1", "--policy", "srm", "--horizon", "500", "--runs", "1000000", "--workers", "2"]
     command = subprocess.Popen(
         [sys.executable, "command.py", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -31,27 +32,29 @@ HEAVY = (
     "whichdo.graph.formats.dagitty",
     "whichdo.graph.formats.dot",
 )
-_COMMAND = f"""
-import runpy, sys
-sys.argv = ["whichdo", *sys.argv[1:]]
-try:
-    runpy.run_module("whichdo", run_name="__main__")
-except SystemExit as end:
-    assert not end.code, end.code
-print("LOADED", *(name for name in {HEAVY!r} if name in sys.modules))
+_COMMANDS = f"""
+import json, runpy, sys
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["whichdo", *words]
+    try:
+        runpy.run_module("whichdo", run_name="__main__")
+    except SystemExit as end:
+        assert not end.code, end.code
+    print("LOADED", words[0], *(name for name in {HEAVY!r} if name in sys.modules))
 """
 
 
-def loaded(folder: Path, *words: str) -> list[str]:
-    """The heavy modules that a command loads in a process of its own."""
+def loaded(folder: Path, *commands: list[str]) -> dict[str, list[str]]:
+    """The heavy modules that are loaded after each of some commands, in one process for all of them."""
     done = subprocess.run(
-        [sys.executable, "-c", _COMMAND, *words],
+        [sys.executable, "-c", _COMMANDS, json.dumps(commands)],
         capture_output=True, text=True, check=True, cwd=folder, env=os.environ | {"WHICHDO_DB": "a.db"},
     )  # fmt: skip
-    return done.stdout.rpartition("LOADED")[2].split()
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("LOADED")]
+    return {command: modules for command, *modules in lines}
 
 
-@pytest.mark.slow("5 s: commands in fresh processes; finds an import that makes each of them wait")
+@pytest.mark.slow("3 s: commands in fresh processes; finds an import that makes each of them wait")
 @pytest.mark.parametrize("policy", ["warm-halving", "srm", "ue", "sr"])
 def test_asks_tells_and_status_load_nothing_heavy(tmp_path: Path, policy: str) -> None:
     campaign = create(str(tmp_path / "a.db"), policy=policy)
@@ -59,13 +62,12 @@ def test_asks_tells_and_status_load_nothing_heavy(tmp_path: Path, policy: str) -
     ticket = campaign.ask(client="me")
     row = "{" + ", ".join(f'"{name}": {ticket.arm.settings.get(name, 0)}' for name in "ZXWY") + "}"
     campaign.close()
-    assert loaded(tmp_path, "status", "spring") == []
-    assert loaded(tmp_path, "ask", "spring", "--client", "me") == []
-    assert loaded(tmp_path, "tell", "spring", ticket.id, row) == []
-    assert loaded(tmp_path, "recommend", "spring") == []
+    ask, tell = ["ask", "spring", "--client", "me"], ["tell", "spring", ticket.id, row]
+    found = loaded(tmp_path, ["status", "spring"], ask, tell, ["recommend", "spring"])
+    assert found == {"status": [], "ask": [], "tell": [], "recommend": []}
 
 
-@pytest.mark.slow("3 s: commands in fresh processes on a campaign with a snapshot; finds a policy run for a status")
+@pytest.mark.slow("2 s: commands in fresh processes on a campaign with a snapshot; finds a policy run for a status")
 @pytest.mark.parametrize("policy", ["causal-ts", "warm-halving"])
 def test_a_campaign_with_a_snapshot_needs_no_compiler_to_be_looked_at(
     tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
@@ -75,8 +77,7 @@ def test_a_campaign_with_a_snapshot_needs_no_compiler_to_be_looked_at(
     campaign = create(str(tmp_path / "a.db"), policy=policy)
     run(campaign, rng(), most=12)
     campaign.close()
-    assert loaded(tmp_path, "status", "spring") == []
-    assert loaded(tmp_path, "ask", "spring") == []
+    assert loaded(tmp_path, ["status", "spring"], ["ask", "spring"]) == {"status": [], "ask": []}
 
 
 def test_the_package_alone_loads_no_numpy() -> None:

@@ -94,15 +94,24 @@ def test_compiled_counting_agrees_with_counting_rows(rows: int, monkeypatch: pyt
         assert cells(table) == plain(codes, scope, [3] * rows)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_rows_are_counted_alike_wherever_a_block_ends(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """100 rows in blocks of 6, the last with 4; numpy counts half a million codes at a time."""
+def test_rows_are_counted_alike_wherever_a_block_ends(
+    weighted: bool, sparse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """100 rows in blocks of 6, the last with 4; numpy counts half a million codes at a time.
+
+    For 20 rows, as is thought, 30 cells are too many to lay out.
+    """
     monkeypatch.setattr(packed, "NUMPY_BLOCK", 36)
+    monkeypatch.setattr(packed, "FEW_CELLS", 16)
     rng = np.random.default_rng(8)
     sizes = {"A": 2, "B": 3, "C": 5}
     codes = {name: rng.integers(0, size, 100).astype(np.uint8) for name, size in sizes.items()}
     weights = rng.integers(0, 4, 100) if weighted else None
-    counter = Adder(Plan(sizes, (("A",), ("C", "A"), ("A", "B", "C")), weighted=weighted))
+    plan = Plan(sizes, (("A",), ("C", "A"), ("A", "B", "C")), weighted=weighted, rows=20 if sparse else None)
+    assert len(plan.sparse) == sparse
+    counter = Adder(plan)
     counter.add(codes, 100, weights)
     for scope, table in counter.tables().items():
         assert cells(table) == plain(codes, scope, [1] * 100 if weights is None else weights.tolist())

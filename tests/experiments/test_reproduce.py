@@ -52,9 +52,9 @@ def test_a_run_leaves_tables_figures_and_a_page(whole: Path) -> None:
     assert {"whichdo", "numpy", "numba", "python", "sources"} <= set(manifest["versions"])
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-def test_any_number_of_workers_gives_the_same_files(whole: Path, tmp_path: Path, workers: int) -> None:
-    run(small_plan(), tmp_path, Processes(workers))
+def test_any_number_of_workers_gives_the_same_files(whole: Path, tmp_path: Path) -> None:
+    """Three; two are below, where a run is killed."""
+    run(small_plan(), tmp_path, Processes(3))
     assert kept(tmp_path) == kept(whole)
 
 

@@ -89,10 +89,10 @@ def regret(name: str, instances: list[Instance], runs: int, horizon: int = 30_00
 
 @pytest.mark.slow("2 s: regret over many runs; finds evidence from looking that is thrown away")
 def test_experiment_3_a_tenth_of_crm_and_a_quarter_of_thompson() -> None:
-    """At t = 30,000 ours has about 1, CRM 148, Thompson 68, each with a standard error below 3 percent of 148."""
-    ours = regret("causal-ts", [experiment_3()], 20)
-    assert ours <= regret("crm", [experiment_3()], 20) / 10
-    assert ours <= regret("ts", [experiment_3()], 20) / 4
+    """At t = 30,000 ours has about 1, CRM 148, Thompson 68, each with a standard error below 6 percent of 148."""
+    ours = regret("causal-ts", [experiment_3()], 5)
+    assert ours <= regret("crm", [experiment_3()], 5) / 10
+    assert ours <= regret("ts", [experiment_3()], 5) / 4
 
 
 @pytest.mark.slow("2 s: regret over many runs; finds evidence from looking that is thrown away")

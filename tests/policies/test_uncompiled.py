@@ -13,7 +13,7 @@ import pytest
 import whichdo as wd
 from tests.policies.decisions import variants, worlds
 from tests.policies.test_conformance import equipped
-from tests.soak import scaled
+from tests.soak import FULL
 from whichdo.errors import UnsuitableError
 from whichdo.evidence import Tally
 from whichdo.kernels.compiling import uncompiled
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NAMING = [(name, each) for name, each in variants() if each.objective is Objective.SIMPLE]
 EARNING = [(name, each) for name, each in variants() if each.objective is Objective.CUMULATIVE]
-CHOICES = scaled(10**6)
+CHOICES = 10**6 if FULL else 10**4
 """Of all policies together."""
 
 
@@ -59,7 +59,7 @@ def begun(each: Policy, problem: Problem, seed: int, plain: int, monkeypatch: py
 
 
 @pytest.mark.soak
-@pytest.mark.slow("20 s: every round of every sequential policy twice, once in plain Python")
+@pytest.mark.slow("8 s: every round of every sequential policy twice, once in plain Python")
 @pytest.mark.parametrize(("name", "each"), [pytest.param(*given, id=given[0]) for given in EARNING])
 def test_chooses_the_same_uncompiled(name: str, each: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     """A draw that differs in its last bit would sooner or later choose another arm, and changes the state at once."""
@@ -125,72 +125,64 @@ def test_the_comparison_sees_a_last_bit(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 SESSION = """
-import sys
 import whichdo as wd
 problem = wd.Problem("Z -> X -> Y; Z -> W -> Y; X <-> W", "Y")
-session = wd.Session({name!r}, problem, horizon=100, seed=1)
+session = wd.Session(name, problem, horizon=100, seed=1)
 for number in range(30):
     (arm,) = session.ask()
-    session.tell(arm, {{"Z": number % 2, "X": number % 3 // 2, "W": 1, "Y": number % 5 // 3, **arm.settings}})
-print("numba" in sys.modules, "llvmlite" in sys.modules)
+    session.tell(arm, {"Z": number % 2, "X": number % 3 // 2, "W": 1, "Y": number % 5 // 3, **arm.settings})
 """
-
-
-@pytest.mark.slow("1 s: a process for each policy")
-@pytest.mark.parametrize(
-    "name", ["ucb", "kl-ucb", "ts", "crm", "causal-ts", "causal-kl-ucb", "ue", "sr", "sh", "srm", "warm-halving"]
-)
-def test_a_session_of_a_small_problem_loads_no_compiler(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SESSION.format(name=name)], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == ["False", "False"], done.stderr
 
 
 MANY_ARMS = """
-import sys
 import whichdo as wd
-nodes = [f"X{{number}}" for number in range(600)]
+nodes = [f"X{number}" for number in range(600)]
 graph = wd.CausalGraph(directed=[*((name, "X0") for name in nodes[1:]), ("X0", "Y")])
-session = wd.Session({name!r}, wd.Problem(graph, "Y", intervene=nodes), horizon=15_000, seed=1)
+session = wd.Session(name, wd.Problem(graph, "Y", intervene=nodes), horizon=15_000, seed=1)
 for arm in session.ask(2_000):
-    session.tell(arm, {{"Y": len(str(arm)) % 2}})
-print("numba" in sys.modules)
+    session.tell(arm, {"Y": len(str(arm)) % 2})
 """
-
-
-@pytest.mark.slow("4 s: a process for each policy")
-@pytest.mark.parametrize("name", ["ue", "sr", "sh"])
-def test_a_policy_that_only_pulls_loads_no_compiler_for_many_arms(name: str) -> None:
-    """1,201 arms: a pass over them takes milliseconds, the compiler more than a second."""
-    done = subprocess.run(
-        [sys.executable, "-c", MANY_ARMS.format(name=name)], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == ["False"], done.stderr
+"""1,201 arms: a pass over them takes milliseconds, the compiler more than a second."""
 
 
 AUDITED = """
-import random, sys, tempfile
+import random, tempfile
 import whichdo as wd
 problem = wd.Problem("Z -> X -> Y; Z -> W -> Y", "Y")
 rng = random.Random(1)
-logs = {{name: [rng.randrange(2) for _ in range(400)] for name in "ZXWY"}}
+logs = {name: [rng.randrange(2) for _ in range(400)] for name in "ZXWY"}
 folder = tempfile.mkdtemp()
-campaign = wd.Campaign.create(f"{{folder}}/a.db", "audited", {name!r}, problem, horizon=150, logs=logs)
+campaign = wd.Campaign.create(f"{folder}/a.db", "audited", name, problem, horizon=150, logs=logs)
 while tickets := campaign.ask(50, client="me"):
     for ticket in tickets:
-        campaign.tell(ticket, {{**{{name: rng.randrange(2) for name in "ZXWY"}}, **ticket.arm.settings}})
-print(campaign.status().phase == "finished", "numba" in sys.modules)
+        campaign.tell(ticket, {**{name: rng.randrange(2) for name in "ZXWY"}, **ticket.arm.settings})
+assert campaign.status().phase == "finished"
 """
 
 
-@pytest.mark.slow("3 s: a process for each policy")
-@pytest.mark.parametrize("name", ["ue", "srm"])
-def test_a_campaign_that_is_audited_to_its_end_loads_no_compiler(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", AUDITED.format(name=name)], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == ["True", "False"], done.stderr
+PROGRAM = """
+import sys
+for name in {names!r}:
+    exec({code!r}, {{"name": name}})
+    print(name, *({{"numba", "llvmlite"}} & set(sys.modules)))
+"""
+SMALL = ("ucb", "kl-ucb", "ts", "crm", "causal-ts", "causal-kl-ucb", "ue", "sr", "srm", "sh", "warm-halving")
+
+
+@pytest.mark.slow("1 s: all policies in a process of their own")
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        pytest.param(SESSION, SMALL, id="a session of a small problem"),
+        pytest.param(MANY_ARMS, ("ue", "sr", "sh"), id="a policy that only pulls, with many arms"),
+        pytest.param(AUDITED, ("ue", "srm"), id="a campaign that is audited to its end"),
+    ],
+)
+def test_small_work_loads_no_compiler(code: str, names: tuple[str, ...]) -> None:
+    """One policy after the other; what it loads is named beside the first that does."""
+    program = PROGRAM.format(code=code, names=names)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == list(names), done.stderr
 
 
 def test_a_network_with_wide_tables_is_left_to_the_compiler() -> None:

@@ -91,8 +91,10 @@ class World:
 class Answer:
     """What `whichdo.rank` says of one data set, on a scale from 0 to 1, without its sentences."""
 
+    seen: Tally
+    worth: FloatArray
+    rule: Rule
     pooled: Pooled
-    contest: Contest
 
     @cached_property
     def limits(self) -> tuple[FloatArray, FloatArray]:
@@ -109,22 +111,26 @@ class Answer:
         """The weight of what was never seen in each mean."""
         return np.nan_to_num(self.pooled.below + self.pooled.above, nan=1.0)
 
+    @cached_property
+    def contest(self) -> Contest:
+        """The arms as rivals."""
+        problem, pooled = self.seen.problem, self.pooled
+        low, high = self.limits
+        must_try = (pooled.pulls == 0) & (~pooled.known | (high - low > OF_USE))
+        must_try[0] = False
+        sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
+        ranked = pooled.known & ~must_try
+        bounds = None  # they say nothing of arms that can be compared
+        if not ranked.all():
+            bounds = np.stack(bound_arms(problem, self.seen, self.worth, self.rule, pooled.looked, 0.95))
+        return Contest(pooled, ranked, sign, target_sets(problem), bounds=bounds)
+
 
 def answer(seen: Tally, rule: Rule | None = None) -> Answer:
     """Rank the arms of a tally; `test_coverage` checks that these are the numbers of `whichdo.rank`."""
-    problem = seen.problem
-    worth = unit_scale(np.array(list(problem.rewards.values())))[0]
-    looked = look(problem, seen, worth, rule)
-    pooled = pool(looked, seen, worth)
-    low, high = pooled.limits(Z)
-    must_try = (pooled.pulls == 0) & (~pooled.known | (high - low > OF_USE))
-    must_try[0] = False
-    sign = -1.0 if problem.goal is Goal.MINIMIZE else 1.0
-    ranked = pooled.known & ~must_try
-    bounds = None  # they say nothing of arms that can be compared
-    if not ranked.all():
-        bounds = np.stack(bound_arms(problem, seen, worth, rule or Rule(), looked, 0.95))
-    return Answer(pooled, Contest(pooled, ranked, sign, target_sets(problem), bounds=bounds))
+    worth = unit_scale(np.array(list(seen.problem.rewards.values())))[0]
+    looked = look(seen.problem, seen, worth, rule)
+    return Answer(seen, worth, rule or Rule(), pool(looked, seen, worth))
 
 
 # ----------------------------------------------------------------------------------------------------------- mechanisms

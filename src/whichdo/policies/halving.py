@@ -91,9 +91,10 @@ def step(state: _Halving) -> int:
     if played == rounds:
         return 0
     clock[ROUND] = played + 1
-    counts[:alive] = equal_counts(left[0] / (rounds - played), prices[arms[:alive]])
+    shares = equal_counts(left[0] / (rounds - played), prices[arms[:alive]])
     paid = 0.0
     for j in range(alive):
+        counts[j] = shares[j]
         paid += counts[j] * prices[arms[j]]
     left[0] -= paid
     return alive  # type: ignore[no-any-return]

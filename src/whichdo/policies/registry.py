@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import field, make_dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,10 +90,16 @@ def _place(kind: type[Policy]) -> str:
 
 def own_policies() -> Mapping[str, type[Policy]]:
     """Everything that is registered, all modules of this package among it."""
+    _import_all()
+    return registered
+
+
+@cache
+def _import_all() -> None:
+    """Import the modules of this package once: campaigns ask for a policy whenever they are opened."""
     package = __name__.rpartition(".")[0]
     for module in iter_modules(sys.modules[package].__path__):
         import_module(f"{package}.{module.name}")
-    return registered
 
 
 class AbsentPolicy(Policy):

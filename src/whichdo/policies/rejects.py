@@ -114,7 +114,9 @@ def _reject(
 ) -> int:  # fmt: skip
     phase, listed = clock[PHASE], clock[LISTED]
     if phase > 0:
-        means[:listed] = means_of(levels, utility, arms[:listed])
+        found = means_of(levels, utility, arms[:listed])
+        for j in range(listed):
+            means[j] = found[j]
     else:
         for arm in arms:
             money[TOGETHER] += prices[arm]

@@ -230,7 +230,8 @@ def _loop(state: _State, world: Rounds) -> None:
     chance = state.chance
     before = chance.copy()
     while going(clock, rows):
-        before[:] = chance
+        for j in range(chance.size):
+            before[0, j] = chance[0, j]
         arm = choose(state)
         if not payable(clock, money, arm):
             continue
@@ -238,7 +239,8 @@ def _loop(state: _State, world: Rounds) -> None:
             row = pulled_row(rows, clock, money, marks, record, arm)
             learn(state, arm, row[row.size - 1], row)
         else:
-            chance[:] = before  # the round is played again when the arm's rows are there
+            for j in range(chance.size):  # the round is played again when the arm's rows are there
+                chance[0, j] = before[0, j]
 
 
 @dataclass(frozen=True)

@@ -430,8 +430,10 @@ def _line_up(state: _Racing, chosen: IntArray, money: float, to_come: int) -> No
         state.known[j] = state.sizes[arm] + state.levels[arm].sum()
         state.prices[j], state.luck[j] = held.prices[arm], held.luck[arm]
     staying, shares = cuts(chosen.size)
-    state.staying[: staying.size] = staying
-    state.shares[: shares.size] = shares
+    for j in range(staying.size):
+        state.staying[j] = staying[j]
+    for j in range(shares.size):
+        state.shares[j] = shares[j]
     state.money[LEFT_NOW], state.money[GIVEN] = money, money
     state.clock[ROUND], state.clock[ROUNDS], state.clock[ALIVE] = 0, shares.size, chosen.size
     state.clock[TO_COME] = to_come
