@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import whichdo as wd
 from tests.campaign.test_any_order import SETTINGS, Program, shown
 from tests.campaign.trials import create, rng, run
 from whichdo.campaign import events
-from whichdo.campaign.chain import canonical, sealed
+from whichdo.campaign.chain import canonical, moment, sealed, time_text
 from whichdo.campaign.commands import Allow, Amend, Ask, Forbid, Pause, Restart, Resume, Settle, Tell, Void
 from whichdo.campaign.decide import decide
 from whichdo.campaign.events import KINDS, Asked, Audited, Restarted, Told, body_of, said
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from whichdo.campaign.chain import Event
     from whichdo.campaign.events import Said
 
+YEARS = datetime(2, 1, 1), datetime(9998, 1, 1)  # noqa: DTZ001 - they get zones
+NEPAL = timezone(timedelta(hours=5, minutes=45))
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
@@ -157,3 +162,10 @@ def test_deciding_changes_nothing(tmp_path: Path, policy: str) -> None:
     kinds = {type(event) for each in first if not isinstance(each, str) for event in each.events}  # type: ignore[attr-defined]
     assert {Asked, Told, Restarted} <= kinds
     assert Audited not in kinds
+
+
+@given(when=st.datetimes(*YEARS, timezones=st.sampled_from([UTC, NEPAL])))
+def test_a_moment_is_written_in_utc_to_the_microsecond(when: datetime) -> None:
+    plain = when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    assert time_text(when) == f"{plain}Z"
+    assert moment(time_text(when)) == when

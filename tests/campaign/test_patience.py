@@ -197,8 +197,11 @@ def test_turns_are_taken_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_OFD_SETLK"), reason="the system has no such locks")
 @pytest.mark.parametrize("number", [None, 7])
-def test_whoever_had_a_turn_lets_the_next_one_have_his(tmp_path: Path, number: int | None) -> None:
+def test_whoever_had_a_turn_lets_the_next_one_have_his(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int | None
+) -> None:
     """The next one is woken, but on a busy machine it does not run at once; the turn must not be gone by then."""
+    monkeypatch.setattr(turns, "AT_ONCE", 0.0)  # no turn is kept
     (tmp_path / "a.db-wal").touch()
     had, other = (Turns(str(tmp_path / "a.db-wal"), number) for _ in range(2))
     had.wait()
@@ -382,33 +385,37 @@ def test_a_turn_ends_by_itself_when_its_owner_goes_off(tmp_path: Path) -> None:
     other.close()
 
 
-def test_a_worker_that_goes_off_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It tells, asks at once, and works on what it got; a turn is kept by those that write without a pause."""
+def test_a_turn_is_kept_for_what_follows_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker tells and asks: to get in line again between the two would double its wait."""
     monkeypatch.setattr(turns, "TURN", 60.0)
+    monkeypatch.setattr(turns, "AT_ONCE", 60.0)
     (tmp_path / "a.db-wal").touch()
     one, other = Turns(str(tmp_path / "a.db-wal")), Turns(str(tmp_path / "a.db-wal"))
-    for _ in range(4):
-        monkeypatch.setattr(turns, "AT_ONCE", 0.0)  # a pause
-        one.wait()
-        one.leave()
-        monkeypatch.setattr(turns, "AT_ONCE", 60.0)
-        one.wait()
-        one.leave()
-        assert other.take()
-        other.close()
-    for _ in range(4):
-        one.wait()
-        one.leave()
-    assert not other.take()
-    one.close()
-    monkeypatch.setattr(turns, "AT_ONCE", 0.0)  # held up once, by a busy machine
-    one.wait()
+    assert not one.wait()
     one.leave()
     assert not other.take()
+    assert one.wait()
     one.close()
-    one.wait()
-    one.leave()
     assert other.take()
+    other.close()
+
+
+def test_a_worker_that_goes_off_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It tells, asks at once, and works on what it got: its turn ends then, not when it would end anyway."""
+    monkeypatch.setattr(turns, "TURN", 600.0)
+    monkeypatch.setattr(turns, "WITHOUT", 600.0)
+    (tmp_path / "a.db-wal").touch()
+    one, other = Turns(str(tmp_path / "a.db-wal")), Turns(str(tmp_path / "a.db-wal"))
+
+    def in_turn() -> None:
+        for each in (one, other, one, other):
+            each.wait()
+            each.leave()
+
+    worker = threading.Thread(target=in_turn, daemon=True)
+    worker.start()
+    worker.join(60)
+    assert not worker.is_alive()
     one.close()
     other.close()
 

@@ -13,9 +13,9 @@ others have written (``meanwhile``), beside another's writing.  With many proces
 each reads what all others write.  So two read at a time, and of what comes after that little is left for the turn.
 
 A turn lasts for some transactions, if one follows the other at once: to hand it on after each would cost more than they
-do.  Whether they do is known from those before: a process that was held up once, as happens on a busy machine, keeps
-its turns.  A turn only makes waiting fair, and the database's own lock still keeps writers apart; so where a turn does
-not come in a few seconds, because a process is frozen within its own, one goes on without.
+do.  So it is kept for a moment after each, and handed on by a thread if nothing follows.  It only makes waiting fair,
+and the database's own lock still keeps writers apart; so where a turn does not come in a few seconds, because a process
+is frozen within its own, one goes on without.
 
 Threads are begun and told by C alone, not through events: an interrupt that comes while an event is set or waited for
 can leave its lock taken.
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 TURN = 0.015
 """Seconds that a turn lasts at most, if nothing is under way when it ends."""
 AT_ONCE = 0.002
-"""Seconds between two transactions of which one follows the other at once."""
-ENOUGH, MOST = 2, 4
-"""Transactions at once after which a turn is kept, and how many of them are remembered; a pause counts against two."""
+"""Seconds for which a turn is kept after a transaction: a worker tells, asks at once, and goes off to work."""
 LINE = (0, 1, 2)
 """The places in line, the last of them the turn; those who wait in one read what others have written."""
 WITHOUT = 5.0
@@ -67,7 +65,6 @@ class Turns:
         self._ender: tuple[int, SimpleQueue[None]] | None = None
         self._noted = 0.0  # the end of the turn that the ender knows of
         self._left = 0.0  # when the last transaction ended
-        self._at_once = 0  # how many have followed one another at once, less the pauses
 
     def wait(self, meanwhile: Callable[[], object] | None = None) -> bool:
         """Wait for a turn; where the system has no such locks, or the file is not there yet, it always is.
@@ -76,8 +73,6 @@ class Turns:
         ``meanwhile``: what can be done in line; not done where there is nothing to wait for.
         """
         now = time.monotonic()
-        at_once = now - self._left < AT_ONCE
-        self._at_once = min(self._at_once + 1, MOST) if at_once else max(self._at_once - ENOUGH, 0)
         with self._lock:
             if self._kept and now < self._ends:
                 self._kept = False
@@ -138,7 +133,7 @@ class Turns:
             if self._file is None:
                 return
             self._left = time.monotonic()
-            if self._left >= self._ends or self._at_once < ENOUGH:  # a worker tells, asks at once, and goes off to work
+            if self._left >= self._ends or not AT_ONCE:
                 self._hand_on()
                 return
             self._kept = True
@@ -152,7 +147,7 @@ class Turns:
     def close(self) -> None:
         """Give the file up, and a turn with it."""
         with self._lock:
-            file, self._file, self._place, self._kept = self._file, None, None, False
+            file, self._file, self._place, self._kept, self._ends = self._file, None, None, False, 0.0
         if file is not None:
             with suppress(OSError):
                 os.close(file)
@@ -166,14 +161,22 @@ class Turns:
             kept.get()
             if self._ender is None or self._ender[1] is not kept:
                 return
-            while (left := self._ends - time.monotonic()) > 0:
+            while (left := self._left_of_it()) > 0:
                 time.sleep(left)
-            with self._lock:
-                if self._kept and time.monotonic() >= self._ends:
-                    self._hand_on()
+
+    def _left_of_it(self) -> float:
+        """Hand a turn on that nobody uses; the seconds after which to look again, if it goes on."""
+        with self._lock:
+            now = time.monotonic()
+            if not self._kept:  # something is under way; if that takes longer than the turn, it ends with it
+                return min(AT_ONCE, self._ends - now)
+            left = min(self._ends, self._left + AT_ONCE) - now
+            if left <= 0:
+                self._hand_on()
+            return left
 
     def _hand_on(self) -> None:
-        self._kept = False
+        self._kept, self._ends = False, 0.0
         if self._file is not None:
             self._give_up(self._file)
 
