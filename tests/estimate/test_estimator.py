@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests import twins
@@ -532,7 +532,9 @@ def same(first: Looked, second: Looked, arms: Sequence[int] | slice = slice(None
     assert first.looks == second.looks
     for field in ("means", "variances", "spreads", "sizes", "below", "above", "effects"):
         one, other = (each.by_arm(np.asarray(getattr(each.settled, field), float)) for each in (first, second))
-        assert one == pytest.approx(other[arms], abs=1e-12, nan_ok=True), field
+        # Where all rewards are alike, a size is a ratio of what is left of differences: nine digits.
+        close = {"rel": 1e-7} if field == "sizes" else {}
+        assert one == pytest.approx(other[arms], abs=1e-12, nan_ok=True, **close), field
 
 
 def looked_at(problem: Problem, tally: Tally, reading: Reading = Reading.ROBUST) -> Looked:
@@ -561,6 +563,7 @@ def test_adding_tallies_is_counting_everything(first: Codes, second: Codes) -> N
 
 @settings(deadline=None)
 @given(some_rows, st.permutations(range(3)))
+@example([(0, 0, 0, 2)] * 4 + [(1, 0, 0, 2), (2, 0, 0, 2)], [1, 2, 0])  # all rewards are alike
 def test_declaring_the_values_in_another_order_changes_only_the_order_of_the_arms(
     rows: Codes, order: list[int]
 ) -> None:
