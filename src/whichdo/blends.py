@@ -14,9 +14,7 @@ an experiment that leaves the law of the reward in each stratum alone
 Direct pulls are evidence of their own.  So an experiment that does the same to the reward as the arm
 itself is not a source for it.
 
-What rows say of arms that they do not settle: which lower laws there are, and what must be counted for them.
-
-An arm that neither looks nor experiments on other nodes settle still has bounds
+An *open* arm, one that neither looks nor experiments on other nodes settle, still has bounds
 (`whichdo.identification.bounds`).  The *natural* ones need the rows that happen to have its settings
 and nothing of the graph.  Those *by factors* lean on missing edges, as every estimate does that is
 put together from c-factors, and take from experiments what these settle.

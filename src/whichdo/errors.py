@@ -39,32 +39,11 @@ from whichdo.remedies import Language, Message, Remedy, phrased
 from whichdo.text import visible
 
 __all__ = [
-    "BusyError",
-    "CacheWarning",
-    "ClusterError",
-    "ConflictError",
-    "DamagedError",
-    "DataError",
-    "GraphError",
-    "GraphSyntaxError",
-    "InputError",
-    "NetworkError",
-    "NotIdentifiedError",
-    "NotOursError",
-    "Place",
-    "ProblemError",
-    "ReplayDivergedError",
-    "StorageError",
-    "TooLargeError",
-    "TooNewError",
-    "UnknownCampaignError",
-    "UnknownTicketError",
-    "UnsuitableError",
-    "UsageError",
-    "WaitError",
-    "WhichdoError",
-    "WorkerLostError",
-]
+    "BusyError", "CacheWarning", "ClusterError", "ConflictError", "DamagedError", "DataError", "GraphError",
+    "GraphSyntaxError", "InputError", "NetworkError", "NotIdentifiedError", "NotOursError", "Place", "ProblemError",
+    "ReplayDivergedError", "StorageError", "TooLargeError", "TooNewError", "UnknownCampaignError",
+    "UnknownTicketError", "UnsuitableError", "UsageError", "WaitError", "WhichdoError", "WorkerLostError",
+]  # fmt: skip
 
 
 class Place(NamedTuple):

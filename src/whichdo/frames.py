@@ -13,7 +13,7 @@ from whichdo.errors import UsageError
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 FRAMES = ("pandas", "polars", "pyarrow")
@@ -40,6 +40,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def picked(thing: object, names: Iterable[str]) -> dict[str, Any]:
+    """Some of the attributes of a thing, by name."""
+    return {name: getattr(thing, name) for name in names}
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -> Any:

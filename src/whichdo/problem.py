@@ -58,19 +58,9 @@ if TYPE_CHECKING:
     from whichdo.graph.targets import ByTargets, Targets
 
 __all__ = [
-    "BINARY",
-    "LOOK",
-    "MAX_ARMS",
-    "MAX_VALUES",
-    "Arm",
-    "Goal",
-    "Problem",
-    "Value",
-    "check_domain",
-    "do",
-    "per_problem",
-    "plain_value",
-]
+    "BINARY", "LOOK", "MAX_ARMS", "MAX_VALUES", "Arm", "Goal", "Problem", "Value", "check_domain", "do",
+    "per_problem", "plain_value",
+]  # fmt: skip
 
 MAX_NODES_SHOWN, MOST_SHOWN = 50, 6
 HEADS = ("node", "part", "values")

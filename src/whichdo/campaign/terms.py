@@ -18,6 +18,7 @@ from whichdo.campaign.audit import kept_for_audits
 from whichdo.campaign.chain import canonical, new_seal
 from whichdo.errors import DamagedError, TooNewError, UsageError, WhichdoError
 from whichdo.evidence import whole_number
+from whichdo.frames import picked
 from whichdo.policies.registry import AbsentPolicy, absent_policy
 from whichdo.policy_names import is_file_policy, policy_class
 from whichdo.policy_names import policy as policy_named
@@ -39,6 +40,10 @@ A campaign is written in the earliest form that can hold its terms, so that olde
 3 if its hashes have a key (`whichdo.campaign.chain`); 2 if the arms of its problem are listed (joint arms among
 them), its reward is any number of a range, or it has bins, groups or labels; else 1.
 """
+
+_PLAIN = ("budget", "horizon", "seed", "lease", "grace", "window")
+_LATER: dict[str, Any] = {"stop": False, "margin": 0.0, "audit": 0.0}
+"""Terms that the first logs do not have, as they were then."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +90,7 @@ class Terms:
                 "revision": self.revision,
                 **_origin(self.policy),
             },
-            "budget": self.budget,
-            "horizon": self.horizon,
-            "seed": self.seed,
-            "lease": self.lease,
-            "grace": self.grace,
-            "window": self.window,
-            "stop": self.stop,
-            "margin": self.margin,
-            "audit": self.audit,
+            **picked(self, (*_PLAIN, *_LATER)),
             **({} if self.hashes is None else {"hashes": dict(self.hashes)}),
         }
 
@@ -116,15 +113,8 @@ class Terms:
                 name=body["name"],
                 problem=problem_from_json(canonical(body["problem"])),
                 policy=policy,
-                budget=body["budget"],
-                horizon=body["horizon"],
-                seed=body["seed"],
-                lease=body["lease"],
-                grace=body["grace"],
-                window=body["window"],
-                stop=body.get("stop", False),
-                margin=body.get("margin", 0.0),
-                audit=body.get("audit", 0.0),
+                **{name: body[name] for name in _PLAIN},
+                **{name: body.get(name, default) for name, default in _LATER.items()},
                 revision=revision_of(chosen),
                 made_by=body["made_by"]["whichdo"],
                 lacks=tuple(name for name in _fields(type(policy)) if name not in chosen["parameters"]),

@@ -15,7 +15,7 @@ are named, and of the others those that would undo fewest of the statements that
 explained in turn.
 
 What one more edge would undo (`Additions`) are independences that the graph implies and the graph
-with the edge does not. An added edge e between u and v ties two nodes a and b given Z if an open
+with the edge does not.  An added edge e between u and v ties two nodes a and b given Z if an open
 walk uses it.  If a walk uses it several times in the same direction, all between the first and the
 last can be left out.  So it is enough to know where open walks of the graph as it is lead from a
 and from b: the edge joins the two ends.  One case is left, where a walk goes along ``u -> v`` and
@@ -25,7 +25,7 @@ open.
 That is three products of sets for a statement, for all edges at once, where asking each edited graph
 would be one search for each of thousands.
 
-What each edit of a graph does to the decision.
+What an edit does to the decision is an `EditOutcome`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from html import escape
 from math import isnan, nan
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whichdo.estimate.shrinkage import reward_scale
 from whichdo.estimate.statements import NEGLIGIBLE
-from whichdo.frames import frame_of, plain
+from whichdo.frames import frame_of, picked, plain
 from whichdo.text import counted, listed
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from whichdo.problem import Problem
 
 
+COLUMNS = (
+    "left", "right", "given", "p", "adjusted", "strength", "low", "high", "difference", "difference_low", "rows",
+    "method", "fails",
+)  # fmt: skip
+COMPARED = ("kind", "targets", "node", "text", "p", "adjusted", "size", "low", "fails")
 MOST_SHOWN = 12
 """Rows of the table that a notebook or a terminal shows."""
 
@@ -78,6 +83,7 @@ class Suspect:
         return self.edit.edge
 
 
+@dataclass(eq=False, repr=False)
 class Check:
     """Whether logs contradict a graph; printing it says what was found.
 
@@ -103,28 +109,16 @@ class Check:
         Remarks on the rows.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        looks: int,
-        statements: tuple[Tested, ...],
-        cross_checks: tuple[CrossCheck, ...] = (),
-        suspects: tuple[tuple[Suspect, ...], ...] = (),
-        best: str | None = None,
-        unseen: tuple[str, ...] = (),
-        too_wide: tuple[tuple[str, str], ...] = (),
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        self.problem = problem
-        self.looks = looks
-        self.statements = statements
-        self.cross_checks = cross_checks
-        self.suspects = suspects
-        self.best = best
-        self.unseen = unseen
-        self.too_wide = too_wide
-        self.notes = notes
+    problem: Problem
+    _: KW_ONLY
+    looks: int
+    statements: tuple[Tested, ...]
+    cross_checks: tuple[CrossCheck, ...] = ()
+    suspects: tuple[tuple[Suspect, ...], ...] = ()
+    best: str | None = None
+    unseen: tuple[str, ...] = ()
+    too_wide: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -228,23 +222,8 @@ class Check:
         return {
             "ok": self.ok,
             "looks": self.looks,
-            "statements": [plain(row) for row in self._rows],
-            "cross_checks": [
-                plain(
-                    {
-                        "kind": each.kind,
-                        "targets": list(each.targets),
-                        "node": each.node,
-                        "text": each.text,
-                        "p": each.p,
-                        "adjusted": each.adjusted,
-                        "size": each.size,
-                        "low": each.low,
-                        "fails": each.fails,
-                    }
-                )
-                for each in self.cross_checks
-            ],
+            "statements": [plain(picked(each, COLUMNS)) for each in self.statements],
+            "cross_checks": [plain(picked(each, COMPARED)) for each in self.cross_checks],
             "best": arm(self.best),
             "likely_missing": [
                 [
@@ -258,27 +237,6 @@ class Check:
             "summary": list(self.summary),
             "notes": list(map(str, self.notes)),
         }
-
-    @property
-    def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "left": each.left,
-                "right": each.right,
-                "given": list(each.given),
-                "p": each.p,
-                "adjusted": each.adjusted,
-                "strength": each.strength,
-                "low": each.low,
-                "high": each.high,
-                "difference": each.difference,
-                "difference_low": each.difference_low,
-                "rows": each.rows,
-                "method": each.method,
-                "fails": each.fails,
-            }
-            for each in self.statements
-        ]
 
     def to_frame(self, backend: str | None = None, *, labels: bool = False) -> Any:
         """Return the statements as a data frame.
@@ -296,17 +254,10 @@ class Check:
             A row for each statement.
         """
         name_of = self.problem.label if labels else str
-        rows = [
-            row
-            | {side: name_of(row[side]) for side in ("left", "right")}
-            | {"given": ", ".join(map(name_of, row["given"]))}
-            for row in self._rows
-        ]
-        names = [
-            "left", "right", "given", "p", "adjusted", "strength", "low", "high", "difference", "difference_low",
-            "rows", "method", "fails",
-        ]  # fmt: skip
-        return frame_of({name: [row[name] for row in rows] for name in names}, backend)
+        columns = {name: [getattr(each, name) for each in self.statements] for name in COLUMNS}
+        named = {side: list(map(name_of, columns[side])) for side in ("left", "right")}
+        named["given"] = [", ".join(map(name_of, given)) for given in columns["given"]]
+        return frame_of(columns | named, backend)
 
     @cached_property
     def shown(self) -> tuple[Tested, ...]:

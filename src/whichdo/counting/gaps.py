@@ -3,12 +3,11 @@
 Only columns that an estimate reads must be complete.  What else is counted, such as naive means and the table by which
 logs are asked whether they contradict the graph, is given up where its own columns lack values.
 
-Do rows that were dropped differ from the others?
-
-Leaving out rows with missing values is harmless where what is missing has nothing to do with the
-reward or with what was set.  The dropped rows still have some of their values; these are compared
-with the values of the rows that were kept: by a chi-square test for values, by a normal one for a
-reward that is a number.
+Rows that were dropped are asked whether they differ from the others (`missingness`).  Leaving out
+rows with missing values is harmless where what is missing has nothing to do with the reward or with
+what was set.  The dropped rows still have some of their values; these are compared with the values
+of the rows that were kept: by a chi-square test for values, by a normal one for a reward that is a
+number.
 """
 
 from __future__ import annotations

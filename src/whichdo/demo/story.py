@@ -4,11 +4,10 @@ A survey misleads; the graph says what doing would do; a campaign of experiments
 town is simulated, so the truth is known and everybody's answer can be held against it.  At the end one edge is drawn
 wrong, and the survey denies it.  Seeds are fixed: the story is the same each time.
 
-The simulated town of the infection example (the paper's Figure 1), and the survey that it answers.
-
-The well-off can work from home and are infected less often for other reasons, so working from home looks far better
-than it is.  ``problem.toml`` beside this file says what a learner may know of it; ``examples/infection`` has the same
-problem with the survey as files.
+The town is that of the infection example (the paper's Figure 1).  The well-off can work from home
+and are infected less often for other reasons, so working from home looks far better than it is.
+``problem.toml`` beside this file says what a learner may know of it; ``examples/infection`` has the
+same problem with the survey as files.
 """
 
 from __future__ import annotations

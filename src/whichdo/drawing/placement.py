@@ -4,8 +4,7 @@ Connected parts are drawn apart and then set side by side.  Each goes through la
 and coordinates.  *Along* is the direction in which arrows run, *across* the other one;
 the drawing runs to the right or downwards, whichever gives the better shape.
 
-Coordinates within layers: straight chains, parents centred, nothing closer than it may be.
-
+Coordinates within layers make chains straight, centre parents, and let nothing be closer than it may.
 Each layer in turn is placed at best for the positions of its neighbours, with the order and the least distances as
 constraints.  That is an isotonic regression, which pooling adjacent violators solves exactly: items that push
 each other merge into a block, and a block stands where its members' wishes balance.  First wishes balance by weighted

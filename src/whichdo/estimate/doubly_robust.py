@@ -25,15 +25,14 @@ larger one counts.
 Models are logistic for e(z) and for rewards of two values, linear for others, kept inside the range;
 both with a ridge penalty that is worth one row.  scikit-learn is imported here alone, and late.
 
-From the columns that are adjusted for to the columns that a model reads.
+The columns that a model reads are made from those that are adjusted for (`features`).  A number
+enters as itself, standardised, with a bend at each of its quartiles, and with a mark for a value
+that very many rows share (no earnings at all): a curve of straight pieces, which goes on straight
+beyond the data.  What is left of a number are its bins where a log names bins instead of numbers.
+Everything else enters by a mark for each value, the most frequent one aside.  A missing value has a
+mark of its own.
 
-A number enters as itself, standardised, with a bend at each of its quartiles, and with a mark for a
-value that very many rows share (no earnings at all): a curve of straight pieces, which goes on
-straight beyond the data.  What is left of a number are its bins where a log names bins instead of
-numbers.  Everything else enters by a mark for each value, the most frequent one aside.  A missing
-value has a mark of its own.
-
-A ridge penalty of one row's weight goes with these columns (`whichdo.estimate.doubly_robust`); bends
+The penalty goes with these columns; bends
 are drawn at half their size, so that a curve costs more than a line.
 """
 

@@ -3,7 +3,7 @@
 What a cell gives depends on its name and the seed alone: neither on who computes it nor on what else is computed.  A
 network has a seed of its own, and so has each point on it, shared by all policies: they meet the same luck.
 
-The tidy table of a run: a row for each policy, network and point; and its means over networks.
+All cells make the tidy table of a run (`Results`): a row for each policy, network and point; and its means.
 """
 
 from __future__ import annotations

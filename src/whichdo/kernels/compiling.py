@@ -19,17 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "Kernel",
-    "always_of_types",
-    "before_first_use",
-    "bound",
-    "compiled",
-    "inlined",
-    "is_cold",
-    "popcount",
-    "trailing_zeros",
-    "uncompiled",
-]
+    "Kernel", "always_of_types", "before_first_use", "bound", "compiled", "inlined", "is_cold", "popcount",
+    "trailing_zeros", "uncompiled",
+]  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -14,13 +14,12 @@ The means that no bet has got rich against are an interval that is valid at ever
 Everything here is a function of how often each level came, not of the order.  Its logarithm is convex in m, so what is
 not ruled out is an interval.
 
-Evidence that two samples have different means: one that was seen once, and one that grows pull by pull.
-
-The first is a *reference*: an estimate by looking, or shares in logs.  The second is judged after every few tells, for
-weeks.  Evidence is the product of two wealths
-(`whichdo.monitoring.wealth`), each at most 1 on average at any time if the
-common mean is p: what bets on the second sample made against p, and what bets on the reference made.  At the true p the
-product reaches 1/miss with chance ``miss`` at most, at all times together; so the least product over all p does too.
+Two samples are compared in the same way: one that was seen once, and one that grows pull by pull.
+The first is a *reference*: an estimate by looking, or shares in logs.  The second is judged after
+every few tells, for weeks.  Evidence is the product of two wealths (`whichdo.monitoring.wealth`),
+each at most 1 on average at any time if the common mean is p: what bets on the second sample made
+against p, and what bets on the reference made.  At the true p the product reaches 1/miss with
+chance ``miss`` at most, at all times together; so the least product over all p does too.
 
 Bets on the reference are Robbins' normal mixture
 

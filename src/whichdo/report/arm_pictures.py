@@ -1,9 +1,9 @@
 """The evidence of a campaign as pictures: every arm now, kinds of intervals apart, and how the leaders developed.
 
-Arms as intervals on a common scale, in SVG of our own: the forest plot, and small pictures of how arms developed.
-
-Places along the scale are in percent of the width and sizes in pixels, so that a track is as wide as the screen lets it
-be while dots, lines and characters keep their size.  What lies outside SVG, such as an arm's name, is HTML and wraps.
+Arms are drawn as intervals on a common scale, in SVG of our own.  Places along the scale are in
+percent of the width and sizes in pixels, so that a track is as wide as the screen lets it be while
+dots, lines and characters keep their size.  What lies outside SVG, such as an arm's name, is HTML
+and wraps.
 
 Each kind of interval has a colour and a shape of its own:
 

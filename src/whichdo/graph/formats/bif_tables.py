@@ -3,10 +3,9 @@
 All rows of a block are converted at once.  Only when that fails are they read one by one, to say which is wrong,
 where, and why.
 
-The words of BIF: a cursor that knows where it stands.
-
-Every pattern is possessive (``*+``, ``++``): what it has taken it never gives back, so that no text, however
-hostile, is read in more than linear time.
+The words of BIF are read by a cursor that knows where it stands.  Every pattern is possessive
+(``*+``, ``++``): what it has taken it never gives back, so that no text, however hostile, is read
+in more than linear time.
 """
 
 from __future__ import annotations

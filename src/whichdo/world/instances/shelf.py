@@ -2,7 +2,7 @@
 
 A name is that of a family, or of one of its members: ``experiment-1:3``, ``canonical:napkin``, ``structural:task-3``.
 
-What a simulation is about: a network and a problem from a file, from two, or from the shelf by name.
+What a simulation is about (`read_subject`) is named likewise, or comes from one file or two.
 """
 
 from __future__ import annotations
