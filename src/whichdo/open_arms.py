@@ -3,7 +3,8 @@
 An arm that neither looks nor experiments on other nodes settle still has bounds
 (`whichdo.identification.bounds`).  The *natural* ones need the rows that happen to have its settings
 and nothing of the graph.  Those *by factors* lean on missing edges, as every estimate does that is
-put together from c-factors, and take from experiments what these settle.
+put together from c-factors, and take from experiments what these settle.  Those by a *screen* lean on them too, and
+need one table.
 """
 
 from __future__ import annotations
@@ -11,22 +12,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichdo.blends import c_factors, is_equal
-from whichdo.formulas import Reading, naive_scope
-from whichdo.identification.bounds import factor_bounds, natural_bounds
+from whichdo.formulas import Reading, counted_scopes, naive_scope
+from whichdo.identification.bounds import factor_bounds, natural_bounds, screen
 from whichdo.identification.estimand import conditionals_in
 from whichdo.problem import per_problem
 from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from whichdo.graph.targets import Targets
-    from whichdo.identification.bounds import LowerLaw
+    from whichdo.identification.bounds import LowerLaw, Screen
     from whichdo.identification.estimand import Expression, Names
     from whichdo.problem import Problem
     from whichdo.tables import Scope
 
-__all__ = ["factor_law", "lower_law_scopes", "natural_scope", "open_targets"]
+__all__ = ["factor_law", "lower_law_scopes", "natural_scope", "open_targets", "screened_scope", "screens"]
+
+MOST_SCREENED = 1 << 10
+"""The most cells of a table by which arms are screened."""
 
 
 @per_problem
@@ -40,6 +44,28 @@ def open_targets(problem: Problem) -> tuple[Targets, ...]:
 def natural_scope(problem: Problem, targets: Targets) -> Scope:
     """The columns of the natural bounds: the targets that act, and the reward."""
     return naive_scope(problem, problem.verdicts[targets].acting)
+
+
+@per_problem
+def screens(problem: Problem, reading: Reading) -> Mapping[Targets, Screen]:
+    """The screens of those target sets that looking does not settle and that have one.
+
+    ``reading``: of the estimates.  A screen is made of columns that these or the natural bounds need, so that nothing
+    else has to be recorded.
+    """
+    scopes = (*counted_scopes(problem, reading), *(natural_scope(problem, each) for each in open_targets(problem)))
+    columns = {name for scope in scopes for name in scope}
+    found = {}
+    for targets in open_targets(problem):
+        each = screen(problem.graph, problem.verdicts[targets].acting, problem.reward, columns)
+        if each is not None and problem.cells(screened_scope(problem, targets, each)) <= MOST_SCREENED:
+            found[targets] = each
+    return found
+
+
+def screened_scope(problem: Problem, targets: Targets, given: Screen) -> Scope:
+    """The columns of the bounds by a screen: the targets that act, the screen, and the reward."""
+    return naive_scope(problem, (*problem.verdicts[targets].acting, *given.before, *given.after))
 
 
 def factor_law(
