@@ -17,6 +17,7 @@ from tests.identification.laws import (
     fixture_graph,
     fixture_law,
     onto,
+    screened,
     under,
 )
 from tests.soak import repeated, scaled
@@ -50,20 +51,6 @@ def limits(lower: LowerLaw, laws: Mapping[Names, Array], names: Names, worth: Ar
     law = whole.values([parts[each] for each in whole.conditionals], None)
     rest = 1 - law.sum(axis=-1)
     return law @ worth + rest * worth.min(), law @ worth + rest * worth.max()
-
-
-def screened(law: Array, names: Names, targets: Names, found: Screen, worth: Array) -> tuple[Array, Array]:
-    """The ends by a screen, for every setting of the targets, as the module of bounds has them in words."""
-    joint = onto(law, names, (*targets, *found.before, *found.after, names[-1]))
-    settings, before = joint.shape[: len(targets)], joint.shape[len(targets) : len(targets) + len(found.before)]
-    joint = joint.reshape(int(np.prod(settings)), int(np.prod(before)), -1, len(worth))
-    means = joint @ worth / joint.sum(axis=-1)
-    with_setting = joint.sum(axis=(2, 3))
-    others = with_setting.sum(axis=0) - with_setting
-    plain = (joint @ worth).sum(axis=(1, 2))
-    low = plain + (others * means.min(axis=2)).sum(axis=1)
-    high = plain + (others * means.max(axis=2)).sum(axis=1)
-    return low.reshape(settings), high.reshape(settings)
 
 
 @pytest.mark.parametrize("entry", fixture("bounds"), ids=lambda entry: entry["name"])
