@@ -2,7 +2,8 @@
 
 A policy without bounds is the same policy on a problem that counts nothing for them; both meet the same
 worlds and the same logs, so that differences are of pairs.  What bounds could save at most is shown by the same
-policies with exact bounds from the start, as if endless looks had been made for nothing.
+policies with exact bounds from the start, as if endless looks had been made for nothing: natural ones, those that
+policies use, and sharp ones (`benchmarks.response_types`), which nothing can beat.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import whichdo as wd
+from benchmarks.response_types import sharp_bounds
 from benchmarks.wrapping import wrapped
-from whichdo.blends import lower_law_scopes, natural_scope, open_targets
 from whichdo.estimate.bands import bound_arms
 from whichdo.estimate.blending import learn
 from whichdo.estimate.estimator import Rule
 from whichdo.estimate.shrinkage import reward_scale
-from whichdo.evidence import Tally, observe
+from whichdo.evidence import Tally, observe, utilities
 from whichdo.formulas import Reading, counted_scopes
+from whichdo.open_arms import lower_law_scopes, natural_scope, open_targets
 from whichdo.policies import bounding
 from whichdo.policies.base import Objective
+from whichdo.policies.bounding import bounding_scopes, bounds_of
 from whichdo.simulation import TIE, Lots, played, run_rounds
 from whichdo.world.instances import bows, half_open, random_confounded
 from whichdo.world.sampler import World
@@ -48,7 +51,10 @@ SEED = 1_118
 ROWS = (200, 2_000, 1_000_000)
 LOGS = (0, 300, 2_000)
 NAMED_AFTER, EARNED_AFTER = 200, 1_000
+COLUMNS = ("family", "policy", "doubt", "logs", "without", "with", "error", "less", "pulls", "saved", "natural",
+           "screens", "sharp")  # fmt: skip
 MORE = 3  # times as many runs of warm-halving, whose regrets are noisy
+ENDLESS = 1e9  # looks
 BEFORE = np.uint64(0x9E3779B97F4A7C15)  # tells the world of the logs from that of the pulls
 
 
@@ -145,7 +151,8 @@ def without_bounds(problem: Problem) -> Problem:
     plain, most = problem.but(), bounding.MOST_CELLS
     try:
         bounding.MOST_CELLS = -1
-        bounding.bounding_scopes(plain)  # found now, and kept with the problem
+        for reading in (None, Reading.ROBUST, Reading.GRAPH):
+            bounding.bounding_scopes(plain, reading)  # found now, and kept with the problem
     finally:
         bounding.MOST_CELLS = most
     return plain
@@ -160,24 +167,34 @@ def all_runs(policy: Policy, instances: Sequence[Instance], runs: int, logs: int
     return np.array(found)
 
 
-def exact_bounds(instance: Instance, bounds: Bounds) -> Bounds:
-    """Bounds as endless looks would give them."""
-    problem, endless = instance.problem, 1e9
-    for targets in open_targets(problem):
-        scope = natural_scope(problem, targets)
-        law = instance.network.law(scope)
-        for place in problem.positions[targets]:
-            settings = problem.arms[place].settings
-            at = tuple(
-                problem.domains[name].index(settings[name]) if name in settings else slice(None) for name in scope
-            )
-            lost, won = law[at]
-            bounds.lows[place], bounds.highs[place] = won, 1.0 - lost
-            bounds.seen[:, place] = won * endless, lost * endless, endless
+def exact_bounds(instance: Instance, reading: Reading | None, *, sharp: bool = False) -> Bounds:
+    """Bounds as endless looks would give them: natural ones, by screens in some reading, or sharp ones."""
+    problem = instance.problem
+    scopes = bounding_scopes(problem, reading)
+    counts = np.concatenate([ENDLESS * instance.network.law(scope).ravel() for scope in scopes])
+    bounds = bounds_of(problem, scopes, counts, utilities(problem), reading)
+    for place, (low, high) in sharp_ends(instance).items() if sharp else ():
+        bounds.lows[place], bounds.highs[place] = low, high
+        bounds.seen[:, place] = low * ENDLESS, max(1.0 - high, 1e-9) * ENDLESS, ENDLESS
+        bounds.natural[:, place] = low, high, *bounds.seen[:, place]
     return bounds._replace(spans=np.zeros_like(bounds.spans))  # looks add nothing to them
 
 
-def knowing(policy: Sequential, instance: Instance) -> Sequential:
+def sharp_ends(instance: Instance) -> dict[int, tuple[float, float]]:
+    """Of the arms that looking does not settle, where they are worked out."""
+    problem, found = instance.problem, {}
+    law = instance.network.law(problem.graph.nodes)
+    for targets in open_targets(problem):
+        for place in problem.positions[targets]:
+            settings = problem.arms[place].settings
+            codes = {name: problem.domains[name].index(settings[name]) for name in problem.verdicts[targets].acting}
+            ends = sharp_bounds(problem.graph, law, problem.reward, codes)
+            if ends is not None:
+                found[place] = ends
+    return found
+
+
+def knowing(policy: Sequential, instance: Instance, exact: Bounds) -> Sequential:
     """A policy that has exact bounds from the start."""
     form: Any = policy.suited(instance.problem)
 
@@ -188,10 +205,25 @@ def knowing(policy: Sequential, instance: Instance) -> Sequential:
         def begin(self, *given: Any) -> Any:
             state = super().begin(*given)
             where = "looks" if hasattr(state, "looks") else "looking"
-            held = getattr(state, where)
-            return state._replace(**{where: held._replace(bounds=exact_bounds(instance, held.bounds))})
+            written = {name: getattr(exact, name).copy() for name in ("lows", "highs", "seen", "natural")}
+            return state._replace(**{where: getattr(state, where)._replace(bounds=exact._replace(**written))})
 
     return Knowing(**{each.name: getattr(form, each.name) for each in fields(form)})
+
+
+def at_most(policy: Any, instances: Sequence[Instance], runs: int) -> tuple[tuple[float, float], ...]:
+    """Regret, and pulls of arms that are not the best, with exact bounds from the start: of the three kinds."""
+    found = []
+    for reading, sharp in ((None, False), (Reading(policy.reading), False), (Reading(policy.reading), True)):
+        known = [
+            one_run(told, each, each.problem, run, 0)
+            for each in instances
+            for told in [knowing(policy, each, exact_bounds(each, reading, sharp=sharp))]
+            for run in range(runs)
+        ]
+        regret, pulls = np.mean(known, axis=0)
+        found.append((float(regret), float(pulls)))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -209,8 +241,8 @@ class Saving:
     pulls: tuple[float, float]
     """Pulls of arms that are not the best, without bounds and with them; NaN where an arm is named."""
     pulls_error: float
-    most: tuple[float, float] | None
-    """Regret, and pulls of arms that are not the best, with exact bounds from the start."""
+    most: tuple[tuple[float, float], ...]
+    """Regret, and pulls of arms that are not the best, with exact bounds from the start: natural, by screens, sharp."""
 
     @property
     def worse(self) -> bool:
@@ -243,13 +275,7 @@ def saving(part: Part) -> Saving:
     off = all_runs(policy, instances, part.runs, part.logs, bounded=False)
     on = all_runs(policy, instances, part.runs, part.logs, bounded=True)
     errors = (on - off).std(axis=0, ddof=1) / np.sqrt(len(instances))
-    most = None
-    if policy.objective is not Objective.SIMPLE and not part.logs:
-        known = [
-            one_run(knowing(policy, each), each, each.problem, run, 0) for each in instances for run in range(part.runs)
-        ]
-        regret, pulls = np.mean(known, axis=0)
-        most = float(regret), float(pulls)
+    most = () if part.logs or policy.objective is Objective.SIMPLE else at_most(policy, instances, part.runs)
     (before, first), (after, then) = off.mean(axis=0).tolist(), on.mean(axis=0).tolist()
     return Saving(
         part.family, part.policy, part.doubt, part.logs, before, after, float(errors[0]), (first, then),
@@ -280,17 +306,20 @@ def page(wide: dict[tuple[str, int], Widths], saved: list[Saving], count: int, r
         "Where hidden causes tie a lever to the reward, looking does not settle what setting it would do. It still",
         "says something: rows that happen to have X = x are rows of do(X=x), and only what the other rows would",
         "have had is open. So P(x, y) <= P(y | do(x)) <= P(x, y) + 1 - P(x): the *natural* bounds, which need nothing",
-        "of the graph. Bounds *by factors* lean on missing edges: what the graph settles is taken as settled, and of",
-        "an instrument the best value counts. `rank` reports both as one, `a.bounds`, with room for the noise of the",
-        "rows: `not settled, between 0.31 and 0.58`. An arm whose bounds lie below the interval of the best arm need",
-        "not be tried. Policies use the natural bounds alone.",
+        "of the graph. Others lean on missing edges. *By factors* what the graph settles is taken as settled, and of",
+        "an instrument the best value counts. *By a screen*: if some set separates a lever from the reward but for",
+        "what the lever does, then the rows with another value have the mean that some value of this set goes with,",
+        "and not just any ([decision 46](decisions/0046-bounds-by-screens.md)). `rank` reports all three as one,",
+        "`a.bounds`, with room for the noise of the rows: `not settled, between 0.31 and 0.58`. An arm whose bounds",
+        "lie below the interval of the best arm need not be tried. Policies use the natural bounds and those by a",
+        "screen.",
         "",
         "## How wide they are",
         "",
         "Mean width of 95% bounds over all arms that are not identified, on a reward from 0 to 1; how often the true",
         "mean lies inside; and how many of these arms need not be tried.",
         "",
-        "| family | rows | arms | natural | with factors | inside | need not be tried |",
+        "| family | rows | arms | natural | all | inside | need not be tried |",
         "|---|---|---|---|---|---|---|",
     ]
     for (family, rows), each in wide.items():
@@ -305,7 +334,7 @@ def page(wide: dict[tuple[str, int], Widths], saved: list[Saving], count: int, r
         "",
         f"{runs} runs on each network ({MORE * runs} of warm-halving), with bounds and without, in the same worlds.",
         f"For causal-ts and causal-kl-ucb the regret after {EARNED_AFTER:,} pulls, for warm-halving that of the arm",
-        f"named after {NAMED_AFTER}, and the standard error of the difference over networks. *Less regret* is the",
+        f"named after {NAMED_AFTER}, and the standard error of the difference over networks. *Less* is the",
         "share of it that bounds save. *Pulls* counts the pulls that went to an arm that is not the best, looks",
         "included, without bounds and with them, and *saved* is the share of these that bounds save, with its standard",
         "error. This is the plainest count: every pull that a policy makes in vain, whatever is known of its arm. A",
@@ -314,27 +343,28 @@ def page(wide: dict[tuple[str, int], Widths], saved: list[Saving], count: int, r
         "in any case, so it has no such count. Doubt 0 goes with the reading `graph`, the other doubts, which are",
         "the defaults, with `robust`.",
         "",
-        "*At most* is what the same policy saves of its regret, and of these pulls, if it knows the bounds exactly",
-        "from the start, as if endless looks had been made for nothing: an upper limit for natural bounds without",
-        "logs. Where levers have any probabilities, and where nothing is identified, that is little: few arms have an",
-        "upper end below the best mean. Where arms set two nodes, causal-ts shares tables among arms and hardly ever",
-        "looks, so that without logs there is nothing to bound by.",
+        "The last three columns are what the same policy saves at most of its regret, and of these pulls, without",
+        "logs: it knows the bounds exactly from the start, as if endless looks had been made for nothing. *Natural*",
+        "are the natural bounds, *screens* those that policies use, and *sharp* those by linear programming over",
+        "response types (`benchmarks/response_types.py`), which nothing can beat; they are worked out for targets in",
+        "one c-component, and are natural for others. Where arms set two nodes, causal-ts shares tables among arms,",
+        "which tell it all that a screen does: even sharp bounds save it nothing or little there.",
         "",
         f"Rows in which bounds are worse by more than three standard errors: {worse} of {len(saved)}.",
         "",
-        "| family | policy | doubt | logs | without | with | error | less regret | pulls | saved | at most |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        f"| {' | '.join(COLUMNS)} |",
+        "|---" * len(COLUMNS) + "|",
     ]
     for row in saved:
         digits, (first, then) = 4 if row.policy == "warm-halving" else 2, row.pulls
         named = row.policy == "warm-halving"
         pulls = "" if named else f"{first:.0f} to {then:.0f}"
         share = "" if named else f"{1 - then / first:.0%} ({row.pulls_error / first:.0%})"
-        most = "" if row.most is None else f"{1 - row.most[0] / row.before:.0%}, {1 - row.most[1] / first:.0%}"
+        most = [f"{1 - regret / row.before:.0%}, {1 - vain / first:.0%}" for regret, vain in row.most] or [""] * 3
         text.append(
             f"| {row.family} | {row.policy} | {row.doubt:g} | {row.logs:,} | {row.before:.{digits}f} "
             f"| {row.after:.{digits}f} | {row.error:.{digits}f} | {1 - row.after / row.before:.0%} | {pulls} | {share} "
-            f"| {most} |"
+            f"| {' | '.join(most)} |"
         )
     return "\n".join(text) + "\n"
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tests.estimate.oracle import Oracle
     from whichdo.graph.admg import CausalGraph
+    from whichdo.identification.bounds import Screen
     from whichdo.identification.estimand import CFactor, Conditional, Estimand, Expression
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -97,6 +98,20 @@ def table(expression: Expression, axes: Names, laws: Mapping[Names, Array], name
     """An expression as a table over some of its names, from exact laws."""
     engine = table_evaluator(expression, axes, dict(zip(names, laws[()].shape, strict=True)))
     return engine.values([conditional_table(each, laws[each.source], names) for each in engine.conditionals], None)
+
+
+def screened(law: Array, names: Names, targets: Names, found: Screen, worth: Array) -> tuple[Array, Array]:
+    """The ends by a screen, for every setting of the targets, as the module of bounds has them in words."""
+    joint = onto(law, names, (*targets, *found.before, *found.after, names[-1]))
+    settings, before = joint.shape[: len(targets)], joint.shape[len(targets) : len(targets) + len(found.before)]
+    joint = joint.reshape(int(np.prod(settings)), int(np.prod(before)), -1, len(worth))
+    means = joint @ worth / joint.sum(axis=-1)
+    with_setting = joint.sum(axis=(2, 3))
+    others = with_setting.sum(axis=0) - with_setting
+    plain = (joint @ worth).sum(axis=(1, 2))
+    low = plain + (others * means.min(axis=2)).sum(axis=1)
+    high = plain + (others * means.max(axis=2)).sum(axis=1)
+    return low.reshape(settings), high.reshape(settings)
 
 
 def c_factor(oracle: Oracle, factor: CFactor) -> Array:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whichdo.blends import experiment_scopes, lower_law_scopes
+from whichdo.blends import experiment_scopes
 from whichdo.campaign.events import Observed
 from whichdo.counting.books import book_of
 from whichdo.counting.parts import plain_name
@@ -28,6 +28,7 @@ from whichdo.counting.told import TellReader
 from whichdo.errors import DataError, InputError, UsageError
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes, naive_scope
+from whichdo.open_arms import lower_law_scopes
 from whichdo.problem import LOOK, per_problem
 from whichdo.tables import MAX_CELLS, Radix, Table
 from whichdo.text import listed, quoted

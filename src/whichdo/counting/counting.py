@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whichdo.blends import experiment_scopes, lower_law_scopes
+from whichdo.blends import experiment_scopes
 from whichdo.counting.notes import CountNotes
 from whichdo.counting.parts import CHUNK
 from whichdo.counting.row_counter import RowCounter
@@ -15,6 +15,7 @@ from whichdo.counting.warehouse import TablePart
 from whichdo.errors import UsageError
 from whichdo.evidence import Tally
 from whichdo.formulas import Reading, counted_scopes, doubted_scope, naive_scope
+from whichdo.open_arms import lower_law_scopes
 from whichdo.remedies import Option
 from whichdo.tables import MAX_CELLS
 from whichdo.text import quoted

@@ -6,11 +6,12 @@ at least L[y] and at most 1 - L[1 - y].  Both ends are estimated, and an estimat
 too high as too low.  So each end is moved outwards to the lower limit of its L, and the mean lies
 between with the confidence that was asked for, whatever the hidden causes are.
 
-There are several lower laws to choose from: the natural one, and by factors one for each value of the
-instruments, or one that takes the best value cell by cell.  The best of many noisy limits is too
-good, so the chance of an error is divided among all that could have been chosen: three quarters to
-the natural law, where there are others, and the rest equally to those with one value of the instruments and
-those with values cell by cell, and then equally within.
+There are several bounds to choose from: the natural ones, those by a screen, and by factors one lower law
+for each value of the instruments, or one that takes the best value cell by cell.  The best of many
+noisy limits is too good, so the chance of an error is divided among all that could have been chosen:
+three quarters to the natural law, where there are others, and the rest equally to the screen and to
+factors; of these, equally to those with one value of the instruments and those with values cell by
+cell, and then equally within.
 
 A conditional of which no row was seen counts as 0, which a lower law may always do.  The error of L is that of
 independent tables, by the slopes of L in every cell; limits are those of `whichdo.estimate.limits`.
@@ -26,7 +27,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whichdo.blends import factor_law
 from whichdo.errors import TooLargeError
 from whichdo.estimate.blending import Learning
 from whichdo.estimate.evaluate import evaluator, table_evaluator
@@ -34,6 +34,7 @@ from whichdo.estimate.limits import mean_limits, normal_quantile
 from whichdo.estimate.shrinkage import mass_and_sizes, rows_of_table
 from whichdo.formulas import Reading, setting_numbers
 from whichdo.identification.estimand import Estimand, conditionals_in
+from whichdo.open_arms import factor_law, screened_scope, screens
 from whichdo.tables import MAX_CELLS
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from whichdo.estimate.estimator import Looked, Rule
     from whichdo.evidence import Tally
     from whichdo.graph.targets import Targets
-    from whichdo.identification.bounds import BoundedFactor, LowerLaw
+    from whichdo.identification.bounds import BoundedFactor, LowerLaw, Screen
     from whichdo.identification.estimand import Conditional, Names
     from whichdo.problem import Problem
 
@@ -111,14 +112,16 @@ class _Bounding(Learning):
             unknown = np.full([self.sizes[name] for name in acting], np.nan)
             return unknown, unknown
         by_factors = None if natural_alone else self.by_factors(targets)
+        given = None if natural_alone else self.screen(targets)
+        others = (by_factors is not None) + (given is not None)
+        share = (1 - NATURAL) * self.miss / max(others, 1)
         found = []
         for upper in (False, True):
-            plain = self.natural(acting, upper=upper)
-            if by_factors is None:
-                found.append(plain.low(self.miss))
-                continue
-            limits = [plain.low(NATURAL * self.miss)]
-            limits += by_factors.limits((1 - NATURAL) * self.miss, upper=upper)
+            limits = [self.natural(acting, upper=upper).low(NATURAL * self.miss if others else self.miss)]
+            if by_factors is not None:
+                limits += by_factors.limits(share, upper=upper)
+            if given is not None:
+                limits.append(self.by_screen(acting, given, upper=upper).low(share))
             found.append(np.max(limits, axis=0))
         return found[0], 1 - found[1]
 
@@ -137,6 +140,46 @@ class _Bounding(Learning):
         variance = own * (squares - 2 * value * means + value**2) + rest * value**2
         weight = np.where(seen, own / np.where(seen, part, 1.0), 1 / self.looks)
         return _Estimate(value, np.maximum(variance, 0.0), weight)
+
+    def screen(self, targets: Targets) -> Screen | None:
+        """What separates the targets from the reward but for what they do, if it was counted with both."""
+        given = screens(self.problem, self.rule.reading).get(targets)
+        if given is None or self.found(screened_scope(self.problem, targets, given)) is None:
+            return None
+        return given
+
+    def by_screen(self, acting: Names, given: Screen, *, upper: bool) -> _Estimate:
+        """What rows are worth at least in each setting x: those of x, and all others by the value of the screen.
+
+        These have the least mean that rows of x have in their stratum: of a value that may have it, as its mean less
+        its error is the least.  The error is that of the shares of rows, and of the means.
+        """
+        rows = self.rows_given((*acting, *given.before, *given.after))
+        settings = [self.sizes[name] for name in acting]
+        shape = prod(settings), prod(self.sizes[name] for name in given.before), -1
+        mass, sizes, means, squares = (
+            part.reshape(shape) for part in (rows.mass, rows.sizes, rows.means, rows.squares)
+        )
+        seen = mass > 0
+        means, squares = np.where(seen, means, 0.0), np.where(seen, squares, 0.0)
+        spread = np.maximum(squares - means**2, 0.0)
+        room = np.divide(spread * sizes + EMPTY * 0.25, sizes * (sizes + EMPTY), out=np.zeros(mass.shape), where=seen)
+        if upper:
+            means = np.where(seen, 1 - means, 0.0)
+        part = mass / mass.sum()
+        inside = part.sum(axis=2)
+        others = inside.sum(axis=0) - inside
+        worst = np.argmin(np.where(seen, means - np.sqrt(room), -1.0), axis=2)[..., None]
+        least = np.take_along_axis(means, worst, axis=2)[..., 0]
+        slopes = part.copy()
+        np.put_along_axis(slopes, worst, np.take_along_axis(part, worst, axis=2) + others[..., None], axis=2)
+        value = (slopes * means).sum(axis=(1, 2))
+        variance = (slopes**2 * room).sum(axis=(1, 2))
+        square = (part * means**2).sum(axis=(1, 2)) + (others * least**2).sum(axis=1)
+        variance += np.maximum(square - value**2, 0.0) / self.looks
+        one = np.divide(slopes**2, sizes, out=np.zeros(mass.shape), where=seen) * means
+        weight = np.divide(one.sum(axis=(1, 2)), value, out=np.full(value.shape, 1 / self.looks), where=value > 0)
+        return _Estimate(*(found.reshape(settings) for found in (value, variance, weight)))
 
     def by_factors(self, targets: Targets) -> _ByFactors | None:
         """The lower law by factors on the rows; None where it has nothing to add, or is too large."""

@@ -9,6 +9,17 @@ c-component S that contains targets, and by the same argument the law of the oth
 do(x) is at least Q[S] at x, cell by cell; what no longer acts on the reward is summed out.  Q[S]
 may still depend on parents of targets, which no longer matter: instruments.  Every value of them
 gives a valid bound, so the largest is taken.
+
+*By a screen* what is left does not lie on any level.  Let a set C separate the targets X from the reward once the
+arrows out of X are cut.  C may hold nodes that X acts on, which adjusting for C may not.  Then Y under do(x), given
+what C is under do(x), does not depend on the value that X has by itself, so its mean there is E[Y | x, c], which rows
+show.  Of rows with another X it is not known where C would be under do(x).  But of those nodes Z of C that X does not
+act on it is; so for these rows, too, the mean lies between the least and the greatest of E[Y | x, z, w] over the
+values w of the other nodes W:
+
+    sum over z of  P(x, z) E[Y | x, z] + P(z and not x) max over w of E[Y | x, z, w]
+
+is an upper end, and with the least a lower one.
 """
 
 from __future__ import annotations
@@ -18,6 +29,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whichdo.graph.components import effective_parents
+from whichdo.graph.separation import m_separated, nearest, without_arrows
 from whichdo.graph.targets import acting_targets
 from whichdo.identification.engine import CFactors, checked_targets, marginal
 from whichdo.identification.estimand import Conditional, conditionals_in, product, sum_over
@@ -119,6 +131,44 @@ def factor_bounds(
         else:
             found.append(_open(within, component, [name for factor in parts for name in factor.nodes], acting))
     return LowerLaw(names, reward, tuple(found))
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A set that separates targets from the reward once the arrows out of them are cut; see the module."""
+
+    before: Names
+    """Its nodes that the targets do not act on."""
+    after: Names
+    """Those that they act on."""
+
+
+def screen(graph: CausalGraph, targets: Iterable[str], reward: str, columns: Iterable[str]) -> Screen | None:
+    """A smallest screen among some columns, its nodes as near to the targets as can be; None where there is none.
+
+    Near the targets the means given the screen differ the least, as they are means over all that comes after.
+
+    Examples
+    --------
+    What X does is done by W, on which a hidden cause of X acts as well:
+
+    >>> from whichdo.graph.admg import CausalGraph
+    >>> screen(CausalGraph.parse("X -> W -> Y; X <-> W"), ["X"], "Y", ["X", "W", "Y"])
+    Screen(before=(), after=('W',))
+    """
+    names = checked_targets(graph, targets, reward)
+    cut = without_arrows(graph.subgraph(graph.ancestors([reward])), names)
+    cut = cut.subgraph(cut.ancestors([*names, reward]))  # what else may separate, these do if any do
+    found: Iterable[str] = set(columns).intersection(cut.nodes).difference(names, [reward])
+    if not m_separated(cut, names, [reward], found):
+        return None
+    for end in (names, (reward,)):
+        found = nearest(cut, end, found)
+    moved = set(graph.descendants(names))
+    ordered = sorted(found, key=graph.index)
+    return Screen(
+        tuple(name for name in ordered if name not in moved), tuple(name for name in ordered if name in moved)
+    )
 
 
 def _open(within: CausalGraph, component: Names, nodes: list[str], targets: Names) -> BoundedFactor:

@@ -30,7 +30,7 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.kl import kl, kl_index, largest_kl_index
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
-from whichdo.policies.bounding import Bounds, clip, clipped_means, hold
+from whichdo.policies.bounding import WON, Bounds, clip, clipped_means, hold
 from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, chance_of_old_logs, doubts, recount, weigh, wrong_chances
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
@@ -82,7 +82,7 @@ def _pick(
     first: int,
 ) -> int:
     """The arm of the largest index; arms of which nothing is known first, in order."""
-    lows, highs = bounds.lows, bounds.highs
+    lows, highs, natural = bounds.lows, bounds.highs, bounds.natural
     for arm in range(first, luck.size):
         if joined[1, arm] <= 0.0 and highs[arm] >= 1.0:
             return arm
@@ -95,18 +95,23 @@ def _pick(
     best, top = first, -1.0
     for arm in range(first, luck.size):
         wrong = few * shares[0, arm] + many * shares[1, arm] + neither * shares[2, arm]
+        undue = wrong if bounds.screened[arm] and highs[arm] < 1.0 else 0.0
         if joined[1, arm] == joined[3, arm]:
             wrong = 0.0 if highs[arm] >= 1.0 else old  # looking says nothing, or a hint at most, or bounds
         middle = (1.0 - wrong) * joined[0, arm] + wrong * joined[2, arm]
         index = clip(middle, lows[arm], highs[arm]) if joined[1, arm] > 0.0 else 0.0
-        right = level + np.log(max(1.0 - wrong, 1e-300))
+        right = level + np.log(max((1.0 - wrong) * (1.0 - undue), 1e-300))
         if right > 0.0:
             lost, looks = bounds.seen[1, arm], bounds.seen[2, arm]
             index = max(index, _hope(joined[0, arm], joined[1, arm], right, lost, looks, max(top, index)))
         hint = level + np.log(max(wrong, 1e-300)) if wrong > 0.0 else 0.0
         if hint > 0.0:
-            lost, looks = bounds.seen[1, arm] - bounds.logged[1, arm], bounds.seen[2, arm] - bounds.logged[2, arm]
+            lost, looks = natural[WON + 1, arm] - bounds.logged[1, arm], natural[WON + 2, arm] - bounds.logged[2, arm]
             index = max(index, _hope(joined[2, arm], joined[3, arm], hint, lost, looks, max(top, index)))
+        plain = level + np.log(max(undue, 1e-300)) if undue > 0.0 else 0.0
+        if plain > 0.0:
+            lost, looks = natural[WON + 1, arm], natural[WON + 2, arm]
+            index = max(index, _hope(joined[2, arm], joined[3, arm], plain, lost, looks, max(top, index)))
         if index > top or (index == top and luck[arm] > luck[best]):
             best, top = arm, index
     return best
@@ -218,7 +223,7 @@ class CausalKLUCB(Sequential):
     reading: str = "robust"
     doubt: float = DOUBT
     takes_pulls = True
-    revision = 5
+    revision = 6
     when_absent = BEFORE_DOUBT
 
     choose = staticmethod(choose)
@@ -256,5 +261,5 @@ class CausalKLUCB(Sequential):
         wrong = wrong_chances(state.doubts)
         means = (1.0 - wrong) * state.joined[0] + wrong * state.joined[2]
         old = chance_of_old_logs(state.doubts.shares, state.doubts.whole)
-        means = clipped_means(means, state.looking.bounds, old)
+        means = clipped_means(means, state.looking.bounds, old, wrong)
         return np.where(state.joined[1] > 0, means, np.nan)

@@ -10,8 +10,8 @@ an upper end that it is not above.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So a round first draws whether anything is
 wrong, as likely as it has become by all pulls; and then for each arm whether what looking says of it is, in which
-case its mean is drawn from little more than its direct pulls.  Logs that deny the graph raise the doubt of the arms
-that this touches before the first round (`whichdo.checking.denial`).
+case its mean is drawn from little more than its direct pulls, and its end from what needs no missing edge.  Logs that
+deny the graph raise the doubt of the arms that this touches before the first round (`whichdo.checking.denial`).
 
 Thompson sampling does not know that a look teaches about many arms at once.  So it begins with a few looks for each arm
 that these settle, and goes on looking while no arm is clearly better than do().  And where a draw names another arm
@@ -37,7 +37,7 @@ from whichdo.kernels.compiling import compiled
 from whichdo.kernels.random import generator, uniform
 from whichdo.kernels.rounds import USED, drawn, going, noted, payable, pulled
 from whichdo.policies.base import BEFORE_DOUBT, DOUBT
-from whichdo.policies.bounding import beta_below, clipped_means, hold
+from whichdo.policies.bounding import FRESH, FULL, PLAIN, beta_below, clipped_means, hold
 from whichdo.policies.doubting import (
     OF_FEW,
     OF_MANY,
@@ -48,6 +48,7 @@ from whichdo.policies.doubting import (
     old_logs,
     recount,
     weigh,
+    wrong_chances,
 )
 from whichdo.policies.looking import Evidence, Looking, columns, count, evidence, refresh, stale
 from whichdo.policies.registry import register
@@ -114,13 +115,13 @@ def _draw(
     """
     if looks < opening[1] and _opens(wins, losses, means, sizes, served, looks, opening):
         return 0
-    best, top, hinted, lifted = first, -1.0, False, False
+    best, top, hinted, held = first, -1.0, False, FULL
     doubts = few > 0.0
     luck = uniform(chance) if doubts else 1.0
     row = 1 if luck < many else 0 if luck < few + many else 2
     # Logs that are old have old bounds; do() may not be an answer, and its logs are asked about all the same.
     if doubts and sizes[0] > LEFT:
-        lifted = uniform(chance) < old_logs(shares, row)
+        held = FRESH if uniform(chance) < old_logs(shares, row) else FULL
     for arm in range(first, wins.size):
         size = sizes[arm]
         won = 1.0 + wins[arm] + size * means[arm]
@@ -129,7 +130,10 @@ def _draw(
         if hint:
             won = 1.0 + wins[arm] + LEFT * means[arm]
             lost = 1.0 + losses[arm] + LEFT * (1.0 - means[arm])
-        draw = beta_below(won, lost, bounds, arm, lifted, chance)
+        holding = held
+        if doubts and held == FULL and bounds.screened[arm] and uniform(chance) < shares[row, arm]:
+            holding = PLAIN
+        draw = beta_below(won, lost, bounds, arm, holding, chance)
         if draw > top:
             best, top, hinted = arm, draw, hint
     if best == 0 or hinted or served[best] < 0:
@@ -266,7 +270,7 @@ class CausalThompson(Sequential):
     doubt: float = DOUBT
     shares: bool = True
     takes_pulls = True
-    revision = 6
+    revision = 7
     when_absent = BEFORE_SHARING
 
     choose = staticmethod(choose)
@@ -305,4 +309,5 @@ class CausalThompson(Sequential):
     def means(self, state: _State) -> FloatArray:
         """Posterior means."""
         old = chance_of_old_logs(state.doubts.shares, state.doubts.whole)
-        return clipped_means(doubted_means(state.known, state.doubts), state.looking.bounds, old)
+        means, wrong = doubted_means(state.known, state.doubts), wrong_chances(state.doubts)
+        return clipped_means(means, state.looking.bounds, old, wrong)

@@ -17,7 +17,15 @@ from whichdo.estimate.model import model_of
 from whichdo.evidence import utilities
 from whichdo.formulas import Reading, counted_scopes
 from whichdo.kernels.compiling import compiled
-from whichdo.policies.bounding import Bounds, bounding_scopes, counts_with_bounds, rebound, start_bounds
+from whichdo.policies.bounding import (
+    WON,
+    Bounds,
+    bounding_scopes,
+    counts_with_bounds,
+    held_scopes,
+    rebound,
+    start_bounds,
+)
 from whichdo.tables import Layout
 
 if TYPE_CHECKING:
@@ -61,7 +69,7 @@ class Looking(NamedTuple):
 
 def columns(problem: Problem, reading: Reading) -> tuple[str, ...]:
     """The nodes that are counted, however many rounds there are; the reward last."""
-    scopes = (*counted_scopes(problem, reading), *bounding_scopes(problem))
+    scopes = (*counted_scopes(problem, reading), *bounding_scopes(problem, reading))
     counted = dict.fromkeys(name for scope in scopes for name in scope)
     return (*(name for name in counted if name != problem.reward), problem.reward)
 
@@ -73,10 +81,11 @@ def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence,
     tables.
     """
     model, arms = model_of(problem, reading, int(seen.pulls[0]), seen), len(problem.arms)
-    scopes = (*model.scopes, *bounding_scopes(problem))
-    counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
+    bounding = held_scopes(problem, reading, seen)
+    scopes = (*model.scopes, *bounding)
+    counts = counts_with_bounds(problem, model.counts(seen), model.scopes, bounding, seen)
     places = Layout(problem.sizes, scopes).places(columns(problem, reading))
-    bounds = start_bounds(problem, scopes)
+    bounds = start_bounds(problem, scopes, reading)
     looking = Looking(counts, *places, model.sources, model.plan, bounds)
     found = Evidence(
         np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), utilities(problem), np.zeros(2, np.int64)
@@ -88,7 +97,7 @@ def evidence(problem: Problem, reading: Reading, seen: Tally) -> tuple[Evidence,
         found.wins[0] = found.losses[0] = 0.0
         found.clock[LOOKS] = seen.pulls[0]
         refresh(found, looking)
-        bounds.logged[:] = bounds.seen
+        bounds.logged[:] = bounds.natural[WON:]
     return found, looking
 
 

@@ -31,6 +31,9 @@ from whichdo.kernels.contraction import contract, draw_laws, mean_laws, teach
 from whichdo.kernels.random import generator, uniform
 from whichdo.kernels.rounds import at_hand, going, payable, pulled_row
 from whichdo.policies.bounding import (
+    FRESH,
+    FULL,
+    WON,
     Bounds,
     beta_below,
     bounding_scopes,
@@ -126,7 +129,7 @@ def _mean_means(programme: Programme, counts: FloatArray, values: FloatArray) ->
 
 
 @compiled
-def _draw_below(state: _State, lifted: bool) -> None:  # noqa: FBT001
+def _draw_below(state: _State, holding: int) -> None:
     """The means of all arms by laws that are drawn; again a few times while the largest is above an end of its arm."""
     bounds, draws, arm_at = state.looks.bounds, state.looks.draws, state.programme.arm_at
     for _ in range(REDRAWS):
@@ -136,9 +139,9 @@ def _draw_below(state: _State, lifted: bool) -> None:  # noqa: FBT001
             draws[arm] = state.values[arm_at[arm]]
             if draws[arm] > draws[best]:
                 best = arm
-        if bounds.seen[2, best] <= 0.0 or draws[best] <= draw_high(bounds, best, lifted, state.chance):
+        if bounds.seen[2, best] <= 0.0 or draws[best] <= draw_high(bounds, best, holding, state.chance):
             break
-    if not lifted:
+    if holding != FRESH:
         for arm in bounds.arms:
             draws[arm] = clip(draws[arm], bounds.lows[arm], bounds.highs[arm])
 
@@ -152,15 +155,15 @@ def choose(state: _State) -> int:
     few, many = whole[OF_FEW], whole[OF_MANY]
     luck = uniform(chance) if few > 0.0 else 1.0
     row = 1 if luck < many else 0 if luck < few + many else 2
-    lifted = few > 0.0 and uniform(chance) < old_logs(shares, row)
-    _draw_below(state, lifted)
+    holding = FRESH if few > 0.0 and uniform(chance) < old_logs(shares, row) else FULL
+    _draw_below(state, holding)
     bounds, draws = state.looks.bounds, state.looks.draws
     best, top = state.first, -1.0
     for arm in range(state.first, draws.size):
         draw = draws[arm]
         if sizes[arm] > LEFT and shares[row, arm] > 0.0 and uniform(chance) < shares[row, arm]:
             won, lost = wins[arm] + LEFT * means[arm], losses[arm] + LEFT * (1.0 - means[arm])
-            draw = beta_below(1.0 + won, 1.0 + lost, bounds, arm, lifted, chance)
+            draw = beta_below(1.0 + won, 1.0 + lost, bounds, arm, holding, chance)
         if draw > top:
             best, top = arm, draw
     return best
@@ -307,7 +310,7 @@ class SharedThompson(Sequential):
         hints = (1.0 + known.wins + less * known.means) / (2.0 + known.wins + known.losses + less)
         wrong = np.where(known.sizes > LEFT, wrong_chances(doubts), 0.0)
         old = chance_of_old_logs(doubts.shares, doubts.whole)
-        return clipped_means((1.0 - wrong) * right + wrong * hints, state.looks.bounds, old)
+        return clipped_means((1.0 - wrong) * right + wrong * hints, state.looks.bounds, old, wrong)
 
     def _shared(self, problem: Problem) -> Shared:
         found = shared_tables(problem, self.reading)
@@ -318,13 +321,13 @@ class SharedThompson(Sequential):
 
 def _looks(problem: Problem, columns: tuple[str, ...], utility: FloatArray, seen: Tally) -> Looks:
     """What logged looks say of the ends of arms that they do not settle."""
-    scopes, arms = bounding_scopes(problem), len(problem.arms)
+    scopes, arms = bounding_scopes(problem), len(problem.arms)  # screens say nothing that the tables do not
     if not all(set(scope).issubset(columns) for scope in scopes):
         raise ValueError("a row of the tables lacks what bounds are counted by")
-    bounds, counts = start_bounds(problem, scopes), counts_with_bounds(problem, np.zeros(0), (), seen)
+    bounds, counts = start_bounds(problem, scopes), counts_with_bounds(problem, np.zeros(0), (), scopes, seen)
     if seen.pulls[0]:
         won = seen.counts @ utility
         rebound(bounds, counts, utility, won, seen.pulls - won)
-        bounds.logged[:] = bounds.seen
+        bounds.logged[:] = bounds.natural[WON:]
     clock = np.full(2, seen.pulls[0], np.int64)
     return Looks(counts, *Layout(problem.sizes, scopes).places(columns), bounds, clock, np.zeros(arms))

@@ -20,7 +20,8 @@ apart where direct means cannot.  Logged looks must then be counted by mechanism
 batch names; where they are not, pulls tell their reward alone, and a note says so.
 
 Of an arm that looking cannot settle, looks still bound the mean (`whichdo.policies.bounding`): it is dropped before the
-race if its upper end is too low, and in the race it hopes for no more than that.
+race if its upper end is too low, and in the race it hopes for no more than that.  With a ``doubt`` the natural bounds
+are used, which lean on no missing edge.
 
 The graph may be wrong, and logs may be old (`whichdo.estimate.doubt`).  So with a ``doubt`` there are two races: the
 first is run as if looking were wrong, among all arms, without bounds and with what looking says as a mere hint; the
@@ -65,7 +66,7 @@ from whichdo.policies.base import (
     look_batch,
     refuse_below,
 )
-from whichdo.policies.bounding import bounding_scopes, bounds_of, counts_with_bounds
+from whichdo.policies.bounding import bounds_of, counts_with_bounds, held_scopes
 from whichdo.policies.doubting import OF_FEW, OF_MANY, before_pulls, recount
 from whichdo.policies.duels import Duels
 from whichdo.policies.racing import Pulling, Race, best_left, narrow, plausible, pooled, raced, survivors
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from whichdo.arrays import FloatArray, IntArray
     from whichdo.estimate.kernel import KernelPlan
     from whichdo.estimate.model import Model
+    from whichdo.formulas import Reading
     from whichdo.kernels.rewards import RewardStreams
     from whichdo.problem import Problem
     from whichdo.tables import Scope
@@ -111,7 +113,7 @@ class WarmHalving(Policy):
     doubt: float = DOUBT_WHEN_NAMING
     objective = Objective.SIMPLE
     takes_pulls = True
-    revision = 6
+    revision = 7
     when_absent = BEFORE_DOUBT
 
     def __post_init__(self) -> None:
@@ -146,11 +148,11 @@ class WarmHalving(Policy):
             left -= known.looks * float(price[0])
         else:
             fresh = Tally.empty(problem)
-        counts = counts_with_bounds(problem, model.counts(seen), model.scopes, seen)
+        counts = counts_with_bounds(problem, model.counts(seen), model.scopes, counted, seen)
         base, sizes = always_of_types(evidence, model.plan, counts, model.sources, utility)(
             model.plan, counts, model.sources, utility
         )
-        bounds = bounds_of(problem, counted, counts, utility)
+        bounds = bounds_of(problem, counted, counts, utility, self._screening)
         denied = denial(problem, logs, self.doubt, self.reading)
         levels, duels = logs.counts.copy(), bool(self.doubt and logs.counts[0].any())
         levels[0] = 0
@@ -179,6 +181,11 @@ class WarmHalving(Policy):
             return Recommendation(problem.arms[best_of(means, luck, problem.first_answer)], means)
         return Recommendation(problem.arms[winner], means, known.notes)
 
+    @property
+    def _screening(self) -> Reading | None:
+        """Screens lean on the graph: bounds are natural where that is doubted."""
+        return None if self.doubt else checked_reading(self.reading)
+
     def _known(self, problem: Problem, budget: float, seen: Tally) -> _Known:
         """What is known before the first look; worked out once where nothing is known yet."""
         return _unseen(problem, self, budget) if seen.is_empty else self._prepare(problem, budget, seen)
@@ -189,7 +196,7 @@ class WarmHalving(Policy):
         looks = max(0, _looks(model, budget) - logged)  # logged ones are made already
         if self.doubt and logged:  # but they may be old
             looks = max(looks, int(FRESH * _looks(model, budget)))
-        counted = tuple(dict.fromkeys((*model.scopes, *bounding_scopes(problem))))
+        counted = tuple(dict.fromkeys((*model.scopes, *held_scopes(problem, self._screening, seen))))
         return _Known(model, counted, looks, *self._asked(problem, budget, seen))
 
     def _asked(self, problem: Problem, budget: float, seen: Tally) -> tuple[tuple[Scope, ...] | None, tuple[str, ...]]:
