@@ -2,9 +2,9 @@
 
 ``make robustness`` writes docs/robustness.md.  Worlds are those of `whichdo.world.instances.mistakes`; logs are worth
 500 to 5,000 pulls of an arm, evenly on the logarithmic scale.  Graph-free policies get no logs.  Rules were tuned on
-seeds 900, 901, 950 and 960 to 963; the page uses another.  How near to the best arm 600 pulls come stands beside what successive
-rejects does that is told which arms to compare.  A run that was cut off goes on where it was (``--kept``); what another
-revision of a policy has played is not taken.
+seeds 900, 901, 950 and 960 to 963; the page uses another.  How near to the best arm 600 pulls come stands beside what
+successive rejects does that is told which arms to compare.  A run that was cut off goes on where it was (``--kept``);
+what another revision of a policy has played is not taken.
 """
 
 from __future__ import annotations
