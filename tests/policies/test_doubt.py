@@ -11,7 +11,7 @@ import pytest
 
 from tests.policies.driving import driven
 from whichdo.errors import UsageError
-from whichdo.estimate.doubt import CHANGED, FEW, LEFT, MANY, OLD, belief
+from whichdo.estimate.doubt import CHANGED, ENOUGH, FEW, GROWTH, LEFT, MANY, OLD, belief, doubt_after
 from whichdo.policies.doubting import OF_FEW, OF_MANY, Doubts, before_pulls, recount, weigh, wrong_chances
 from whichdo.policies.sequential import Sequential
 from whichdo.policy_names import policy
@@ -115,6 +115,18 @@ def test_old_logs_and_a_wrong_graph_are_told_apart_by_bayes_rule() -> None:
         found = belief(doubt, wins, losses, logged, worths, np.array(denied), (means, sizes))
         assert found.old == pytest.approx(np.array(old) / total)
         assert found.wrong == pytest.approx(np.array(wrong) / total)
+
+
+def test_beside_logs_the_odds_of_a_doubt_grow_with_the_pulls_of_the_second_arm() -> None:
+    """Three times the pulls that are enough multiply the odds by three to the power of the growth."""
+    enough = int(ENOUGH)
+    assert doubt_after(0.3, np.array([enough, 5, enough])) == pytest.approx(0.3)
+    assert doubt_after(0.3, np.array([10 * enough, 0, 0])) == pytest.approx(0.3)
+    after = doubt_after(0.3, np.array([0, 10 * enough, 3 * enough]))
+    assert after / (1 - after) == pytest.approx(3 / 7 * 3**GROWTH)
+    many = np.array([100 * enough] * 3)
+    assert doubt_after(0.0, many) == 0.0
+    assert doubt_after(1.0, many) == 1.0
 
 
 def test_doubts_of_nothing_and_of_everything_stay() -> None:

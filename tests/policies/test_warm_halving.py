@@ -8,12 +8,14 @@ import pytest
 import whichdo as wd
 from tests.policies.driving import driven
 from tests.policies.test_cb import Twin, random_network
+from whichdo.checking.denial import denial
 from whichdo.errors import UsageError
+from whichdo.estimate.rank import ranking
 from whichdo.evidence import REWARDS, TABLES, Batch, Tally, observe
 from whichdo.policies.allocation import STEEPNESS, best_few, cuts, largest, water_filling
 from whichdo.policy_names import policy
 from whichdo.problem import Problem, do
-from whichdo.world.instances import canonical, experiment_3
+from whichdo.world.instances import canonical, experiment_3, planted
 from whichdo.world.sampler import World
 
 
@@ -177,6 +179,19 @@ def test_pulls_of_do_leave_what_logs_say_in_place() -> None:
         assert any(do() in batch.arms for batch in batches[1:])
         errors.append(np.abs(np.asarray(final.means) - instance.means).max())
     assert np.median(errors) < 0.03
+
+
+def test_earlier_pulls_count_once_beside_logs() -> None:
+    """The last word is what `ranking` states; pulls of before were counted among the logs too."""
+    world = planted("underrated", 1, seed=2)[0]
+    answers = World(world.network, world.problem, 1)
+    logs = world.logs(1_000)
+    early = answers.pull(Batch(world.problem.arms[1:], (30,) * (len(world.problem.arms) - 1), TABLES))
+    _, told, final = driven(policy("warm-halving"), world.problem, 100, answers.pull, seen=logs + early)
+    today = sum(told, early)
+    denied = denial(world.problem, logs, 0.3, "robust").chances
+    found = ranking(logs + today, doubt=0.3, logged=logs, today=today, denied=denied)
+    assert final.means == pytest.approx([found[arm].estimate for arm in world.problem.arms], abs=1e-9)
 
 
 def test_looks_at_hand_must_be_counted_by_mechanism_or_a_note_says_so() -> None:

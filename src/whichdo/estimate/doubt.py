@@ -27,6 +27,10 @@ graph, D the pulls, and | for what is taken as known beforehand:
     the graph is wrong of it   chance of (F | L) times that of (D | a hint of L and F)
 
 Doing nothing needs no graph, so of do() only the logs can be wrong.
+
+To doubt logs that are right costs less and less, the more was seen today, which names an arm as well by itself; to
+trust logs that are wrong costs the same at any time.  So beside logs the odds of the doubt grow with the pulls of today
+(`doubt_after`).
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ from whichdo.errors import UsageError
 from whichdo.text import quoted
 
 if TYPE_CHECKING:
-    from whichdo.arrays import FloatArray
+    from whichdo.arrays import FloatArray, IntArray
 
 
 FEW, MANY = 0.3, 0.7
@@ -52,6 +56,8 @@ CHANGED = 20.0
 """How many pulls old logs are worth in the chance of what was seen today: the truth may have moved by some .1."""
 OLD = 0.5
 """The part of the doubt that is about logs, where there is evidence of today to compare them with."""
+ENOUGH, GROWTH = 60.0, 2.0
+"""Where two arms have more pulls of today than these, the odds of a doubt beside logs grow with them, to this power."""
 
 
 def checked_doubt(doubt: object) -> float:
@@ -61,6 +67,16 @@ def checked_doubt(doubt: object) -> float:
             f"doubt is {quoted(doubt)}; it is the chance that the graph or the logs are wrong, from 0 to 1."
         )
     return float(doubt)
+
+
+def doubt_after(doubt: float, pulls: IntArray) -> float:
+    """What a doubt beside logs has become, once each arm was pulled so often today.
+
+    The arm with the second most pulls counts: two arms are compared in the end, however many there are.
+    """
+    second = float(np.sort(pulls)[-2]) if len(pulls) > 1 else 0.0
+    odds = max(1.0, second / ENOUGH) ** GROWTH * doubt
+    return odds / (odds + 1 - doubt)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import erfc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whichdo.estimate.blending import learn
-from whichdo.estimate.doubt import CHANGED, LEFT, belief
+from whichdo.estimate.doubt import CHANGED, LEFT, belief, doubt_after
 from whichdo.estimate.estimator import Rule
 from whichdo.estimate.limits import mean_limits
 from whichdo.estimate.pooling import Pooled, direct_rows, equal_arms, pool, with_shared_pulls
@@ -179,7 +179,7 @@ def _doubted(
     doubt: float,
     logged: Tally | None,
     denied: FloatArray | None,
-    apart: tuple[Looked, Pooled] | None,
+    apart: Apart | None,
 ) -> DoubtedPool:
     rows = direct_rows(seen, worth)
     pulls, plain = np.where(right.pulls > 0, right.direct_sizes, 0.0), np.nan_to_num(right.direct)
@@ -187,9 +187,9 @@ def _doubted(
     means, sizes = _said(right.looked)
     today = None
     if apart is not None:
-        logs, now = apart
-        found = belief(doubt, pulls * plain, pulls * (1 - plain), *_said(logs), denied, _said(now.looked))
-        today = _with_hint(now, *_said(logs))
+        logs = _said(apart.logs)
+        found = belief(apart.doubt, pulls * plain, pulls * (1 - plain), *logs, denied, _said(apart.today.looked))
+        today = _with_hint(apart.today, *logs)
     else:
         sizes[0] = 0.0
         if logged is not None and logged.counts[0].any():
@@ -224,6 +224,14 @@ def _doubted(
     return DoubtedPool(**own, right=right, hints=hints, belief=found, today=today)
 
 
+class Apart(NamedTuple):
+    """What logs alone say, all that was seen today, and what then counts of the doubt."""
+
+    logs: Looked
+    today: Pooled
+    doubt: float
+
+
 @dataclass(frozen=True)
 class Logged:
     """Logged looks, with a doubt about them and about the graph."""
@@ -241,12 +249,13 @@ class Logged:
         """What they say by themselves."""
         return learn(self.seen.problem, self.seen, self.worth, self.rule)
 
-    def apart(self, today: Tally | None) -> tuple[Looked, Pooled] | None:
-        """What logs alone say, and all that was seen today; None where one of the two has hardly a look."""
+    def apart(self, today: Tally | None) -> Apart | None:
+        """Logs told from what was seen today; None where one of the two has hardly a look."""
         if today is None or min(self.seen.pulls[0], today.pulls[0]) < LEAST_LOOKS:
             return None
         now = learn(today.problem, today, self.worth, self.rule)
-        return self.looked, pool(now, with_shared_pulls(today, equal_arms(today.problem)), self.worth)
+        found = pool(now, with_shared_pulls(today, equal_arms(today.problem)), self.worth)
+        return Apart(self.looked, found, doubt_after(self.doubt, today.pulls))
 
     def beside(self, today: Tally) -> DoubtedPool:
         """All evidence, these looks and what was seen today."""

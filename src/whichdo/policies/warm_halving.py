@@ -156,7 +156,7 @@ class WarmHalving(Policy):
         denied = denial(problem, logs, self.doubt, self.reading)
         levels, duels = logs.counts.copy(), bool(self.doubt and logs.counts[0].any())
         levels[0] = 0
-        direct = Tally(problem, levels.copy()) if duels else None
+        logged, direct = _apart(logs) if duels else (None, None)
         if self.doubt:
             base[0], sizes[0] = _logged(logs, utility)
             levels[0] = fresh.counts[0]
@@ -168,8 +168,8 @@ class WarmHalving(Policy):
         looks = tuple(scope for scope in counted if scope in held_scopes) if duels else None
         pulling = Pulling(problem, TABLES if scopes else REWARDS, scopes, looks or None)
         tried = yield from raced(problem, race, pulling)
-        if direct is not None:
-            believed = Logged(logs, utility, self.doubt, denied.chances, Rule(checked_reading(self.reading)))
+        if logged is not None and direct is not None:
+            believed = Logged(logged, utility, self.doubt, denied.chances, Rule(checked_reading(self.reading)))
             last = Duels(pulling, price, luck, terms.optimism, believed, fresh, bounds, terms.first)
             money = race.state.money
             unspent = left - (money[GIVEN] - money[LEFT_NOW])
@@ -325,6 +325,15 @@ def _start(levels: IntArray, held: _Held, terms: _Terms, money: float) -> tuple[
 @cache
 def _most_rounds(arms: int) -> int:
     return len(cuts(arms)[1])
+
+
+def _apart(seen: Tally) -> tuple[Tally, Tally]:
+    """Looks, and the pulls of other arms."""
+    looks = np.zeros_like(seen.counts)
+    looks[0] = seen.counts[0]
+    tables = {arm: held for arm, held in seen.tables.items() if arm != LOOK}
+    own = {LOOK: seen.tables[LOOK]} if LOOK in seen.tables else {}
+    return Tally(seen.problem, looks, own), Tally(seen.problem, seen.counts - looks, tables)
 
 
 def _logged(seen: Tally, utility: FloatArray) -> tuple[float, float]:
