@@ -44,6 +44,7 @@ LAYERS = {
     "domains": 1,
     "evidence": 2,
     "formulas": 1,
+    "open_arms": 1,
     "problem": 1,
     "problem_file": 1,
     "estimate": 3,
