@@ -34,7 +34,7 @@ check: style
 quick: setup
 	WHICHDO_QUICK=1 $(BIN)/pytest -q $(PARALLEL) -m "not slow"
 
-# What the tests of `make check` cost, for tests/costs.py: which of them are left to `make test`.  On a quiet machine.
+# What the tests of `make check` cost, for tests/costs.py: which of them are left to `make test`.
 costs: setup
 	WHICHDO_QUICK=1 WHICHDO_COSTS=1 $(BIN)/pytest -q $(PARALLEL) -m "not slow"
 

@@ -9,6 +9,7 @@ import re
 import signal
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Before numpy is loaded: with as many processes as cores, the threads of linear algebra only wait for each other, and
 # small matrices, which all of ours are, took three times as much processor time.
@@ -21,6 +22,9 @@ from tests import costs
 from tests.memory import in_memory
 from tests.soak import FULL, merged, repeated, row
 from whichdo import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _lines: list[str] = []
 _WHEN = f"{time.strftime('%Y-%m-%d', time.gmtime())}, {__version__}, {platform.python_version()}"
@@ -52,6 +56,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if not (len(mark.args) == 1 and re.fullmatch(r"\d+(\.\d)? s: \S.*", str(mark.args[0]))):
                 form = '@pytest.mark.slow("16 s: what it does; what it found or would find")'
                 raise pytest.UsageError(f"{item.nodeid} is marked slow without cost and reason. Write {form}.")
+
+
+if costs.MEASURING:
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+        """Say what the test cost to the process that shows the results."""
+        before = costs.spent()
+        yield
+        item.user_properties.append((costs.COST, costs.spent() - before))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
