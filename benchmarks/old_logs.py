@@ -14,12 +14,17 @@ Nobody tells a policy which arms to compare or which have changed, so the last t
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.robustness import CLOSE, HORIZONS, KNOWING, Array, knowing, rejected
 from whichdo.estimate.doubt import CHANGED
-from whichdo.world.instances import Planted, planted
+from whichdo.world.instances import planted
+
+if TYPE_CHECKING:
+    from whichdo.arrays import IntArray
+    from whichdo.world.instances import Planted
 
 PULLS = HORIZONS[1]
 
@@ -39,7 +44,7 @@ def told_what_changed(world: Planted, rng: np.random.Generator) -> Array:
     return _shares(world, np.argmax(found, axis=1))
 
 
-def _shares(world: Planted, named: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Array:
+def _shares(world: Planted, named: IntArray) -> Array:
     behind = world.means.max() - world.means[named]
     return np.array([(behind < 1e-9).mean(), (behind <= CLOSE).mean()])
 

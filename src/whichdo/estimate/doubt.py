@@ -75,7 +75,7 @@ def doubt_after(doubt: float, pulls: IntArray) -> float:
     The arm with the second most pulls counts: two arms are compared in the end, however many there are.
     """
     second = float(np.sort(pulls)[-2]) if len(pulls) > 1 else 0.0
-    odds = max(1.0, second / ENOUGH) ** GROWTH * doubt
+    odds: float = max(1.0, second / ENOUGH) ** GROWTH * doubt
     return odds / (odds + 1 - doubt)
 
 
