@@ -52,7 +52,6 @@ def _run() -> None:
         if isinstance(stream, TextIOWrapper):  # a terminal without the letters of a name gets their codes instead
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    state.database = ""
     try:
         called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
         if COMPLETION in os.environ:
@@ -69,6 +68,7 @@ def _run() -> None:
         print(f"{type(error).__name__}: {worded(error.message)}", file=sys.stderr)
         sys.exit(error.exit_code)
     finally:
+        state.database = ""  # of this call, not of what its caller does next
         gc.enable()
         sys.stdout.flush()
 
