@@ -119,13 +119,13 @@ def test_a_server_that_dies_has_all_that_was_acknowledged(record_property: Calla
     record_property("acknowledged", acknowledged)
 
 
-@pytest.mark.slow("13 s: kills the first asks after an update at every fifth point; finds a restart without its ask")
+@pytest.mark.slow("13 s: kills the first asks after an update at every third point; finds a restart without its ask")
 @pytest.mark.soak
 def test_an_ask_that_restarts_is_wholly_there_or_wholly_absent(
     database: str, forker: Forker, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     """A campaign whose policy was updated while a pull was owed: killed while it goes on, and gone on with again."""
-    stride, point, ended = 1 if FULL else 5, 0, -signal.SIGKILL
+    stride, point, ended = 1 if FULL else 3, 0, -signal.SIGKILL
     found: Counter[tuple[str, ...]] = Counter()
     while ended:
         point += stride

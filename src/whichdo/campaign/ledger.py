@@ -203,7 +203,7 @@ class Ledger:
     def _went_another_way(self, place: Place) -> bool:
         return self.known is not None and place.length == self.known[0] and place.head != self.known[1]
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:  # noqa: C901 - what may go wrong
+    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
         """Do some work in a transaction; if anything goes wrong, the state in memory is not trusted any more.
 
         Only a request that was refused before anything was applied leaves it as it was.  An interrupt may come at any
@@ -230,20 +230,7 @@ class Ledger:
             self.store.check_free()
             try:
                 self._sound = None if self._state is None else self._state.events
-                try:
-                    answer = done()
-                except UnreadableSnapshotError:
-                    self._snapshots, self._state = False, None  # a cache: the log has everything
-                    answer = done()
-                except UnfitStateError:
-                    self._do_without()
-                    answer = done()
-                except (StorageError, BusyError):
-                    if not writes or not self.store.may_repeat:
-                        raise
-                    if self._state is not None and self._state.events != self._sound:
-                        self._state = None  # it has what was not committed: once more, from what is on record
-                    answer = done()
+                answer = self._mended(done, writes=writes)
                 if self._state is not None:
                     self.known = self._state.events, self._state.head  # committed
                 return answer  # noqa: TRY300 - it belongs to what may fail
@@ -254,6 +241,28 @@ class Ledger:
             except BaseException:
                 self._state = None
                 raise
+
+    def _mended(self, done: Callable[[], T], *, writes: bool) -> T:
+        """What is done; again, once for each of what can be put aside: a snapshot, and what others wrote meanwhile."""
+        seen: set[type[WhichdoError]] = set()
+        while True:
+            try:
+                return done()
+            except UnreadableSnapshotError as error:
+                found: WhichdoError = error
+                self._snapshots, self._state = False, None  # a cache: the log has everything
+            except UnfitStateError as error:
+                found = error
+                self._do_without()
+            except (StorageError, BusyError) as error:
+                found = error
+                if not writes or not self.store.may_repeat:
+                    raise
+                if self._state is not None and self._state.events != self._sound:
+                    self._state = None  # it has what was not committed: once more, from what is on record
+            if type(found) in seen:
+                raise found
+            seen.add(type(found))
 
     # -------------------------------------------------------------------------------------------------------- writing
 

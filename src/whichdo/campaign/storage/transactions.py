@@ -16,7 +16,7 @@ from threading import RLock
 from typing import Any, TypeVar
 from weakref import finalize, ref
 
-from whichdo.errors import BusyError, DamagedError, StorageError, WhichdoError, is_interrupt
+from whichdo.errors import BusyError, DamagedError, StorageError, UnfitStateError, WhichdoError, is_interrupt
 
 T = TypeVar("T")
 Connection = Any
@@ -106,6 +106,9 @@ class Transactions(ABC):
                 try:
                     found = work(connection)
                     self._check(writes=writes)
+                except UnfitStateError:
+                    self._rollback(connection)  # not an answer: the state in memory has to be put aside
+                    raise
                 except WhichdoError:
                     self._rollback(connection)
                     self._check_guess()
