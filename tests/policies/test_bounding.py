@@ -40,7 +40,7 @@ from whichdo.problem import do
 from whichdo.simulation import TIE, Lots, played, run_rounds
 from whichdo.world.instances import half_open
 from whichdo.world.instances.confounded import linear
-from whichdo.world.mechanism import bernoulli
+from whichdo.world.mechanism import Mechanism, bernoulli
 from whichdo.world.network import CausalNetwork
 from whichdo.world.sampler import World
 
@@ -162,11 +162,14 @@ def test_bounds_by_a_screen_are_those_of_plain_counting() -> None:
             for worth in (utility, 1 - utility):
                 rows = own.sum(axis=2)
                 means = (own @ worth + 0.5) / (rows + 1)
-                worst = means.argmin(axis=1)
-                least = means.min(axis=1)
+                spreads = means * (1 - means) / (rows + 1)
+                never = rows == 0
+                lowest = np.where(never, -1, means - np.sqrt(spreads)).argmin(axis=1)
+                least = (own @ worth / (rows + 1)).min(axis=1)
+                spread = np.where(never, 0, spreads)[np.arange(3), lowest]
                 others = table.sum(axis=(0, 2, 3)) - rows.sum(axis=1)
                 share = float((own @ worth).sum() + others @ least) / looks
-                noise = others**2 @ (least * (1 - least) / (rows[np.arange(3), worst] + 1)) / looks**2
+                noise = others**2 @ spread / looks**2
                 size = share * (1 - share) / (share * (1 - share) / looks + noise)
                 plain = 1 - plain_end(looks - float((own @ worth).sum()), looks)
                 low = 1 - plain_end((1 - share) * size, size, looks)
@@ -175,6 +178,42 @@ def test_bounds_by_a_screen_are_those_of_plain_counting() -> None:
             assert found.highs[place] == pytest.approx(1 - ends[1][0], abs=1e-9)
             assert found.seen[1, place] == pytest.approx(ends[1][1], abs=1e-9)
             assert found.natural[WON + 2, place] == looks
+
+
+def test_a_target_that_does_not_act_any_more_may_be_in_the_screen() -> None:
+    """X cuts A off, which is then part of the screen of X; cells of A=1 were taken twice as far along the table."""
+    graph = "A -> X -> W -> Y; X <-> W; A <-> Y; B -> C -> Y; B <-> C"
+    arms = [do(A=a, X=x) for a in (0, 1) for x in (0, 1)] + [do(W=0), do(B=0), do(B=1)]
+    problem = wd.Problem(graph, "Y", arms=arms)
+    assert screens(problem, Reading.ROBUST)["A", "X"] == Screen(("A",), ("W",))
+    scopes = bounding_scopes(problem, Reading.ROBUST)
+    counts = np.random.default_rng(6).integers(1, 90, sum(map(problem.cells, scopes))).astype(np.float64)
+    found = bounds_of(problem, scopes, counts, np.array([0.0, 1.0]), Reading.ROBUST)
+    for x in (0, 1):
+        one, other = problem.index(do(A=0, X=x)), problem.index(do(A=1, X=x))
+        assert (found.lows[one], found.highs[one]) == (found.lows[other], found.highs[other])
+
+
+def test_a_value_of_the_screen_that_was_never_seen_may_be_the_best() -> None:
+    """W=2 comes of X=1 for half of those who do not have it, and of none who do; then Y is .95, else .6 at most."""
+    after = np.zeros((2, 2, 3))  # of W, by the hidden cause and X
+    after[:] = [0.5, 0.5, 0.0]
+    after[1, 1] = [0.0, 0.0, 1.0]
+    net = CausalNetwork(
+        {
+            "U": bernoulli((), 0.5),
+            "X": bernoulli(("U",), np.array([0.4, 0.0])),
+            "W": Mechanism(("U", "X"), after),
+            "Y": bernoulli(("W",), np.array([0.55, 0.6, 0.95])),
+        },
+        ["U"],
+    )
+    problem = net.problem("Y")
+    arm, scopes = problem.index(do(X=1)), bounding_scopes(problem, Reading.ROBUST)
+    assert scopes == (("X", "W", "Y"),)
+    for looks in (1e3, 1e6):
+        found = bounds_of(problem, scopes, looks * net.law(scopes[0]).ravel(), np.array([0.0, 1.0]), Reading.ROBUST)
+        assert found.lows[arm] <= net.means(problem)[arm] <= found.highs[arm]
 
 
 def test_logs_that_lack_the_columns_of_a_screen_give_natural_bounds() -> None:

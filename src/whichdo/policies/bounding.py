@@ -147,7 +147,8 @@ def _laid_out(problem: Problem, scopes: tuple[Scope, ...], reading: Reading | No
         inner = inside.onto({name: radix.steps[name] for name in inside.scope})
         for arm in problem.positions[targets]:
             settings = problem.arms[arm].settings
-            codes = {name: problem.domains[name].index(settings[name]) for name in scope if name in settings}
+            acting = problem.verdicts[targets].acting  # an idle target may be in the screen
+            codes = {name: problem.domains[name].index(settings[name]) for name in scope if name in acting}
             cells.append(place.start + sum(radix.steps[name] * code for name, code in codes.items()) + inner)
             rows.append((arm, views[scope, before], radix.steps[problem.reward], Radix.of(after, problem.sizes).cells))
             screened[arm] = given is not None
@@ -272,29 +273,35 @@ def _by_screen(
     """What looks would be worth at least with an arm's settings, and among how many, so that the noise fits.
 
     Those that have them are worth ``plain``.  Each of the others is worth the least mean by the value of the screen,
-    ``after`` of them in each stratum, by Jeffreys' prior.  The least of noisy means is rather too small than too large.
-    It is noisy itself: as if there were so many looks fewer that a share of them has the variance of both.
+    ``after`` of them in each stratum, with one more look worth nothing to each value: so it is too small rather than
+    too large, however many strata there are, and a value that was never seen with the settings makes it 0.  It is
+    noisy, as if there were so many looks fewer that a share of them has the variance of both; its variance, by
+    Jeffreys' prior, is that of the value that may well be the least.
     """
     others, noise = 0.0, 0.0
     for stratum in range(cells.size // after):
-        inside, least, spread = 0.0, 1.0, 0.0
+        inside, least, spread, lowest = 0.0, 1.0, 0.0, 1.0
         for cell in cells[stratum * after : (stratum + 1) * after]:
             seen, won = 0.0, 0.0
             for level in range(worth.size):
                 seen += counts[cell + level * step]
                 won += counts[cell + level * step] * worth[level]
             inside += seen
+            if seen <= 0.0:
+                least, spread, lowest = 0.0, 0.0, -1.0
+            least = min(least, won / (seen + 1.0))
             mean = (won + 0.5) / (seen + 1.0)
-            if mean < least:
-                least, spread = mean, mean * (1.0 - mean) / (seen + 1.0)
+            own = mean * (1.0 - mean) / (seen + 1.0)
+            if mean - np.sqrt(own) < lowest:
+                spread, lowest = own, mean - np.sqrt(own)
         left = strata[stratum] - inside
         others += left * least
         noise += left * left * spread
     share = (plain + others) / looks
     if share <= 0.0 or share >= 1.0:
         return plain, looks
-    own = share * (1.0 - share) * looks
-    size = looks * own / (own + noise)
+    variance = share * (1.0 - share) * looks
+    size = looks * variance / (variance + noise)
     return share * size, size
 
 
