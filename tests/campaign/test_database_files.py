@@ -70,6 +70,20 @@ def test_a_campaign_stays_where_it_is_when_the_program_goes_elsewhere(
     assert repr(campaign) == "<Campaign spring in a.db>"
 
 
+def test_a_database_may_be_reached_by_a_link(tmp_path: Path) -> None:
+    """SQLite keeps the ``-wal`` beside the file itself: beside the link it was called removed."""
+    (tmp_path / "disk").mkdir()
+    link = tmp_path / "campaigns.db"
+    link.symlink_to(tmp_path / "disk" / "real.db")
+    campaign = create(str(link), policy="ue")
+    run(campaign, rng(13), most=1)
+    again = wd.Campaign.open(tmp_path / "disk" / "real.db", "spring")
+    run(again, rng(14), most=1)
+    assert campaign.status().tickets["told"] == 2
+    assert campaign.verify() == again.verify()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["campaigns.db", "disk"]
+
+
 def test_a_folder_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(wd.StorageError, match=r"is a folder; name a file in it, such as .*/campaigns\.db\.$"):
         create(str(tmp_path))

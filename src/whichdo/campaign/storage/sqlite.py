@@ -60,7 +60,7 @@ class SqliteStorage(Storage):
     def __init__(self, address: Address, *, create: bool, patience: float) -> None:
         path = address.path
         _check_name(path)
-        self.path = path.absolute()  # the same file, wherever the program goes
+        self.path = Path(os.path.realpath(path))  # the same file, wherever the program goes; SQLite follows links too
         self._companions = Companions(self.path, visible(str(path)))
         finalize(self, self._companions.forget)
         self._file = File(str(self.path))
