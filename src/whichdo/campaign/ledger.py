@@ -248,21 +248,22 @@ class Ledger:
         while True:
             try:
                 return done()
-            except UnreadableSnapshotError as error:
-                found: WhichdoError = error
-                self._snapshots, self._state = False, None  # a cache: the log has everything
-            except UnfitStateError as error:
-                found = error
-                self._do_without()
             except (StorageError, BusyError) as error:
-                found = error
-                if not writes or not self.store.may_repeat:
+                if type(error) in seen or not self._put_aside(error, writes=writes):
                     raise
-                if self._state is not None and self._state.events != self._sound:
-                    self._state = None  # it has what was not committed: once more, from what is on record
-            if type(found) in seen:
-                raise found
-            seen.add(type(found))
+                seen.add(type(error))
+
+    def _put_aside(self, error: WhichdoError, *, writes: bool) -> bool:
+        """Make ready for another try, if that may end otherwise."""
+        if isinstance(error, UnreadableSnapshotError):
+            self._snapshots, self._state = False, None  # a cache: the log has everything
+        elif isinstance(error, UnfitStateError):
+            self._do_without()
+        elif not writes or not self.store.may_repeat:
+            return False
+        elif self._state is not None and self._state.events != self._sound:
+            self._state = None  # it has what was not committed: once more, from what is on record
+        return True
 
     # -------------------------------------------------------------------------------------------------------- writing
 
