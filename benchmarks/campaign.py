@@ -167,7 +167,7 @@ def _very_long(folder: Path, name: str) -> Iterator[Line]:
             [sys.executable, "-c", _COMMAND, str(database), verb], capture_output=True, text=True, check=True
         )
         took, memory = map(float, done.stdout.split())
-        what = f"{verb} of a campaign of {MANY:,} events, {name}, in a process of its own"
+        what = f"{verb} of a campaign of {MANY:,} events, {name}, in its own process"
         found = f"{seconds(took)} of processor time, {memory:.0f} MB"
         yield Line(what, found, "under 1 s and 300 MB", took < 1 and memory < 300)
 

@@ -53,7 +53,7 @@ def hand_over(path: Path) -> None:
     connection.close()
 
 
-# Run in a process of its own, so that the peak of the memory is this job's alone; getrusage would show its parent's.
+# Run in its own process, so that the peak of the memory is this job's alone; getrusage would show its parent's.
 MEMORY_JOB = """
 import sys
 from pathlib import Path

@@ -35,7 +35,7 @@ def large_graph(seed: int = 0) -> CausalGraph:
     return CausalGraph(names, pairs(ARROWS), pairs(CONFOUNDED))
 
 
-# Run in a process of its own, so that the peak of the memory is this job's alone.
+# Run in its own process, so that the peak of the memory is this job's alone.
 JOB = """
 import contextlib, io, resource, sys, time
 start = time.perf_counter()
