@@ -171,7 +171,7 @@ def exact_bounds(instance: Instance, reading: Reading | None, *, sharp: bool = F
     """Bounds as endless looks would give them: natural ones, by screens in some reading, or sharp ones."""
     problem = instance.problem
     scopes = bounding_scopes(problem, reading)
-    counts = np.concatenate([ENDLESS * instance.network.law(scope).ravel() for scope in scopes])
+    counts = np.concatenate([np.zeros(0), *(ENDLESS * instance.network.law(scope).ravel() for scope in scopes)])
     bounds = bounds_of(problem, scopes, counts, utilities(problem), reading)
     for place, (low, high) in sharp_ends(instance).items() if sharp else ():
         bounds.lows[place], bounds.highs[place] = low, high
